@@ -1,0 +1,1 @@
+"""The functional core: what is true, and what follows from a fact; standard library only."""

@@ -1,0 +1,96 @@
+"""Decisions: what is to be done, in the imperative. The store turns each into rows."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.config import Policy
+from shared.domain.jobs import JobKind
+from shared.domain.plan import Plan, Role
+from shared.domain.task import RunPhase
+
+
+class InterventionKind(StrEnum):
+    """Why somebody is waited for."""
+
+    PLAN = "plan"  # no backend could plan it
+    REVISION = "revision"  # the author of the step is a person
+    HELD_BUNDLE = "held_bundle"  # X4, S0.84
+    ESCALATION = "escalation"  # everything automatic is used up (S0.59)
+    BLOCKED = "blocked"  # a forbidden command (S0.61)
+    APPROVAL = "approval"
+    OPERATOR = "operator"  # something is misconfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueue:
+    """Ask a worker; `delay` in seconds. At most one job of a kind is open per step or task."""
+
+    kind: JobKind
+    step: int | None = None
+    revision: int = 0
+    pass_no: int = 0
+    role: Role = Role.SUBTASK_PLANNER
+    delay: float = 0.0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJobs:
+    """Withdraw the open jobs of a step (or of all, without one); a worker at it stops."""
+
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIntervention:
+    """Wait for a human; `bundle` says whether the step's evidence is attached."""
+
+    kind: InterventionKind
+    step: int | None
+    reason: str
+    stage: str
+    next_step_cmd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CloseInterventions:
+    """What was waited for has come, for a step or for all."""
+
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartRuns:
+    """The plan is complete: begin on every target."""
+
+    policy: Policy
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRuns:
+    """Pass a cancellation on to every run that has not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeRuns:
+    """Pass a resumption on to every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRun:
+    """Tell the task that its run entered another phase."""
+
+    phase: RunPhase
+
+
+Decision = (
+    Enqueue
+    | CancelJobs
+    | OpenIntervention
+    | CloseInterventions
+    | StartRuns
+    | CancelRuns
+    | ResumeRuns
+    | ReportRun
+)

@@ -1,0 +1,87 @@
+"""`advance`: one fact applied to what is true, and what must now be done.
+
+The rules compute; this module holds them to the table in `transitions`. The same function decides
+in the coordinator, is folded over the recorded events by `doctor`, and is walked by the tests.
+"""
+
+from collections.abc import Iterable
+from typing import get_args, overload
+
+from orchestrator.core import run_rules, task_rules
+from orchestrator.core.decisions import Decision
+from orchestrator.core.state import RunState, TaskState
+from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
+from shared.domain.errors import Defect
+from shared.domain.facts import RunFact, TaskFact
+
+RULES_VERSION = 1
+"""Raised when the same facts may lead to another state; events are folded under their own version."""
+
+
+@overload
+def advance(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decision, ...]]: ...
+@overload
+def advance(state: TaskState, fact: TaskFact) -> tuple[TaskState, tuple[Decision, ...]]: ...
+
+
+def advance(
+    state: RunState | TaskState, fact: RunFact | TaskFact
+) -> tuple[RunState | TaskState, tuple[Decision, ...]]:
+    """Apply one fact; an overtaken one changes nothing. Raises Defect when the law is broken."""
+    if isinstance(state, RunState):
+        assert isinstance(fact, get_args(RunFact))
+        return _advance_run(state, fact)
+    assert isinstance(fact, get_args(TaskFact))
+    return _advance_task(state, fact)
+
+
+def replay(state: RunState, facts: Iterable[RunFact]) -> RunState:
+    """Fold the facts of a run; the decisions were carried out long ago."""
+    for fact in facts:
+        state, _ = advance(state, fact)
+    return state
+
+
+def replay_task(state: TaskState, facts: Iterable[TaskFact]) -> TaskState:
+    """Fold the facts of a task."""
+    for fact in facts:
+        state, _ = advance(state, fact)
+    return state
+
+
+def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decision, ...]]:
+    if run_rules.overtaken(state, fact):
+        return state, ()
+    after, decisions = run_rules.apply(state, fact)
+    for ordinal, step in after.steps.items():
+        before = state.steps.get(ordinal)
+        if before is None or before.phase is step.phase:
+            continue
+        if step.phase not in STEP_TRANSITIONS[before.phase].get(type(fact), frozenset()):
+            raise Defect(
+                f"step {ordinal} may not go from {before.phase} to {step.phase} "
+                f"on {type(fact).__name__}",
+                stage="advance",
+                story=(repr(before), repr(fact)),
+            )
+    return after, decisions
+
+
+def _advance_task(state: TaskState, fact: TaskFact) -> tuple[TaskState, tuple[Decision, ...]]:
+    if task_rules.overtaken(state, fact):
+        return state, ()
+    allowed = TASK_TRANSITIONS[state.phase].get(type(fact))
+    if allowed is None:
+        raise Defect(
+            f"{type(fact).__name__} may not come to a task that is {state.phase}",
+            stage="advance",
+            story=(repr(state), repr(fact)),
+        )
+    after, decisions = task_rules.apply(state, fact)
+    if after.phase not in allowed:
+        raise Defect(
+            f"a task may not go from {state.phase} to {after.phase} on {type(fact).__name__}",
+            stage="advance",
+            story=(repr(state), repr(fact)),
+        )
+    return after, decisions

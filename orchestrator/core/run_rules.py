@@ -1,0 +1,231 @@
+"""What follows from a fact about a run."""
+
+from dataclasses import replace
+
+from orchestrator.core.decisions import (
+    CancelJobs,
+    CloseInterventions,
+    Decision,
+    ReportRun,
+)
+from orchestrator.core.state import RunState, StepState
+from orchestrator.core.step_rules import (
+    after_bundle,
+    after_pass,
+    enqueue_pass,
+    put_off_or_wait,
+    request_revision,
+)
+from shared.domain import facts as f
+from shared.domain.budget import Ending
+from shared.domain.jobs import JobKind
+from shared.domain.plan import OnFailure
+from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
+
+AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
+HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
+RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
+REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
+
+Advance = tuple[RunState, tuple[Decision, ...]]
+
+
+def overtaken(state: RunState, fact: f.RunFact) -> bool:
+    """Whether the fact tells nothing new: a duplicate, or of a pass or revision left behind."""
+    match fact:
+        case f.RunStarted():
+            return state.phase is not RunPhase.NOT_STARTED
+        case f.CancelRequested():
+            return state.phase in ENDED_RUN
+        case f.ResumeRequested():
+            return not any(s.phase in RESUMABLE for s in state.steps.values()) or (
+                state.phase in {RunPhase.CANCELLED, RunPhase.DONE}
+            )
+    step = state.steps.get(fact.step or 0)
+    return step is None or _overtaken_step(step, fact)
+
+
+def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
+    match fact:
+        case f.PassStarted():
+            return (step.phase, step.pass_no) != (StepPhase.READY, fact.pass_no)
+        case f.PassFinished():
+            return step.phase not in AT_WORK or step.pass_no != fact.pass_no
+        case f.BundleReady():
+            return step.phase is not StepPhase.REPLANNING or step.pass_no != fact.pass_no
+        case f.StepRevised():
+            return step.phase not in REVISABLE or fact.revision != step.revision + 1
+        case f.RevisionRequested():
+            return step.phase not in AT_WORK | HELD_UP
+        case f.StepAbandoned():
+            return step.phase not in HELD_UP
+        case f.JobFailed():
+            return _overtaken_failure(step, fact)
+    return True
+
+
+def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
+    expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
+    return (
+        step.phase not in expected
+        or step.pass_no != fact.pass_no
+        or step.putting_off != fact.attempt
+    )
+
+
+def apply(state: RunState, fact: f.RunFact) -> Advance:
+    """Compute the next state and the decisions; the caller has sorted out overtaken facts."""
+    match fact:
+        case f.RunStarted():
+            begun = RunState(
+                phase=RunPhase.RUNNING,
+                policy=fact.policy,
+                steps={step.ordinal: StepState.of(step) for step in fact.plan.steps},
+            )
+            return _settle(begun, begun, ())
+        case f.CancelRequested():
+            return _cancel(state)
+        case f.ResumeRequested():
+            return _resume(state)
+        case f.StepAbandoned():
+            return _abandon(state, state.steps[fact.step])
+    step = state.steps[fact.step or 0]
+    after, decisions = _apply_to_step(state, step, fact)
+    return _settle(state, state.with_step(after), decisions)
+
+
+def _apply_to_step(
+    state: RunState, step: StepState, fact: f.RunFact
+) -> tuple[StepState, tuple[Decision, ...]]:
+    match fact:
+        case f.PassStarted():
+            return replace(step, phase=StepPhase.RUNNING, reason=""), ()
+        case f.PassFinished(ending=Ending.LOST):
+            return put_off_or_wait(
+                step, state.policy, _lost(fact, step.putting_off), StepPhase.READY
+            )
+        case f.PassFinished():
+            return after_pass(step, state.policy, fact)
+        case f.BundleReady():
+            return after_bundle(step, state.policy)
+        case f.StepRevised():
+            return _revise(step, fact)
+        case f.RevisionRequested():
+            return request_revision(step)
+        case f.JobFailed():
+            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
+            return put_off_or_wait(step, state.policy, fact, resting)
+    return step, ()
+
+
+def _lost(fact: f.PassFinished, attempt: int) -> f.JobFailed:
+    return f.JobFailed(
+        kind=JobKind.EXECUTE,
+        step=fact.step,
+        revision=fact.revision,
+        pass_no=fact.pass_no,
+        family="transient",
+        stage="execute",
+        reason=fact.reason or "the pass was lost",
+        attempt=attempt,
+    )
+
+
+def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Decision, ...]]:
+    """A new list of subtasks: the count of errors starts afresh (S0.57–S0.58)."""
+    revised = replace(
+        step,
+        author=fact.author,
+        revision=fact.revision,
+        errors=0,
+        failures=0,
+        putting_off=0,
+        forced=False,
+        reason="",
+    )
+    dropped = (CancelJobs(step.ordinal), CloseInterventions(step.ordinal))
+    if step.phase in {StepPhase.NOT_STARTED, StepPhase.SKIPPED}:
+        return replace(revised, phase=StepPhase.NOT_STARTED), dropped
+    ready, enqueued = enqueue_pass(revised)
+    return ready, (*dropped, *enqueued)
+
+
+def _cancel(state: RunState) -> Advance:
+    steps = {
+        ordinal: step
+        if step.phase in ENDED_STEP
+        else replace(step, phase=StepPhase.CANCELLED, reason="cancelled by an operator")
+        for ordinal, step in state.steps.items()
+    }
+    return _settle(
+        state, replace(state, steps=steps), (CancelJobs(), CloseInterventions()), cancelled=True
+    )
+
+
+def _resume(state: RunState) -> Advance:
+    """S1.13–S1.15: counters cleared, what failed runs again, finished work is not redone."""
+    decisions: list[Decision] = [CloseInterventions()]
+    after = state
+    for step in state.steps.values():
+        if step.phase not in RESUMABLE:
+            continue
+        cleared = replace(step, errors=0, failures=0, putting_off=0, forced=False, reason="")
+        if step.phase is StepPhase.SKIPPED:
+            after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
+            continue
+        ready, enqueued = enqueue_pass(cleared)
+        after = after.with_step(ready)
+        decisions.extend(enqueued)
+    return _settle(state, after, tuple(decisions))
+
+
+def _abandon(state: RunState, step: StepState) -> Advance:
+    reason = step.reason or "given up by an operator"
+    given_up = replace(step, phase=StepPhase.ERROR, reason=reason)
+    after = state.with_step(given_up)
+    if step.on_failure is OnFailure.STOP:
+        for other in state.steps.values():
+            if other.phase is StepPhase.NOT_STARTED:
+                why = f"step {step.ordinal} was given up"
+                after = after.with_step(replace(other, phase=StepPhase.SKIPPED, reason=why))
+    return _settle(state, after, (CloseInterventions(step.ordinal),))
+
+
+def _settle(
+    before: RunState, state: RunState, decisions: tuple[Decision, ...], *, cancelled: bool = False
+) -> Advance:
+    """Start what can be started, then say where the run stands."""
+    state, started = _launch(state)
+    phase = RunPhase.CANCELLED if cancelled else _phase(state)
+    report = () if phase is before.phase else (ReportRun(phase),)
+    return replace(state, phase=phase), (*decisions, *started, *report)
+
+
+def _launch(state: RunState) -> Advance:
+    """Enqueue every step whose dependencies are met."""
+    decisions: list[Decision] = []
+    for step in state.steps.values():
+        if step.phase is not StepPhase.NOT_STARTED:
+            continue
+        if all(_met(state.steps[ordinal]) for ordinal in step.depends_on):
+            ready, enqueued = enqueue_pass(step)
+            state = state.with_step(ready)
+            decisions.extend(enqueued)
+    return state, tuple(decisions)
+
+
+def _met(step: StepState) -> bool:
+    return step.phase is StepPhase.DONE or (
+        step.phase is StepPhase.ERROR and step.on_failure is OnFailure.CONTINUE
+    )
+
+
+def _phase(state: RunState) -> RunPhase:
+    phases = {step.phase for step in state.steps.values()}
+    if phases <= ENDED_STEP:
+        if StepPhase.CANCELLED in phases:
+            return RunPhase.CANCELLED
+        return RunPhase.DONE if phases == {StepPhase.DONE} else RunPhase.ERROR
+    if phases & (AT_WORK | {StepPhase.REPLANNING}):
+        return RunPhase.RUNNING
+    return RunPhase.WAITING

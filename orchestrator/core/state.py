@@ -1,0 +1,74 @@
+"""What is true of a task and of a run: immutable values, never the history."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from shared.domain.config import Policy
+from shared.domain.plan import Author, OnFailure, Plan, Recovery, Step
+from shared.domain.task import RunPhase, StepPhase, TaskPhase
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """A step in a run: where it stands, and the counters that the error budget reads.
+
+    `errors` counts failed attempts of this revision, `failures` the failed passes in a row under
+    `recovery: retry`, `putting_off` how often in a row a job was put off as transient.
+    """
+
+    ordinal: int
+    author: Author
+    depends_on: tuple[int, ...] = ()
+    recovery: Recovery = Recovery.REPLAN
+    on_failure: OnFailure = OnFailure.STOP
+    phase: StepPhase = StepPhase.NOT_STARTED
+    revision: int = 0
+    pass_no: int = 0
+    errors: int = 0
+    failures: int = 0
+    putting_off: int = 0
+    forced: bool = False
+    reason: str = ""
+
+    @classmethod
+    def of(cls, step: Step) -> "StepState":
+        """A step as it stands before anything has run."""
+        return cls(
+            ordinal=step.ordinal,
+            author=step.author,
+            depends_on=step.depends_on,
+            recovery=step.recovery,
+            on_failure=step.on_failure,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run: its steps by number."""
+
+    phase: RunPhase = RunPhase.NOT_STARTED
+    policy: Policy = field(default_factory=Policy)
+    steps: Mapping[int, StepState] = field(default_factory=dict)
+    reason: str = ""
+
+    def with_step(self, step: StepState) -> "RunState":
+        """The same run with one step replaced."""
+        return replace(self, steps={**self.steps, step.ordinal: step})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task: its plan as far as it is known, and the phases of its runs."""
+
+    phase: TaskPhase = TaskPhase.SUBMITTED
+    policy: Policy = field(default_factory=Policy)
+    plan: Plan | None = None
+    runs: Mapping[int, RunPhase] = field(default_factory=dict)
+    putting_off: int = 0
+    reason: str = ""
+
+    def undetailed(self) -> tuple[int, ...]:
+        """The steps that still have no subtasks."""
+        if self.plan is None:
+            return ()
+        return tuple(step.ordinal for step in self.plan.steps if not step.subtasks)

@@ -1,0 +1,133 @@
+"""What follows for one step from the end of a pass, from its bundle, from a failed job."""
+
+from dataclasses import replace
+
+from orchestrator.core.decisions import (
+    CancelJobs,
+    CloseInterventions,
+    Decision,
+    Enqueue,
+    InterventionKind,
+    OpenIntervention,
+)
+from orchestrator.core.state import StepState
+from shared.domain.budget import Ending, Next, after_failed_pass, backoff
+from shared.domain.config import Policy
+from shared.domain.facts import JobFailed, PassFinished
+from shared.domain.jobs import JobKind
+from shared.domain.plan import OnFailure
+from shared.domain.task import StepPhase
+
+StepAdvance = tuple[StepState, tuple[Decision, ...]]
+
+TRANSIENT_DELAY = 2.0
+"""Seconds before the first repetition of a job put off as transient; doubled each time."""
+
+
+def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
+    """The next pass of a step under its present revision."""
+    ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1)
+    return ready, (
+        Enqueue(
+            JobKind.EXECUTE, step.ordinal, revision=ready.revision, pass_no=ready.pass_no, delay=delay
+        ),
+    )
+
+
+def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvance:
+    """A pass came to an end of its own."""
+    counted = replace(step, errors=fact.errors, putting_off=0, reason=fact.reason)
+    match fact.ending:
+        case Ending.DONE:
+            done = replace(counted, phase=StepPhase.DONE, failures=0, reason="")
+            return done, (CloseInterventions(step.ordinal),)
+        case Ending.CANCELLED:
+            return replace(counted, phase=StepPhase.CANCELLED), ()
+        case Ending.BLOCKED:
+            return _wait(
+                counted, InterventionKind.BLOCKED, stage="guard", phase=StepPhase.BLOCKED
+            )
+        case Ending.NEEDS_APPROVAL:
+            return _wait(counted, InterventionKind.APPROVAL, stage="guard")
+    failed = replace(counted, failures=step.failures + 1)
+    match _next(failed, policy):
+        case Next.RETRY:
+            delay = backoff(policy.retry_delay, failed.failures)
+            return enqueue_pass(replace(failed, errors=0), delay=delay)
+        case Next.GIVE_UP:
+            return replace(failed, phase=StepPhase.ERROR), ()
+    return _gather(failed)
+
+
+def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
+    """The evidence is there: it goes to the author of the step, or waits for a human (X4)."""
+    step = replace(step, putting_off=0)
+    following = Next.REVISE if step.forced else _next(step, policy)
+    if following is Next.REVISE and step.author.backend == "human":
+        return _wait(step, InterventionKind.REVISION, stage="revise")
+    if following is Next.REVISE:
+        return replace(step, phase=StepPhase.REPLANNING), (_ask_author(step),)
+    if following is Next.HOLD:
+        return _wait(step, InterventionKind.HELD_BUNDLE, stage="escalate")
+    return _wait(step, InterventionKind.ESCALATION, stage="escalate")
+
+
+def request_revision(step: StepState) -> StepAdvance:
+    """S0.85: an operator forces a revision, whatever the counters say."""
+    gathering, decisions = _gather(replace(step, forced=True, putting_off=0))
+    return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
+
+
+def put_off_or_wait(
+    step: StepState, policy: Policy, fact: JobFailed, resting: StepPhase
+) -> StepAdvance:
+    """A job could not be done: try again later if that can help, else wait for a human."""
+    failed = replace(step, phase=resting, reason=fact.reason)
+    if fact.family == "transient" and step.putting_off < policy.max_transient_failures:
+        put_off = replace(failed, putting_off=step.putting_off + 1)
+        delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, put_off.putting_off))
+        again = _ask_author(step) if fact.kind is JobKind.REVISE else _again(put_off, fact.kind)
+        return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
+    kind = (
+        InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
+    )
+    return _wait(
+        replace(failed, putting_off=0), kind, stage=fact.stage, next_step_cmd=fact.next_step_cmd
+    )
+
+
+def _next(step: StepState, policy: Policy) -> Next:
+    return after_failed_pass(
+        policy,
+        recovery=step.recovery,
+        revision=step.revision,
+        failures=step.failures,
+        may_continue=step.on_failure is OnFailure.CONTINUE,
+    )
+
+
+def _gather(step: StepState) -> StepAdvance:
+    replanning = replace(step, phase=StepPhase.REPLANNING)
+    return replanning, (_again(replanning, JobKind.GATHER),)
+
+
+def _again(step: StepState, kind: JobKind) -> Enqueue:
+    return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no)
+
+
+def _ask_author(step: StepState) -> Enqueue:
+    return replace(_again(step, JobKind.REVISE), role=step.author.role)
+
+
+def _wait(
+    step: StepState,
+    kind: InterventionKind,
+    *,
+    stage: str,
+    phase: StepPhase = StepPhase.WAITING,
+    next_step_cmd: str | None = None,
+) -> StepAdvance:
+    waiting = replace(step, phase=phase)
+    return waiting, (
+        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd),
+    )

@@ -1,0 +1,216 @@
+"""What follows from a fact about a task: planning, then its runs."""
+
+from dataclasses import replace
+
+from orchestrator.core.decisions import (
+    CancelJobs,
+    CancelRuns,
+    CloseInterventions,
+    Decision,
+    Enqueue,
+    InterventionKind,
+    OpenIntervention,
+    ResumeRuns,
+    StartRuns,
+)
+from orchestrator.core.state import TaskState
+from orchestrator.core.step_rules import TRANSIENT_DELAY
+from shared.domain import facts as f
+from shared.domain.budget import backoff
+from shared.domain.jobs import JobKind
+from shared.domain.plan import Plan, Role
+from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
+
+Advance = tuple[TaskState, tuple[Decision, ...]]
+
+BEFORE_RUNS = frozenset(
+    {TaskPhase.SUBMITTED, TaskPhase.REFINING, TaskPhase.PLANNING, TaskPhase.DETAILING}
+)
+PLANNING_JOBS = {
+    JobKind.REFINE: TaskPhase.REFINING,
+    JobKind.PLAN: TaskPhase.PLANNING,
+    JobKind.DETAIL: TaskPhase.DETAILING,
+}
+
+
+def overtaken(state: TaskState, fact: f.TaskFact) -> bool:
+    """Whether the fact tells nothing new."""
+    match fact:
+        case f.TaskSubmitted():
+            return state.phase is not TaskPhase.SUBMITTED
+        case f.PromptRefined():
+            return state.phase is not TaskPhase.REFINING
+        case f.PlanDrafted():
+            return not _plan_wanted(state, fact.plan)
+        case f.StepDetailed():
+            return fact.step not in state.undetailed() or state.phase not in {
+                TaskPhase.DETAILING,
+                TaskPhase.WAITING,
+            }
+        case f.RunChanged():
+            return (
+                state.phase in {TaskPhase.DONE, TaskPhase.CANCELLED}
+                or state.runs.get(fact.run_id, fact.phase) is fact.phase
+            )
+        case f.JobFailed():
+            return PLANNING_JOBS.get(fact.kind) is not state.phase or _answered(state, fact)
+        case f.CancelRequested():
+            return state.phase in ENDED_TASK
+        case f.ResumeRequested():
+            return state.phase not in {TaskPhase.WAITING, TaskPhase.ERROR, TaskPhase.RUNNING}
+
+
+def _plan_wanted(state: TaskState, plan: Plan) -> bool:
+    if state.phase is TaskPhase.PLANNING:
+        return True
+    complete = all(step.subtasks for step in plan.steps)
+    not_begun = all(phase is RunPhase.NOT_STARTED for phase in state.runs.values())
+    return (
+        state.phase is TaskPhase.WAITING and not_begun and (state.plan is None or complete)
+    )
+
+
+def _answered(state: TaskState, fact: f.JobFailed) -> bool:
+    if fact.kind is JobKind.DETAIL and fact.step not in state.undetailed():
+        return True
+    return fact.kind is not JobKind.DETAIL and fact.attempt != state.putting_off
+
+
+def apply(state: TaskState, fact: f.TaskFact) -> Advance:
+    """Compute the next state and the decisions; the caller has sorted out overtaken facts."""
+    match fact:
+        case f.TaskSubmitted():
+            return _submit(fact)
+        case f.PromptRefined():
+            return _plan(replace(state, putting_off=0))
+        case f.PlanDrafted():
+            return _detail(replace(state, plan=fact.plan, putting_off=0, reason=""))
+        case f.StepDetailed():
+            return _with_step(state, fact)
+        case f.RunChanged():
+            return _follow(state, fact)
+        case f.JobFailed():
+            return _job_failed(state, fact)
+        case f.CancelRequested():
+            return _cancel(state)
+        case f.ResumeRequested():
+            return _resume(state)
+
+
+def _submit(fact: f.TaskSubmitted) -> Advance:
+    state = TaskState(
+        policy=fact.policy,
+        runs={run_id: RunPhase.NOT_STARTED for run_id in fact.run_ids},
+    )
+    if fact.plan is not None:
+        return _detail(replace(state, plan=fact.plan))
+    if fact.policy.taskmaster_enabled:
+        refining = replace(state, phase=TaskPhase.REFINING)
+        return refining, (Enqueue(JobKind.REFINE),)
+    return _plan(state)
+
+
+def _plan(state: TaskState) -> Advance:
+    if state.policy.planner == "human":
+        return _wait(state, "a person is to plan this task", stage="plan")
+    return replace(state, phase=TaskPhase.PLANNING), (Enqueue(JobKind.PLAN, role=Role.PLANNER),)
+
+
+def _detail(state: TaskState) -> Advance:
+    """Ask for the subtasks of every step that has none; with all of them, begin."""
+    missing = state.undetailed()
+    if not missing:
+        return _start(state)
+    if state.policy.subtask_planner == "human":
+        numbers = ", ".join(map(str, missing))
+        return _wait(state, f"a person is to detail step {numbers}", stage="detail")
+    detailing = replace(state, phase=TaskPhase.DETAILING)
+    return detailing, (
+        CloseInterventions(),
+        *(Enqueue(JobKind.DETAIL, ordinal) for ordinal in missing),
+    )
+
+
+def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
+    assert state.plan is not None
+    steps = tuple(
+        replace(step, subtasks=fact.subtasks, author=fact.author)
+        if step.ordinal == fact.step
+        else step
+        for step in state.plan.steps
+    )
+    detailed = replace(state, plan=replace(state.plan, steps=steps))
+    return (detailed, ()) if detailed.undetailed() else _start(detailed)
+
+
+def _start(state: TaskState) -> Advance:
+    assert state.plan is not None
+    return replace(state, phase=TaskPhase.RUNNING, reason=""), (
+        CloseInterventions(),
+        StartRuns(state.policy, state.plan),
+    )
+
+
+def _follow(state: TaskState, fact: f.RunChanged) -> Advance:
+    """The task is where its runs are: it ends when all have ended, waits when none can go on."""
+    runs = {**state.runs, fact.run_id: fact.phase}
+    phases = set(runs.values())
+    if phases <= ENDED_RUN:
+        phase = TaskPhase(_worst(phases).value)
+    elif phases & {RunPhase.RUNNING, RunPhase.NOT_STARTED}:
+        phase = TaskPhase.RUNNING
+    else:
+        phase = TaskPhase.WAITING
+    return replace(state, runs=runs, phase=phase), ()
+
+
+def _worst(phases: set[RunPhase]) -> RunPhase:
+    return next(p for p in (RunPhase.ERROR, RunPhase.CANCELLED, RunPhase.DONE) if p in phases)
+
+
+def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
+    if fact.family == "transient" and fact.attempt < state.policy.max_transient_failures:
+        delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, fact.attempt + 1))
+        role = Role.PLANNER if fact.kind is JobKind.PLAN else Role.SUBTASK_PLANNER
+        again = Enqueue(
+            fact.kind, fact.step, role=role, delay=delay, attempt=fact.attempt + 1
+        )
+        counted = state.putting_off + (fact.kind is not JobKind.DETAIL)
+        return replace(state, putting_off=counted, reason=fact.reason), (again,)
+    if fact.kind is JobKind.REFINE and fact.family == "rejected":
+        return _plan(replace(state, putting_off=0, reason=fact.reason))
+    return _wait(state, fact.reason, stage=fact.stage, step=fact.step, command=fact.next_step_cmd)
+
+
+def _wait(
+    state: TaskState, reason: str, *, stage: str, step: int | None = None, command: str | None = None
+) -> Advance:
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, putting_off=0)
+    return waiting, (
+        OpenIntervention(InterventionKind.PLAN, step, reason, stage, command),
+    )
+
+
+def _cancel(state: TaskState) -> Advance:
+    begun = any(phase is not RunPhase.NOT_STARTED for phase in state.runs.values())
+    if begun:
+        return state, (CancelRuns(),)
+    reason = "cancelled by an operator"
+    return replace(state, phase=TaskPhase.CANCELLED, reason=reason), (
+        CancelJobs(),
+        CloseInterventions(),
+        CancelRuns(),
+    )
+
+
+def _resume(state: TaskState) -> Advance:
+    begun = any(phase is not RunPhase.NOT_STARTED for phase in state.runs.values())
+    if begun:
+        phase = TaskPhase.RUNNING if state.phase is TaskPhase.ERROR else state.phase
+        return replace(state, phase=phase), (ResumeRuns(),)
+    resumed = replace(state, putting_off=0, reason="")
+    if state.plan is None:
+        planning, decisions = _plan(resumed)
+    else:
+        planning, decisions = _detail(resumed)
+    return planning, (CloseInterventions(), *decisions)

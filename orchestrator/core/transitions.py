@@ -1,0 +1,118 @@
+"""The law: which facts may come in which phase, and which phases may follow.
+
+A fact with no entry is either overtaken (a duplicate or a straggler, recognised by its numbers) or
+a defect. The rules in `step_rules` and `task_rules` compute; `advance` holds them to this table,
+and the state diagrams are drawn from it.
+"""
+
+from collections.abc import Mapping
+
+from shared.domain import facts as f
+from shared.domain.task import StepPhase as S
+from shared.domain.task import TaskPhase as T
+
+STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
+    S.NOT_STARTED: {
+        f.RunStarted: frozenset({S.READY, S.NOT_STARTED}),
+        f.PassFinished: frozenset({S.READY}),
+        f.StepRevised: frozenset({S.NOT_STARTED}),
+        f.StepAbandoned: frozenset({S.READY, S.SKIPPED}),
+        f.ResumeRequested: frozenset({S.READY}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.READY: {
+        f.PassStarted: frozenset({S.RUNNING}),
+        f.PassFinished: frozenset(
+            {S.DONE, S.READY, S.REPLANNING, S.WAITING, S.BLOCKED, S.ERROR, S.CANCELLED}
+        ),
+        f.JobFailed: frozenset({S.READY, S.WAITING}),
+        f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.StepRevised: frozenset({S.READY}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.RUNNING: {
+        f.PassFinished: frozenset(
+            {S.DONE, S.READY, S.REPLANNING, S.WAITING, S.BLOCKED, S.ERROR, S.CANCELLED}
+        ),
+        f.JobFailed: frozenset({S.READY, S.WAITING}),
+        f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.StepRevised: frozenset({S.READY}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.REPLANNING: {
+        f.BundleReady: frozenset({S.REPLANNING, S.WAITING}),
+        f.StepRevised: frozenset({S.READY}),
+        f.JobFailed: frozenset({S.REPLANNING, S.WAITING}),
+        f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.WAITING: {
+        f.StepAbandoned: frozenset({S.ERROR}),
+        f.StepRevised: frozenset({S.READY}),
+        f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.ResumeRequested: frozenset({S.READY}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.BLOCKED: {
+        f.StepAbandoned: frozenset({S.ERROR}),
+        f.StepRevised: frozenset({S.READY}),
+        f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.ResumeRequested: frozenset({S.READY}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.ERROR: {
+        f.StepRevised: frozenset({S.READY}),
+        f.ResumeRequested: frozenset({S.READY}),
+    },
+    S.SKIPPED: {
+        f.ResumeRequested: frozenset({S.NOT_STARTED, S.READY}),
+        f.StepRevised: frozenset({S.NOT_STARTED}),
+    },
+    S.DONE: {},
+    S.CANCELLED: {},
+}
+
+TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
+    T.SUBMITTED: {
+        f.TaskSubmitted: frozenset(
+            {T.REFINING, T.PLANNING, T.DETAILING, T.RUNNING, T.WAITING}
+        ),
+        f.CancelRequested: frozenset({T.CANCELLED}),
+    },
+    T.REFINING: {
+        f.PromptRefined: frozenset({T.PLANNING, T.WAITING}),
+        f.JobFailed: frozenset({T.REFINING, T.PLANNING, T.WAITING}),
+        f.CancelRequested: frozenset({T.CANCELLED}),
+    },
+    T.PLANNING: {
+        f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
+        f.JobFailed: frozenset({T.PLANNING, T.WAITING}),
+        f.CancelRequested: frozenset({T.CANCELLED}),
+    },
+    T.DETAILING: {
+        f.StepDetailed: frozenset({T.DETAILING, T.RUNNING}),
+        f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING}),
+        f.JobFailed: frozenset({T.DETAILING, T.WAITING}),
+        f.CancelRequested: frozenset({T.CANCELLED}),
+    },
+    T.RUNNING: {
+        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
+        f.CancelRequested: frozenset({T.RUNNING}),
+        f.ResumeRequested: frozenset({T.RUNNING}),
+    },
+    T.WAITING: {
+        f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
+        f.StepDetailed: frozenset({T.WAITING, T.RUNNING}),
+        f.ResumeRequested: frozenset({T.PLANNING, T.DETAILING, T.RUNNING, T.WAITING}),
+        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
+        f.CancelRequested: frozenset({T.CANCELLED, T.WAITING}),
+    },
+    T.ERROR: {
+        f.ResumeRequested: frozenset({T.RUNNING}),
+        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
+    },
+    T.DONE: {},
+    T.CANCELLED: {
+        f.RunChanged: frozenset({T.CANCELLED}),
+    },
+}

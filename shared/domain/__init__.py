@@ -1,0 +1,1 @@
+"""Values and pure rules; standard library only."""

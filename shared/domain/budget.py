@@ -1,0 +1,66 @@
+"""The error budget: the pure rule over thresholds and counters, the same on both sides."""
+
+from enum import StrEnum
+
+from shared.domain.config import Policy
+from shared.domain.plan import Recovery
+
+
+class Ending(StrEnum):
+    """How a pass ended."""
+
+    DONE = "done"
+    THRESHOLD = "threshold"
+    INCOMPLETE = "incomplete"
+    BLOCKED = "blocked"
+    NEEDS_APPROVAL = "needs_approval"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+class Next(StrEnum):
+    """What follows a pass that did not end in `done`."""
+
+    RETRY = "retry"
+    REVISE = "revise"
+    HOLD = "hold"
+    ASK_HUMAN = "ask_human"
+    GIVE_UP = "give_up"
+
+
+def threshold_reached(errors: int, policy: Policy) -> bool:
+    """S0.46: error_count_step >= error_threshold_per_step."""
+    return errors >= policy.error_threshold_per_step
+
+
+def may_correct(tries: int, errors: int, policy: Policy) -> bool:
+    """Whether a failed subtask may be tried once more in this pass (S0.36, S0.46).
+
+    `tries` counts the corrected attempts already made of this subtask.
+    """
+    return (
+        policy.auto_correction_enabled
+        and tries < policy.max_retries_per_command
+        and not threshold_reached(errors, policy)
+    )
+
+
+def after_failed_pass(
+    policy: Policy, *, recovery: Recovery, revision: int, failures: int, may_continue: bool
+) -> Next:
+    """What follows a pass that ended in `threshold` or `incomplete` (X2: both the same).
+
+    `failures` counts this pass in. `may_continue` is the step's `on_failure: continue`: when all
+    that is automatic is used up, the step ends in error instead of waiting for a human.
+    """
+    last_resort = Next.GIVE_UP if may_continue else Next.ASK_HUMAN
+    if recovery is Recovery.RETRY:
+        return Next.RETRY if failures < policy.max_retry_count else last_resort  # X5
+    if revision >= policy.human_escalation_threshold:
+        return last_resort  # S0.59
+    return Next.REVISE if policy.send_to_planner_after_threshold else Next.HOLD  # X4
+
+
+def backoff(delay: float, failures: int, *, ceiling: float = 300.0) -> float:
+    """Seconds to wait before try number `failures` + 1: doubled each time, up to the ceiling."""
+    return min(delay * 2.0 ** max(failures - 1, 0), ceiling)

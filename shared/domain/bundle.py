@@ -1,0 +1,72 @@
+"""The bundle: the evidence of a step, as its planner receives it (S0.62–S0.70)."""
+
+from dataclasses import dataclass, field
+
+REQUEST = (
+    "Revise the step plan and propose alternatives, additional diagnostics or recovery steps."
+)
+"""S0.70, word for word what every bundle asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAttempt:
+    """One attempt in the log: text already safe and capped; times as ISO 8601 in UTC."""
+
+    ref: str
+    subtask: int
+    command: str
+    outcome: str
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    retry_count: int
+    started_at: str
+    ended_at: str
+    correction: str | None = None
+    reason: str = ""
+    check_command: str | None = None
+    check_exit_code: int | None = None
+    check_output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSubtask:
+    """A subtask as it was planned, in order (S0.65)."""
+
+    ordinal: int
+    key: str
+    title: str
+    command: str
+    check: str | None
+    timeout: float
+    preconditions: tuple[str, ...]
+    needs: tuple[str, ...]
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Everything a planner needs to revise a step.
+
+    `snapshot` maps a probe's name (disk, memory, services, ports, …) to its text; `hypotheses` says
+    what the executor already tried (S0.69); `failed_assumptions` what the planner took for granted
+    that proved wrong (S0.51).
+    """
+
+    task_ref: str
+    prompt: str
+    improved_prompt: str | None
+    target: str
+    step_ref: str
+    step_title: str
+    step_instruction: str
+    revision: int
+    reason: str
+    subtasks: tuple[LoggedSubtask, ...]
+    attempts: tuple[LoggedAttempt, ...]
+    earlier_revisions: tuple[str, ...] = ()
+    snapshot: dict[str, str] = field(default_factory=dict)
+    failed_assumptions: tuple[str, ...] = ()
+    hypotheses: tuple[str, ...] = ()
+    config: dict[str, str] = field(default_factory=dict)
+    request: str = REQUEST

@@ -1,0 +1,53 @@
+"""The policy that a task runs under: what an operator may set, with its default and its limits."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The `agent` scope of the configuration; a task keeps the one it was submitted with (S0.9–S0.17).
+
+    Spans are in seconds.
+    """
+
+    taskmaster_enabled: bool = False
+    error_threshold_per_step: int = 4
+    max_retries_per_command: int = 2
+    auto_correction_enabled: bool = True
+    send_to_planner_after_threshold: bool = True
+    human_escalation_threshold: int = 3
+    forbidden_commands: tuple[str, ...] = ()
+    dry_run_mode: bool = False
+    max_retry_count: int = 3
+    retry_delay: float = 1.0
+    max_transient_failures: int = 8
+    subtask_timeout: float = 300.0
+    check_timeout: float = 30.0
+    taskmaster: str = "anthropic"
+    planner: str = "anthropic"
+    subtask_planner: str = "anthropic"
+
+    def backend(self, role: str) -> str:
+        """The backend that answers for a planning role."""
+        backends = {
+            "taskmaster": self.taskmaster,
+            "planner": self.planner,
+            "subtask_planner": self.subtask_planner,
+        }
+        return backends.get(role, "human")
+
+
+LIMITS: dict[str, tuple[float, float]] = {
+    "error_threshold_per_step": (1, 1000),
+    "max_retries_per_command": (0, 20),
+    "human_escalation_threshold": (0, 100),
+    "max_retry_count": (1, 100),
+    "retry_delay": (0, 3600),
+    "max_transient_failures": (0, 1000),
+    "subtask_timeout": (0.1, 86_400),
+    "check_timeout": (0.1, 3600),
+}
+"""Smallest and largest value of each numeric key, both allowed."""
+
+BACKENDS = ("anthropic", "runbook", "human")
+"""Who can answer for a planning role."""

@@ -1,0 +1,74 @@
+"""Errors, sorted by who must act.
+
+ReplanError
+ ├─ Transient       nobody: it is tried again later, and not counted as an error
+ ├─ Rejected        the planner: counted, and part of the evidence
+ ├─ Misconfigured   the operator: the work waits until somebody has put it right
+ └─ Defect          us: a broken promise of this program, with the story that led to it
+"""
+
+
+class ReplanError(Exception):
+    """What happened (`reason`), at which `stage`, and the command to type next.
+
+    Never raised itself: one of its families is.
+    """
+
+    family = "error"
+
+    def __init__(self, reason: str, *, stage: str, next_step_cmd: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.stage = stage
+        self.next_step_cmd = next_step_cmd
+
+
+class Transient(ReplanError):
+    """It will probably work later; `retry_after` is a span in seconds, if the other side named one."""
+
+    family = "transient"
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        stage: str,
+        next_step_cmd: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(reason, stage=stage, next_step_cmd=next_step_cmd)
+        self.retry_after = retry_after
+
+
+class Rejected(ReplanError):
+    """An answer or a plan that cannot be used as it is."""
+
+    family = "rejected"
+
+
+class Misconfigured(ReplanError):
+    """Only the operator can put this right."""
+
+    family = "misconfigured"
+
+
+class Defect(ReplanError):
+    """A promise of this program was broken; `story` holds what led to it, oldest first."""
+
+    family = "defect"
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        stage: str,
+        next_step_cmd: str | None = None,
+        story: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(reason, stage=stage, next_step_cmd=next_step_cmd)
+        self.story = story
+
+    def __str__(self) -> str:
+        if not self.story:
+            return self.reason
+        return "\n  ".join((f"{self.reason}; what led to it:", *self.story))

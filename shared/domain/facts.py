@@ -1,0 +1,181 @@
+"""Facts: what happened, in the past tense. Everything the coordinator knows came in as one.
+
+A fact about a task names no run; a fact about a run names it. Facts are sent at least once: a
+duplicate or a straggler is recognised by its numbers (revision, pass) and changes nothing.
+"""
+
+from dataclasses import dataclass
+from typing import get_args
+
+from shared.domain.budget import Ending
+from shared.domain.config import Policy
+from shared.domain.jobs import JobKind
+from shared.domain.plan import Author, Plan, Subtask
+from shared.domain.task import RunPhase
+
+# --- about a task ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSubmitted:
+    """A person asked for something; `plan` is given when it was planned by hand."""
+
+    policy: Policy
+    run_ids: tuple[int, ...]
+    plan: Plan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRefined:
+    """The taskmaster improved the prompt (both versions are kept, S0.25)."""
+
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDrafted:
+    """A planner, or a person, gave the main steps; steps without subtasks are still to be detailed."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class StepDetailed:
+    """The subtask planner gave revision 0 of a step."""
+
+    step: int
+    subtasks: tuple[Subtask, ...]
+    author: Author
+
+
+@dataclass(frozen=True, slots=True)
+class RunChanged:
+    """A run of the task entered another phase."""
+
+    run_id: int
+    phase: RunPhase
+
+
+# --- about a run ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """The plan is complete: its steps may be carried out on the run's target."""
+
+    policy: Policy
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PassStarted:
+    """A worker claimed the execution job of a step."""
+
+    step: int
+    revision: int
+    pass_no: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassFinished:
+    """A pass ended; `errors` are those counted in this revision so far, this pass included."""
+
+    step: int
+    revision: int
+    pass_no: int
+    ending: Ending
+    errors: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReady:
+    """The evidence of a step has been gathered."""
+
+    step: int
+    revision: int
+    pass_no: int
+    bundle_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepRevised:
+    """The author of a step, or a person, gave its next list of subtasks."""
+
+    step: int
+    revision: int
+    author: Author
+    subtasks: tuple[Subtask, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRequested:
+    """An operator wants a step revised now (S0.85); `note` goes to the planner."""
+
+    step: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepAbandoned:
+    """A person gave a step up: it ends in error, and what depends on it is skipped."""
+
+    step: int
+
+
+# --- about either ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailed:
+    """A job could not be done. `family` is the error's (`shared.domain.errors`)."""
+
+    kind: JobKind
+    step: int | None
+    revision: int
+    pass_no: int
+    family: str
+    stage: str
+    reason: str
+    next_step_cmd: str | None = None
+    retry_after: float | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """An operator wants it to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeRequested:
+    """An operator has removed the cause: counters are cleared, what failed runs again (S1.12–S1.15)."""
+
+
+TaskFact = (
+    TaskSubmitted
+    | PromptRefined
+    | PlanDrafted
+    | StepDetailed
+    | RunChanged
+    | JobFailed
+    | CancelRequested
+    | ResumeRequested
+)
+RunFact = (
+    RunStarted
+    | PassStarted
+    | PassFinished
+    | BundleReady
+    | StepRevised
+    | RevisionRequested
+    | StepAbandoned
+    | JobFailed
+    | CancelRequested
+    | ResumeRequested
+)
+Fact = TaskFact | RunFact
+
+FACTS: dict[str, type] = {kind.__name__: kind for kind in (*get_args(TaskFact), *get_args(RunFact))}
+"""Every kind of fact under its name."""

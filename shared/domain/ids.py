@@ -1,0 +1,73 @@
+"""Names of the things that have identity, as people type and read them."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import NewType
+
+from shared.domain.errors import Rejected
+
+TaskId = NewType("TaskId", int)
+RunId = NewType("RunId", int)
+JobId = NewType("JobId", int)
+
+_REF = re.compile(
+    r"T(?P<task>[1-9]\d*)"
+    r"(?:\.(?P<step>[1-9]\d*)(?:\.(?P<subtask>[1-9]\d*)(?:#(?P<attempt>[1-9]\d*))?)?)?"
+    r"(?:@(?P<target>[A-Za-z0-9][A-Za-z0-9_.-]*))?",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A place in a task: `T12`, `T12@web1`, `T12.2`, `T12.2.3`, `T12.2.3#2@web1`.
+
+    `attempt` counts the attempts of one subtask number in one run, over all passes and revisions.
+    """
+
+    task: int
+    step: int | None = None
+    subtask: int | None = None
+    attempt: int | None = None
+    target: str | None = None
+
+    def __str__(self) -> str:
+        text = f"T{self.task}"
+        if self.step is not None:
+            text += f".{self.step}"
+        if self.subtask is not None:
+            text += f".{self.subtask}"
+        if self.attempt is not None:
+            text += f"#{self.attempt}"
+        return text if self.target is None else f"{text}@{self.target}"
+
+    def of_task(self) -> "Ref":
+        """The task alone."""
+        return Ref(self.task)
+
+    def at(self, target: str | None) -> "Ref":
+        """The same place on another target."""
+        return replace(self, target=target)
+
+
+def parse_ref(text: str) -> Ref:
+    """Read a reference as typed (a bare number is a task); raises Rejected when it is none."""
+    candidate = f"T{text}" if re.match(r"[1-9]", text) else text[:1].upper() + text[1:]
+    found = _REF.fullmatch(candidate)
+    if found is None:
+        raise Rejected(
+            f"{text!r} is not a reference; they look like T12, T12@web1, T12.2 or T12.2.3#1@web1",
+            stage="input",
+            next_step_cmd="replan task list",
+        )
+    numbers = {
+        name: None if found[name] is None else int(found[name])
+        for name in ("step", "subtask", "attempt")
+    }
+    return Ref(task=int(found["task"]), target=found["target"], **numbers)
+
+
+def attempt_key(
+    run: int, step: int, revision: int, subtask: int, pass_no: int, try_no: int
+) -> str:
+    """The identity of an attempt: whoever resumes a pass computes the same key."""
+    return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-t{try_no}"

@@ -1,0 +1,60 @@
+"""What workers are asked to do: a job is a row; its message carries the row's id and nothing else."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.plan import Role
+
+
+class JobKind(StrEnum):
+    """The kinds of work; each goes to one queue."""
+
+    REFINE = "refine"  # improve the prompt
+    PLAN = "plan"  # prompt -> steps
+    DETAIL = "detail"  # step -> subtasks
+    REVISE = "revise"  # bundle -> subtasks
+    EXECUTE = "execute"  # one pass
+    GATHER = "gather"  # evidence -> bundle
+
+
+class QueueName(StrEnum):
+    """The queues, one worker kind each (D.5)."""
+
+    TASKMASTER = "taskmaster"
+    PLANNING = "planning"
+    SUBTASK_PLANNING = "subtask_planning"
+    EXECUTION = "execution"
+    ESCALATION = "escalation"
+
+
+_QUEUES = {
+    JobKind.REFINE: QueueName.TASKMASTER,
+    JobKind.PLAN: QueueName.PLANNING,
+    JobKind.DETAIL: QueueName.SUBTASK_PLANNING,
+    JobKind.EXECUTE: QueueName.EXECUTION,
+    JobKind.GATHER: QueueName.ESCALATION,
+}
+
+
+def queue_of(kind: JobKind, role: Role = Role.SUBTASK_PLANNER) -> QueueName:
+    """The queue of a job; a revision goes to the role that planned the step (S0.47)."""
+    if kind is JobKind.REVISE:
+        return QueueName.PLANNING if role is Role.PLANNER else QueueName.SUBTASK_PLANNING
+    return _QUEUES[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A claimed job: what to do, and the fence that every write of it must carry."""
+
+    id: int
+    kind: JobKind
+    task_id: int
+    run_id: int | None
+    step: int | None
+    revision: int
+    pass_no: int
+    fence: int
+    claims: int
+    attempt: int = 0
+    """How often this same work was asked before and put off as transient."""

@@ -1,0 +1,199 @@
+"""A plan: steps, the subtasks of each, and who planned them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.errors import Rejected
+
+
+class Role(StrEnum):
+    """Who can plan; the value is the role's name in the configuration."""
+
+    PLANNER = "planner"
+    SUBTASK_PLANNER = "subtask_planner"
+    HUMAN = "human"
+
+
+class Recovery(StrEnum):
+    """What follows a failed pass (X6): a revision by the author, or another pass."""
+
+    REPLAN = "replan"
+    RETRY = "retry"
+
+
+class OnFailure(StrEnum):
+    """What a step that cannot be done means for the rest."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+class SubtaskKind(StrEnum):
+    """What a subtask's text is: a shell command, or a Python snippet that sets `result`."""
+
+    COMMAND = "command"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The role and the backend that planned a step; its bundles go back to it (S0.47)."""
+
+    role: Role
+    backend: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """One command with its check, timeout and preconditions (S0.29); spans in seconds.
+
+    `needs` names the subtasks (by key) that must be done before this one (X3).
+    A subtask without a check is done when its command exits with 0.
+    """
+
+    ordinal: int
+    key: str
+    title: str
+    command: str
+    check: str | None = None
+    timeout: float = 300.0
+    preconditions: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    critical: bool = False
+    rollback: str | None = None
+    idempotent: bool = False
+    kind: SubtaskKind = SubtaskKind.COMMAND
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A main step. `subtasks` is empty until the subtask planner has detailed it."""
+
+    ordinal: int
+    key: str
+    title: str
+    instruction: str
+    author: Author
+    depends_on: tuple[int, ...] = ()
+    parallel_group: str | None = None
+    recovery: Recovery = Recovery.REPLAN
+    on_failure: OnFailure = OnFailure.STOP
+    subtasks: tuple[Subtask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An ordered list of steps."""
+
+    steps: tuple[Step, ...]
+    summary: str = ""
+
+    def step(self, ordinal: int) -> Step:
+        """The step with that number; raises Rejected when there is none."""
+        for step in self.steps:
+            if step.ordinal == ordinal:
+                return step
+        raise Rejected(f"the plan has no step {ordinal}", stage="plan")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The n-th list of subtasks of a step; 0 is the first plan. Immutable."""
+
+    step: int
+    revision: int
+    author: Author
+    subtasks: tuple[Subtask, ...]
+    reason: str = ""
+
+
+def default_needs(given: Iterable[tuple[str, tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
+    """Fill in what was not said: a subtask needs the one before it (X3)."""
+    needs: dict[str, tuple[str, ...]] = {}
+    before: tuple[str, ...] = ()
+    for key, named in given:
+        needs[key] = before if named is None else named
+        before = (key,)
+    return needs
+
+
+def default_dependencies(
+    given: Iterable[tuple[int, str | None, tuple[int, ...] | None]],
+) -> dict[int, tuple[int, ...]]:
+    """Fill in what was not said: a step depends on the step, or the parallel group, before it.
+
+    Takes (ordinal, parallel group, depends_on or None) in the plan's order.
+    """
+    depends: dict[int, tuple[int, ...]] = {}
+    previous: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    group: str | None = None
+    for ordinal, own_group, named in given:
+        if own_group is None or own_group != group:
+            previous, block = block, ()
+        group = own_group
+        block = (*block, ordinal)
+        depends[ordinal] = previous if named is None else named
+    return depends
+
+
+def check_steps(steps: Iterable[Step]) -> None:
+    """Raise Rejected for a plan that cannot be carried out: empty, doubled keys, a cycle."""
+    listed = tuple(steps)
+    if not listed:
+        raise Rejected("the plan has no steps", stage="plan")
+    _unique("step", (step.key for step in listed))
+    _acyclic("step", {str(s.ordinal): tuple(map(str, s.depends_on)) for s in listed})
+    for step in listed:
+        if step.subtasks:
+            check_subtasks(step.subtasks, where=f"step {step.ordinal}")
+
+
+def check_subtasks(subtasks: Iterable[Subtask], *, where: str = "the step") -> None:
+    """Raise Rejected for subtasks that cannot be carried out: none, doubled keys, unknown needs."""
+    listed = tuple(subtasks)
+    if not listed:
+        raise Rejected(f"{where} has no subtasks", stage="plan")
+    _unique(f"{where}: subtask", (subtask.key for subtask in listed))
+    for subtask in listed:
+        if not subtask.command.strip():
+            raise Rejected(f"{where}: subtask {subtask.key!r} has an empty command", stage="plan")
+    _acyclic(f"{where}: subtask", {subtask.key: subtask.needs for subtask in listed})
+
+
+def in_order(subtasks: Iterable[Subtask]) -> tuple[Subtask, ...]:
+    """The subtasks so that each comes after what it needs, otherwise in the plan's order."""
+    waiting = list(subtasks)
+    placed: list[Subtask] = []
+    keys: set[str] = set()
+    while waiting:
+        ready = next((s for s in waiting if keys.issuperset(s.needs)), None)
+        if ready is None:
+            raise Rejected("the needs of the subtasks form a cycle", stage="plan")
+        waiting.remove(ready)
+        placed.append(ready)
+        keys.add(ready.key)
+    return tuple(placed)
+
+
+def _unique(what: str, keys: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for key in keys:
+        if key in seen:
+            raise Rejected(f"{what} {key!r} stands twice", stage="plan")
+        seen.add(key)
+
+
+def _acyclic(what: str, edges: Mapping[str, tuple[str, ...]]) -> None:
+    for key, targets in edges.items():
+        for target in targets:
+            if target not in edges:
+                raise Rejected(f"{what} {key!r} needs {target!r}, which is unknown", stage="plan")
+    settled: set[str] = set()
+    while len(settled) < len(edges):
+        free = [k for k, t in edges.items() if k not in settled and settled.issuperset(t)]
+        if not free:
+            cycle = ", ".join(repr(key) for key in edges if key not in settled)
+            raise Rejected(f"{what}s that need one another in a circle: {cycle}", stage="plan")
+        settled.update(free)

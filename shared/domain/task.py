@@ -1,0 +1,64 @@
+"""What a person asked for, and the states of it and of its runs."""
+
+from enum import StrEnum
+
+
+class TaskPhase(StrEnum):
+    """Where a task stands."""
+
+    SUBMITTED = "submitted"
+    REFINING = "refining"
+    PLANNING = "planning"
+    DETAILING = "detailing"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class RunPhase(StrEnum):
+    """Where one task stands on one target."""
+
+    NOT_STARTED = "not_started"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class StepPhase(StrEnum):
+    """Where a step stands in a run."""
+
+    NOT_STARTED = "not_started"
+    READY = "ready"
+    RUNNING = "running"
+    REPLANNING = "replanning"
+    WAITING = "waiting"
+    BLOCKED = "blocked"
+    DONE = "done"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+
+ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.ERROR, TaskPhase.CANCELLED})
+ENDED_RUN = frozenset({RunPhase.DONE, RunPhase.ERROR, RunPhase.CANCELLED})
+ENDED_STEP = frozenset(
+    {StepPhase.DONE, StepPhase.ERROR, StepPhase.SKIPPED, StepPhase.CANCELLED}
+)
+
+COARSE: dict[StepPhase, str] = {
+    StepPhase.NOT_STARTED: "NotStarted",
+    StepPhase.READY: "NotStarted",
+    StepPhase.RUNNING: "Running",
+    StepPhase.REPLANNING: "Running",
+    StepPhase.WAITING: "Error",
+    StepPhase.BLOCKED: "Error",
+    StepPhase.DONE: "Done",
+    StepPhase.ERROR: "Error",
+    StepPhase.SKIPPED: "Error",
+    StepPhase.CANCELLED: "Error",
+}
+"""The four states of S1.22, as the API shows them."""

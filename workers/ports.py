@@ -1,0 +1,163 @@
+"""What the workers need from outside, as plain nouns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.domain.attempt import Attempt, CommandResult, OnOutput
+from shared.domain.budget import Ending
+from shared.domain.bundle import Bundle
+from shared.domain.config import Policy
+from shared.domain.host import Host
+from shared.domain.plan import Plan, Step, Subtask
+
+Cancelled = Callable[[], bool]
+"""Answers True once the work at hand must stop."""
+
+
+class Shell(Protocol):
+    """An open connection to a host on which commands run one after another or side by side."""
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float,
+        on_output: OnOutput | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> CommandResult:
+        """Run a command with /bin/sh, stdin closed, nothing able to prompt.
+
+        After `timeout` seconds, or once `cancelled` answers True, the whole process group on the
+        host is ended (TERM, then KILL). Raises Transient when the connection is lost before the
+        outcome is known, Misconfigured when the host refuses us.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the connection back."""
+        ...
+
+
+class Connections(Protocol):
+    """Opens shells, keeping warm what can be kept warm."""
+
+    def shell(self, host: Host) -> Shell:
+        """A shell on the host. Raises Transient (unreachable) or Misconfigured (key, host key)."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What a planner is told about a task. `targets` describes each target in a line or more."""
+
+    prompt: str
+    targets: tuple[str, ...]
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class DetailRequest:
+    """What the subtask planner is told about a step; `plan` gives it the steps around."""
+
+    prompt: str
+    targets: tuple[str, ...]
+    policy: Policy
+    plan: Plan
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class ReviseRequest:
+    """What the author of a step is told when it must be revised; `note` is the operator's."""
+
+    bundle: Bundle
+    policy: Policy
+    step: Step
+    subtasks: tuple[Subtask, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionDraft:
+    """A planner's answer to a bundle."""
+
+    subtasks: tuple[Subtask, ...]
+    reason: str
+
+
+class PlannerBackend(Protocol):
+    """Who answers for the planning roles: a model or a library of known jobs.
+
+    Every method raises Transient (try later), Rejected (the answer cannot be used, or there is
+    none) or Misconfigured (no key, no library).
+    """
+
+    def refine(self, request: PlanRequest) -> str:
+        """The improved prompt (S0.2)."""
+        ...
+
+    def plan(self, request: PlanRequest) -> Plan:
+        """The main steps (S0.26); a step may come with its subtasks, then it needs no detailing."""
+        ...
+
+    def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
+        """The subtasks of a step (S0.28)."""
+        ...
+
+    def revise(self, request: ReviseRequest) -> RevisionDraft:
+        """New subtasks for a step, from its evidence (S0.54–S0.57)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PassOrder:
+    """One pass to carry out: a step in one run under one revision.
+
+    `earlier` are the attempts already recorded of this step in this run, oldest first: those of
+    this revision count (and those of this pass are not repeated), those of other revisions only
+    give the next attempt its number.
+    """
+
+    run_id: int
+    task_ref: str
+    host: Host
+    step: Step
+    subtasks: tuple[Subtask, ...]
+    revision: int
+    pass_no: int
+    policy: Policy
+    earlier: tuple[Attempt, ...] = ()
+
+
+class PassLog(Protocol):
+    """Where a pass writes what happens; it returns at once and writes in groups."""
+
+    def started(self, attempt: Attempt) -> None:
+        """An attempt begins; its outcome and end are not known yet and are ignored."""
+        ...
+
+    def output(self, key: str, stream: str, chunk: bytes) -> None:
+        """Output of the attempt with that key arrived."""
+        ...
+
+    def finished(self, attempt: Attempt) -> None:
+        """An attempt ended."""
+        ...
+
+    def cancelled(self) -> bool:
+        """True once the pass must stop: cancelled by a person, or its lease lost."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PassResult:
+    """How a pass ended; `errors` counts this revision's errors, earlier passes included."""
+
+    ending: Ending
+    errors: int
+    reason: str
