@@ -1,0 +1,1 @@
+"""How the two sides reach the database; rows never leave it."""

@@ -1,0 +1,97 @@
+"""The connection to Postgres: one pool a process, foreign errors translated, notifications."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from shared.domain.errors import Defect, Misconfigured, Transient
+
+DOORBELL = "replan_jobs"
+REPORTS = "replan_reports"
+CANCELLED = "replan_cancelled"
+
+_REFUSED = ("28", "3D", "42501")  # authentication, no such database, no right: SQLSTATE
+
+
+class Database:
+    """A pool of connections to one database.
+
+    `url` is `postgresql://…` (psycopg 3). Errors come out as Transient (it may come back),
+    Misconfigured (it refuses us) or Defect.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5, pooled: bool = True) -> None:
+        parsed = make_url(url)
+        if parsed.get_backend_name() != "postgresql":
+            raise Misconfigured(
+                f"database_url must start with postgresql://, not {parsed.drivername}://",
+                stage="config",
+                next_step_cmd="replan config show",
+            )
+        self.url = parsed.set(drivername="postgresql+psycopg")
+        if pooled:
+            self.engine: Engine = create_engine(
+                self.url, pool_size=pool_size, max_overflow=20, pool_pre_ping=False
+            )
+        else:
+            self.engine = create_engine(self.url, poolclass=NullPool)
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """One transaction: committed at the end, rolled back on an error."""
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            translate(error)
+
+    def listen(self, *channels: str) -> psycopg.Connection[tuple[object, ...]]:
+        """A connection of its own that hears notifications; the caller closes it."""
+        dsn = self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        try:
+            connection = psycopg.connect(dsn, autocommit=True)
+            for channel in channels:
+                connection.execute(f'LISTEN "{channel}"'.encode())
+        except psycopg.Error as error:
+            raise Transient(_sentence(error), stage="database") from error
+        return connection
+
+    def close(self) -> None:
+        """Close every connection of the pool."""
+        self.engine.dispose()
+
+
+def notify(connection: Connection, channel: str, payload: str = "") -> None:
+    """Wake the listeners of a channel when this transaction commits."""
+    connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (channel, payload))
+
+
+def translate(error: SQLAlchemyError) -> NoReturn:
+    """Raise ours for theirs."""
+    if isinstance(error, DBAPIError):
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if state.startswith(_REFUSED) or "authentication failed" in str(error.orig):
+            raise Misconfigured(
+                _sentence(error.orig), stage="database", next_step_cmd="replan config show"
+            ) from error
+        if state == "42P01":
+            raise Misconfigured(
+                "the database has no tables of replan yet",
+                stage="database",
+                next_step_cmd="replan db migrate",
+            ) from error
+        if isinstance(error, OperationalError) or error.connection_invalidated:
+            raise Transient(
+                _sentence(error.orig), stage="database", next_step_cmd="replan db status"
+            ) from error
+    raise Defect(_sentence(error), stage="database") from error
+
+
+def _sentence(error: object) -> str:
+    lines = str(error).strip().splitlines() or ["the database gave no reason"]
+    return lines[0]

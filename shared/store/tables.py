@@ -1,0 +1,333 @@
+"""Every table. Rows are the state: one query over them answers `watch`; `events` is the history."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Text,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+Moment = DateTime(timezone=True)
+
+
+class Row(DeclarativeBase):
+    """What all rows share: one metadata, text for str, UTC timestamps from the database's clock."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it as a class attribute
+        str: Text,
+        int: BigInteger,
+        datetime: Moment,
+        dict[str, Any]: JSONB,
+        list[Any]: JSONB,
+        list[int]: ARRAY(Integer),
+        bytes: LargeBinary,
+    }
+
+
+def _key() -> Mapped[int]:
+    return mapped_column(BigInteger, primary_key=True, autoincrement=True)
+
+
+def _now() -> Mapped[datetime]:
+    return mapped_column(server_default=func.clock_timestamp())
+
+
+class TaskRow(Row):
+    """A task: the prompt in both versions, its policy, its plan as soon as there is one."""
+
+    __tablename__ = "tasks"
+
+    id: Mapped[int] = _key()
+    prompt: Mapped[str]
+    improved_prompt: Mapped[str | None]
+    phase: Mapped[str]
+    policy: Mapped[dict[str, Any]]
+    plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    plan_given: Mapped[bool] = mapped_column(server_default=text("false"))
+    putting_off: Mapped[int] = mapped_column(server_default=text("0"))
+    reason: Mapped[str] = mapped_column(server_default="")
+    idempotency_key: Mapped[str | None] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = _now()
+    ended_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        Index(
+            "ix_tasks_live", "id", postgresql_where=text("phase NOT IN ('done','error','cancelled')")
+        ),
+    )
+
+
+class HostRow(Row):
+    """An enrolled host with its pinned key."""
+
+    __tablename__ = "hosts"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    connection: Mapped[str]
+    address: Mapped[str]
+    port: Mapped[int]
+    user: Mapped[str | None]
+    key_path: Mapped[str | None]
+    host_key: Mapped[str | None]
+    workdir: Mapped[str | None]
+    created_at: Mapped[datetime] = _now()
+
+
+class RunRow(Row):
+    """One task on one target."""
+
+    __tablename__ = "runs"
+
+    id: Mapped[int] = _key()
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    target: Mapped[str]
+    phase: Mapped[str]
+    reason: Mapped[str] = mapped_column(server_default="")
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+    __table_args__ = (Index("uq_runs_task_id_target", "task_id", "target", unique=True),)
+
+
+class RunStepRow(Row):
+    """A step in a run: its phase and the counters of the error budget."""
+
+    __tablename__ = "run_steps"
+
+    run_id: Mapped[int] = mapped_column(
+        ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
+    )
+    step: Mapped[int] = mapped_column(primary_key=True)
+    title: Mapped[str]
+    author_role: Mapped[str]
+    author_backend: Mapped[str]
+    depends_on: Mapped[list[int]]
+    recovery: Mapped[str]
+    on_failure: Mapped[str]
+    phase: Mapped[str]
+    revision: Mapped[int]
+    pass_no: Mapped[int]
+    errors: Mapped[int]
+    failures: Mapped[int]
+    putting_off: Mapped[int]
+    forced: Mapped[bool]
+    reason: Mapped[str]
+    changed_at: Mapped[datetime] = _now()
+
+
+class RevisionRow(Row):
+    """The n-th list of subtasks of a step in a run, n > 0; number 0 stands in the task's plan."""
+
+    __tablename__ = "revisions"
+
+    run_id: Mapped[int] = mapped_column(
+        ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
+    )
+    step: Mapped[int] = mapped_column(primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True)
+    author_role: Mapped[str]
+    author_backend: Mapped[str]
+    subtasks: Mapped[list[Any]]
+    reason: Mapped[str]
+    created_at: Mapped[datetime] = _now()
+
+
+class JobRow(Row):
+    """The outbox and the queue: what a worker is asked, its lease and its fence.
+
+    `state` is open, done or cancelled. An open job is due from `due_at` on; it is free when
+    `lease_until` is empty or past. Each claim raises `fence`, and every write carries it.
+    """
+
+    __tablename__ = "jobs"
+
+    id: Mapped[int] = _key()
+    kind: Mapped[str]
+    queue: Mapped[str]
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    step: Mapped[int | None]
+    revision: Mapped[int]
+    pass_no: Mapped[int]
+    attempt: Mapped[int] = mapped_column(server_default=text("0"))
+    note: Mapped[str] = mapped_column(server_default="")
+    state: Mapped[str] = mapped_column(server_default="open")
+    due_at: Mapped[datetime]
+    owner: Mapped[str | None]
+    lease_until: Mapped[datetime | None]
+    fence: Mapped[int] = mapped_column(server_default=text("0"))
+    claims: Mapped[int] = mapped_column(server_default=text("0"))
+    rung_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = _now()
+    claimed_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        Index("ix_jobs_open", "due_at", postgresql_where=text("state = 'open'")),
+        Index(
+            "uq_jobs_slot",
+            "task_id",
+            text("coalesce(run_id, 0)"),
+            text("coalesce(step, 0)"),
+            "kind",
+            unique=True,
+            postgresql_where=text("state = 'open'"),
+        ),
+        Index("ix_jobs_run_id", "run_id"),
+    )
+
+
+class InboxRow(Row):
+    """A reported fact that the coordinator has not yet folded in."""
+
+    __tablename__ = "inbox"
+
+    id: Mapped[int] = _key()
+    task_id: Mapped[int]
+    run_id: Mapped[int | None]
+    kind: Mapped[str]
+    body: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = _now()
+
+    __table_args__ = (Index("ix_inbox_task_id", "task_id", "id"),)
+
+
+class EventRow(Row):
+    """The history: every fact that changed something, written in the commit that it changed."""
+
+    __tablename__ = "events"
+
+    id: Mapped[int] = _key()
+    task_id: Mapped[int]
+    run_id: Mapped[int | None]
+    kind: Mapped[str]
+    body: Mapped[dict[str, Any]]
+    rules: Mapped[int]
+    at: Mapped[datetime] = _now()
+
+    __table_args__ = (Index("ix_events_task_id", "task_id", "id"),)
+
+
+class AttemptRow(Row):
+    """An attempt. `outcome` is 'running' until it has ended; text is safe and capped, what did not
+    fit lies in `blobs` under the digest.
+    """
+
+    __tablename__ = "attempts"
+
+    id: Mapped[int] = _key()
+    key: Mapped[str] = mapped_column(unique=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    step: Mapped[int]
+    revision: Mapped[int]
+    subtask: Mapped[int]
+    pass_no: Mapped[int]
+    try_no: Mapped[int]
+    number: Mapped[int]
+    command: Mapped[str]
+    correction: Mapped[str | None]
+    outcome: Mapped[str]
+    counted: Mapped[bool]
+    never_red: Mapped[bool]
+    reason: Mapped[str]
+    rule: Mapped[str | None]
+    exit_code: Mapped[int | None]
+    stdout: Mapped[str]
+    stderr: Mapped[str]
+    stdout_size: Mapped[int] = mapped_column(BigInteger)
+    stderr_size: Mapped[int] = mapped_column(BigInteger)
+    stdout_blob: Mapped[str | None]
+    stderr_blob: Mapped[str | None]
+    ran_at: Mapped[datetime | None]
+    ran_until: Mapped[datetime | None]
+    check_command: Mapped[str | None]
+    check_exit_code: Mapped[int | None]
+    check_output: Mapped[str]
+    started_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+    worker: Mapped[str]
+
+    __table_args__ = (Index("ix_attempts_run_id", "run_id", "step", "id"),)
+
+
+class OutputRow(Row):
+    """Output of an attempt that still runs, for `attempt tail`; removed when it has ended."""
+
+    __tablename__ = "live_output"
+
+    id: Mapped[int] = _key()
+    attempt_key: Mapped[str]
+    stream: Mapped[str]
+    text: Mapped[str]
+
+    __table_args__ = (Index("ix_live_output_attempt_key", "attempt_key", "id"),)
+
+
+class BlobRow(Row):
+    """Bytes under their SHA-256: the whole of an output that was too long to stand in its row."""
+
+    __tablename__ = "blobs"
+
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    data: Mapped[bytes]
+    created_at: Mapped[datetime] = _now()
+
+
+class BundleRow(Row):
+    """The evidence of a step, as its planner receives it."""
+
+    __tablename__ = "bundles"
+
+    id: Mapped[int] = _key()
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    step: Mapped[int]
+    revision: Mapped[int]
+    pass_no: Mapped[int]
+    body: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = _now()
+
+    __table_args__ = (
+        Index("uq_bundles_pass", "run_id", "step", "revision", "pass_no", unique=True),
+    )
+
+
+class InterventionRow(Row):
+    """Something that waits for a human."""
+
+    __tablename__ = "interventions"
+
+    id: Mapped[int] = _key()
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    step: Mapped[int | None]
+    kind: Mapped[str]
+    stage: Mapped[str]
+    reason: Mapped[str]
+    next_step_cmd: Mapped[str | None]
+    opened_at: Mapped[datetime] = _now()
+    closed_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        Index("ix_interventions_open", "task_id", postgresql_where=text("closed_at IS NULL")),
+    )

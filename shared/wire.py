@@ -1,0 +1,48 @@
+"""Values to JSON and back: one codec for rows, reports and machine output."""
+
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from shared.domain.errors import Defect
+from shared.domain.facts import FACTS, Fact
+
+T = TypeVar("T")
+
+
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Building an adapter is dear, so each is built once."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def to_json(value: object) -> Any:
+    """A value of the domain as what JSON can hold."""
+    return _adapter(type(value)).dump_python(value, mode="json")
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """The value again; raises Defect when the data is not one, for only we have written it."""
+    try:
+        value: T = _adapter(kind).validate_python(data)
+    except ValueError as error:
+        raise Defect(f"stored {kind.__name__} cannot be read: {error}", stage="wire") from error
+    return value
+
+
+def encode_fact(fact: Fact) -> tuple[str, dict[str, Any]]:
+    """A fact as its kind and body."""
+    return type(fact).__name__, to_json(fact)
+
+
+def decode_fact(kind: str, body: Any) -> Fact:
+    """The fact again."""
+    known = FACTS.get(kind)
+    if known is None:
+        raise Defect(f"unknown fact {kind!r}", stage="wire")
+    fact: Fact = from_json(known, body)
+    return fact
