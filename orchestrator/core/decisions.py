@@ -32,6 +32,7 @@ class Enqueue:
     role: Role = Role.SUBTASK_PLANNER
     delay: float = 0.0
     attempt: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

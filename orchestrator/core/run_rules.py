@@ -111,7 +111,7 @@ def _apply_to_step(
         case f.StepRevised():
             return _revise(step, fact)
         case f.RevisionRequested():
-            return request_revision(step)
+            return request_revision(step, fact.note)
         case f.JobFailed():
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
             return put_off_or_wait(step, state.policy, fact, resting)
@@ -141,6 +141,7 @@ def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Deci
         failures=0,
         putting_off=0,
         forced=False,
+        note="",
         reason="",
     )
     dropped = (CancelJobs(step.ordinal), CloseInterventions(step.ordinal))
@@ -169,7 +170,9 @@ def _resume(state: RunState) -> Advance:
     for step in state.steps.values():
         if step.phase not in RESUMABLE:
             continue
-        cleared = replace(step, errors=0, failures=0, putting_off=0, forced=False, reason="")
+        cleared = replace(
+            step, errors=0, failures=0, putting_off=0, forced=False, note="", reason=""
+        )
         if step.phase is StepPhase.SKIPPED:
             after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
             continue

@@ -13,11 +13,13 @@ class StepState:
     """A step in a run: where it stands, and the counters that the error budget reads.
 
     `errors` counts failed attempts of this revision, `failures` the failed passes in a row under
-    `recovery: retry`, `putting_off` how often in a row a job was put off as transient.
+    `recovery: retry`, `putting_off` how often in a row a job was put off as transient;
+    `forced` and `note` say that an operator asked for a revision, and with which words (S0.85).
     """
 
     ordinal: int
     author: Author
+    title: str = ""
     depends_on: tuple[int, ...] = ()
     recovery: Recovery = Recovery.REPLAN
     on_failure: OnFailure = OnFailure.STOP
@@ -28,6 +30,7 @@ class StepState:
     failures: int = 0
     putting_off: int = 0
     forced: bool = False
+    note: str = ""
     reason: str = ""
 
     @classmethod
@@ -36,6 +39,7 @@ class StepState:
         return cls(
             ordinal=step.ordinal,
             author=step.author,
+            title=step.title,
             depends_on=step.depends_on,
             recovery=step.recovery,
             on_failure=step.on_failure,

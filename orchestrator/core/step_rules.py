@@ -72,9 +72,9 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     return _wait(step, InterventionKind.ESCALATION, stage="escalate")
 
 
-def request_revision(step: StepState) -> StepAdvance:
+def request_revision(step: StepState, note: str) -> StepAdvance:
     """S0.85: an operator forces a revision, whatever the counters say."""
-    gathering, decisions = _gather(replace(step, forced=True, putting_off=0))
+    gathering, decisions = _gather(replace(step, forced=True, note=note, putting_off=0))
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
 
 
@@ -116,7 +116,7 @@ def _again(step: StepState, kind: JobKind) -> Enqueue:
 
 
 def _ask_author(step: StepState) -> Enqueue:
-    return replace(_again(step, JobKind.REVISE), role=step.author.role)
+    return replace(_again(step, JobKind.REVISE), role=step.author.role, note=step.note)
 
 
 def _wait(

@@ -45,7 +45,11 @@ def queue_of(kind: JobKind, role: Role = Role.SUBTASK_PLANNER) -> QueueName:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job: what to do, and the fence that every write of it must carry."""
+    """A claimed job: what to do, and the fence that every write of it must carry.
+
+    `attempt` says how often the same work was asked before and put off as transient; `note` is what
+    an operator wants the planner to know.
+    """
 
     id: int
     kind: JobKind
@@ -57,4 +61,4 @@ class Job:
     fence: int
     claims: int
     attempt: int = 0
-    """How often this same work was asked before and put off as transient."""
+    note: str = ""

@@ -61,6 +61,19 @@ class Database:
             raise Transient(_sentence(error), stage="database") from error
         return connection
 
+    def notified(
+        self, listener: psycopg.Connection[tuple[object, ...]], timeout: float
+    ) -> list[str]:
+        """The payloads that arrive within `timeout` seconds, as soon as there is one.
+
+        Raises Transient when the connection is gone.
+        """
+        try:
+            first = [n.payload for n in listener.notifies(timeout=timeout, stop_after=1)]
+            return first + [n.payload for n in listener.notifies(timeout=0)] if first else []
+        except psycopg.Error as error:
+            raise Transient(_sentence(error), stage="database") from error
+
     def close(self) -> None:
         """Close every connection of the pool."""
         self.engine.dispose()

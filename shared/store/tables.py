@@ -132,6 +132,7 @@ class RunStepRow(Row):
     failures: Mapped[int]
     putting_off: Mapped[int]
     forced: Mapped[bool]
+    note: Mapped[str]
     reason: Mapped[str]
     changed_at: Mapped[datetime] = _now()
 

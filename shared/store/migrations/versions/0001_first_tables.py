@@ -312,6 +312,7 @@ def upgrade() -> None:
         sa.Column("failures", sa.BigInteger(), nullable=False),
         sa.Column("putting_off", sa.BigInteger(), nullable=False),
         sa.Column("forced", sa.Boolean(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column(
             "changed_at",

@@ -1,0 +1,96 @@
+"""The coordinator: reads reports, lets the core decide, has it written in one commit."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import structlog
+
+from orchestrator.core.decisions import CancelRuns, Decision, ReportRun, ResumeRuns, StartRuns
+from orchestrator.core.machine import advance
+from orchestrator.ports import Ledger, Unit
+from shared.domain.errors import Defect
+from shared.domain.facts import (
+    CancelRequested,
+    ResumeRequested,
+    RunChanged,
+    RunFact,
+    RunStarted,
+    TaskFact,
+)
+from shared.store.inbox import Report
+
+log = structlog.get_logger()
+
+BATCH = 64
+"""Tasks whose reports are folded in by one commit."""
+
+
+class Coordinator:
+    """Folds reports into states. Several may run at once: each takes tasks that no other is at."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def drain(self) -> int:
+        """Fold in everything reported so far; returns how many reports that was."""
+        total = 0
+        while handled := self._drain_once():
+            total += handled
+        return total
+
+    def _drain_once(self) -> int:
+        with self._ledger.open(BATCH) as unit:
+            for report in unit.reports:
+                _fold(unit, report)
+            return len(unit.reports)
+
+
+def _fold(unit: Unit, report: Report) -> None:
+    """One report and what follows from it at once: a task starts its runs, a run tells its task."""
+    following = deque([report])
+    while following:
+        task_id, run_id, fact = following.popleft()
+        try:
+            if run_id is None:
+                following.extend(_fold_task(unit, task_id, fact))  # type: ignore[arg-type]
+            else:
+                following.extend(_fold_run(unit, task_id, run_id, fact))  # type: ignore[arg-type]
+        except Defect as error:
+            log.error("fact_parked", task_id=task_id, run_id=run_id, error=str(error))
+            unit.park(task_id, run_id, fact, error)
+
+
+def _fold_task(unit: Unit, task_id: int, fact: TaskFact) -> list[Report]:
+    before = unit.task(task_id)
+    after, decisions = advance(before, fact)
+    if after is before and not decisions:
+        return []
+    unit.save_task(task_id, after, fact, decisions)
+    return list(_for_runs(unit.runs_of(task_id), task_id, decisions))
+
+
+def _fold_run(unit: Unit, task_id: int, run_id: int, fact: RunFact) -> list[Report]:
+    before = unit.run(run_id)
+    after, decisions = advance(before, fact)
+    if after is before and not decisions:
+        return []
+    unit.save_run(task_id, run_id, after, fact, decisions)
+    return [
+        (task_id, None, RunChanged(run_id, decision.phase))
+        for decision in decisions
+        if isinstance(decision, ReportRun)
+    ]
+
+
+def _for_runs(
+    run_ids: Sequence[int], task_id: int, decisions: Sequence[Decision]
+) -> Iterator[Report]:
+    for decision in decisions:
+        for run_id in run_ids:
+            match decision:
+                case StartRuns(policy, plan):
+                    yield task_id, run_id, RunStarted(policy, plan)
+                case CancelRuns():
+                    yield task_id, run_id, CancelRequested()
+                case ResumeRuns():
+                    yield task_id, run_id, ResumeRequested()

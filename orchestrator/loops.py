@@ -1,0 +1,59 @@
+"""A loop: does its work when it is notified, and at the latest after the pause it asked for."""
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from shared.domain.errors import Defect, Transient
+from shared.store.database import Database
+
+log = structlog.get_logger()
+
+_FIRST_WAIT = 0.1
+_LONGEST_WAIT = 5.0
+
+
+class Loop:
+    """Calls `work` again and again until `stop` is set; `work` returns its longest pause in seconds.
+
+    While the database or the broker is away the loop waits, a little longer each time, and goes on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        database: Database,
+        channel: str | None,
+        work: Callable[[], float],
+        stop: threading.Event,
+    ) -> None:
+        self._name = name
+        self._database = database
+        self._channel = channel
+        self._work = work
+        self._stop = stop
+
+    def run(self) -> None:
+        """Work until stopped."""
+        wait = _FIRST_WAIT
+        while not self._stop.is_set():
+            try:
+                self._attend()
+                wait = _FIRST_WAIT
+            except Transient as error:
+                log.warning("loop_waits", loop=self._name, reason=error.reason, seconds=wait)
+            except Defect as error:
+                log.error("loop_failed", loop=self._name, error=str(error))
+            self._stop.wait(wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
+
+    def _attend(self) -> None:
+        """Work, then listen; returns only when stopped, or by an error."""
+        if self._channel is None:
+            while not self._stop.is_set():
+                self._stop.wait(self._work())
+            return
+        with self._database.listen(self._channel) as listener:
+            while not self._stop.is_set():
+                self._database.notified(listener, min(self._work(), 1.0))

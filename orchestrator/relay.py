@@ -1,0 +1,52 @@
+"""The relay: rings for jobs that are due, and again while nobody has claimed them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from orchestrator.ports import Bell
+from shared.store import jobs
+from shared.store.database import Database
+from shared.store.jobs import WaitingJob
+
+
+class Relay:
+    """From outbox to broker, at least once. `ring_again` in seconds.
+
+    A job is rung for again only while its queue holds fewer messages than jobs wait, so that a long
+    queue is not filled with copies while an emptied broker is noticed within one round.
+    """
+
+    def __init__(self, database: Database, bell: Bell, *, ring_again: float) -> None:
+        self._database = database
+        self._bell = bell
+        self._ring_again = ring_again
+
+    def ring_due(self) -> float:
+        """Ring for what is due; returns the seconds after which to look again at the latest."""
+        with self._database.begin() as connection:
+            due = jobs.waiting(connection, self._ring_again)
+            unclaimed = jobs.unclaimed(connection) if any(job.rung for job in due) else {}
+            pause = jobs.seconds_to_next(connection)
+        rung = [*self._ring(job for job in due if not job.rung)]
+        rung += self._ring_lost((job for job in due if job.rung), unclaimed)
+        if rung:
+            with self._database.begin() as connection:
+                jobs.rung(connection, rung)
+        return self._ring_again if pause is None else max(0.0, min(pause, self._ring_again))
+
+    def _ring(self, due: Iterable[WaitingJob]) -> list[int]:
+        by_queue: dict[str, list[int]] = defaultdict(list)
+        for job in due:
+            by_queue[job.queue].append(job.id)
+        for queue, ids in by_queue.items():
+            self._bell.ring(queue, ids)
+        return [job_id for ids in by_queue.values() for job_id in ids]
+
+    def _ring_lost(self, due: Iterable[WaitingJob], unclaimed: dict[str, int]) -> list[int]:
+        listed = list(due)
+        short = {
+            queue
+            for queue in {job.queue for job in listed}
+            if self._bell.length(queue) < unclaimed.get(queue, 0)
+        }
+        return self._ring(job for job in listed if job.queue in short)

@@ -1,0 +1,76 @@
+"""Between rows and the states of the core."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.core.state import RunState, StepState, TaskState
+from shared.domain.config import Policy
+from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
+from shared.domain.task import RunPhase, StepPhase, TaskPhase
+from shared.wire import from_json
+
+
+def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
+    """A task from its row and the phases of its runs."""
+    return TaskState(
+        phase=TaskPhase(row.phase),
+        policy=from_json(Policy, row.policy),
+        plan=None if row.plan is None else from_json(Plan, row.plan),
+        runs={run_id: RunPhase(phase) for run_id, phase in runs.items()},
+        putting_off=row.putting_off,
+        reason=row.reason,
+    )
+
+
+def run_state(row: Any, policy: Policy, steps: Sequence[Any]) -> RunState:
+    """A run from its row and the rows of its steps."""
+    return RunState(
+        phase=RunPhase(row.phase),
+        policy=policy,
+        steps={step.step: step_state(step) for step in steps},
+        reason=row.reason,
+    )
+
+
+def step_state(row: Any) -> StepState:
+    """A step of a run from its row."""
+    return StepState(
+        ordinal=row.step,
+        author=Author(Role(row.author_role), row.author_backend),
+        title=row.title,
+        depends_on=tuple(row.depends_on),
+        recovery=Recovery(row.recovery),
+        on_failure=OnFailure(row.on_failure),
+        phase=StepPhase(row.phase),
+        revision=row.revision,
+        pass_no=row.pass_no,
+        errors=row.errors,
+        failures=row.failures,
+        putting_off=row.putting_off,
+        forced=row.forced,
+        note=row.note,
+        reason=row.reason,
+    )
+
+
+def step_values(run_id: int, step: StepState) -> dict[str, Any]:
+    """The row of a step of a run."""
+    return {
+        "run_id": run_id,
+        "step": step.ordinal,
+        "title": step.title,
+        "author_role": step.author.role.value,
+        "author_backend": step.author.backend,
+        "depends_on": list(step.depends_on),
+        "recovery": step.recovery.value,
+        "on_failure": step.on_failure.value,
+        "phase": step.phase.value,
+        "revision": step.revision,
+        "pass_no": step.pass_no,
+        "errors": step.errors,
+        "failures": step.failures,
+        "putting_off": step.putting_off,
+        "forced": step.forced,
+        "note": step.note,
+        "reason": step.reason,
+    }

@@ -1,0 +1,35 @@
+"""The sweeper lets time in: what has waited too long becomes a fact."""
+
+from shared.domain.facts import JobFailed
+from shared.domain.jobs import Job
+from shared.store import inbox, jobs
+from shared.store.database import Database
+
+
+class Sweeper:
+    """Ends jobs that every worker which took them has died of."""
+
+    def __init__(self, database: Database, *, max_claims: int) -> None:
+        self._database = database
+        self._max_claims = max_claims
+
+    def sweep(self) -> int:
+        """Returns how many jobs were given up."""
+        with self._database.begin() as connection:
+            exhausted = jobs.close_exhausted(connection, self._max_claims)
+            inbox.send(connection, [(j.task_id, j.run_id, _lost(j)) for j in exhausted])
+        return len(exhausted)
+
+
+def _lost(job: Job) -> JobFailed:
+    return JobFailed(
+        kind=job.kind,
+        step=job.step,
+        revision=job.revision,
+        pass_no=job.pass_no,
+        family="defect",
+        stage=job.kind.value,
+        reason=f"{job.claims} workers took this job and none of them came back",
+        next_step_cmd=f"replan task resume T{job.task_id}",
+        attempt=job.attempt,
+    )

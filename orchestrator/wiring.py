@@ -1,0 +1,79 @@
+"""The one place where the orchestrator's parts are chosen and joined."""
+
+import signal
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from orchestrator.coordinator import Coordinator
+from orchestrator.loops import Loop
+from orchestrator.relay import Relay
+from orchestrator.store import SqlLedger
+from orchestrator.sweeper import Sweeper
+from shared.queue.app import make_app
+from shared.queue.bell import CeleryBell
+from shared.settings import ServerSettings
+from shared.store.database import DOORBELL, REPORTS, Database
+from shared.store.migrate import require_current
+
+log = structlog.get_logger()
+
+SWEEP_EVERY = 5.0
+"""Seconds between two looks for what has waited too long."""
+
+COORDINATE_EVERY = 1.0
+"""Seconds after which the inbox is read even if no notification came."""
+
+
+def run_coordinator(server: ServerSettings, stop: threading.Event | None = None) -> None:
+    """Coordinate until SIGTERM or SIGINT (or until `stop` is set); several may run at once.
+
+    Raises Misconfigured when the database has another version or refuses us.
+    """
+    stopping = stop or _stopped_by_signal()
+    database = Database(server.database_url)
+    require_current(database)
+    threads = [
+        threading.Thread(target=loop.run, name=name) for name, loop in _loops(server, database, stopping)
+    ]
+    for thread in threads:
+        thread.start()
+    log.info("coordinator_started")
+    for thread in threads:
+        thread.join()
+    database.close()
+    log.info("coordinator_stopped")
+
+
+def _loops(
+    server: ServerSettings, database: Database, stop: threading.Event
+) -> list[tuple[str, Loop]]:
+    coordinator = Coordinator(SqlLedger(database))
+    bell = CeleryBell(make_app(server.broker_url))
+    relay = Relay(database, bell, ring_again=server.ring_again)
+    sweeper = Sweeper(database, max_claims=server.max_claims)
+
+    def loop(name: str, channel: str | None, work: Callable[[], float]) -> tuple[str, Loop]:
+        return name, Loop(name, database, channel, work, stop)
+
+    def coordinate() -> float:
+        coordinator.drain()
+        return COORDINATE_EVERY
+
+    def sweep() -> float:
+        sweeper.sweep()
+        return SWEEP_EVERY
+
+    return [
+        loop("coordinator", REPORTS, coordinate),
+        loop("relay", DOORBELL, relay.ring_due),
+        loop("sweeper", None, sweep),
+    ]
+
+
+def _stopped_by_signal() -> threading.Event:
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return stop

@@ -1,0 +1,50 @@
+"""The Celery application: queues, routes, and the settings that keep the broker a doorbell."""
+
+from celery import Celery
+from kombu.entity import Queue
+
+from shared.domain.jobs import QueueName
+
+
+def task_name(queue: str) -> str:
+    """The name that a queue's messages are sent under."""
+    return f"replan.{queue}"
+
+
+def make_app(broker_url: str) -> Celery:
+    """The application for a broker at `redis://…`.
+
+    Messages are acknowledged early and carry a job's id only: one that is lost, doubled, delayed or
+    forged has no effect, for the job's row decides. So there is no result backend, no ETA, no retry
+    of Celery's own and no remote control.
+    """
+    app = Celery("replan", broker=broker_url, backend=None, set_as_current=False)
+    app.conf.update(
+        task_queues=[_queue(queue.value) for queue in QueueName],
+        task_default_queue="unrouted",
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_track_started=False,
+        task_send_sent_event=True,
+        worker_prefetch_multiplier=1,
+        worker_send_task_events=True,
+        worker_enable_remote_control=False,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+            "socket_connect_timeout": 5,
+            "socket_timeout": 30,
+        },
+    )
+    return app
+
+
+def _queue(name: str) -> Queue:
+    return Queue(name, routing_key=name)  # type: ignore[no-untyped-call]

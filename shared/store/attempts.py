@@ -1,0 +1,237 @@
+"""Attempts in rows: written in groups under the fence of their job, read back as values."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.store.output import digest, safe_text, store_output
+from shared.store.tables import AttemptRow, BlobRow, OutputRow
+
+RUNNING = "running"
+"""Stands for the outcome of an attempt that has not ended."""
+
+_TYPES = {
+    "job_id": "bigint",
+    "fence": "bigint",
+    "key": "text",
+    "run_id": "bigint",
+    "step": "bigint",
+    "revision": "bigint",
+    "subtask": "bigint",
+    "pass_no": "bigint",
+    "try_no": "bigint",
+    "number": "bigint",
+    "command": "text",
+    "correction": "text",
+    "outcome": "text",
+    "counted": "boolean",
+    "never_red": "boolean",
+    "reason": "text",
+    "rule": "text",
+    "exit_code": "bigint",
+    "stdout": "text",
+    "stderr": "text",
+    "stdout_size": "bigint",
+    "stderr_size": "bigint",
+    "stdout_blob": "text",
+    "stderr_blob": "text",
+    "ran_at": "timestamptz",
+    "ran_until": "timestamptz",
+    "check_command": "text",
+    "check_exit_code": "bigint",
+    "check_output": "text",
+    "started_at": "timestamptz",
+    "ended_at": "timestamptz",
+    "worker": "text",
+}
+_WRITTEN = [name for name in _TYPES if name not in {"job_id", "fence"}]
+_RECORD = text(f"""
+    INSERT INTO attempts ({", ".join(_WRITTEN)})
+    SELECT {", ".join("r." + name for name in _WRITTEN)}
+    FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+         AS r({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
+    JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence AND jobs.state = 'open'
+    ON CONFLICT (key) DO UPDATE SET
+        {", ".join(f"{name} = excluded.{name}" for name in _WRITTEN if name != "key")}
+    RETURNING key
+""")  # noqa: S608 - nothing but constants
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An attempt to be written for a job under its fence; `ended` is False when it only begins."""
+
+    job_id: int
+    fence: int
+    attempt: Attempt
+    ended: bool
+    worker: str
+
+
+def record(connection: Connection, records: Sequence[Record]) -> set[str]:
+    """Write attempts; returns the keys that were written: those whose job is still ours."""
+    if not records:
+        return set()
+    blobs: dict[str, bytes] = {}
+    rows = {r.attempt.key: _row(r, blobs) for r in records}
+    if blobs:
+        connection.execute(
+            upsert(BlobRow).on_conflict_do_nothing(),
+            [{"digest": name, "data": data} for name, data in blobs.items()],
+        )
+    written = connection.execute(_RECORD, {"rows": json.dumps(list(rows.values()))})
+    return set(written.scalars())
+
+
+def append_output(connection: Connection, chunks: Iterable[tuple[str, str, bytes]]) -> None:
+    """Add live output, given as (attempt key, stream, bytes)."""
+    rows = [
+        {"attempt_key": key, "stream": stream, "text": safe_text(data)}
+        for key, stream, data in chunks
+    ]
+    if rows:
+        connection.execute(insert(OutputRow), rows)
+
+
+def drop_output(connection: Connection, keys: Sequence[str]) -> None:
+    """Remove the live output of attempts that have ended: it stands in their rows now."""
+    if keys:
+        connection.execute(delete(OutputRow).where(OutputRow.attempt_key.in_(keys)))
+
+
+def of_step(connection: Connection, run_id: int, step: int) -> tuple[Attempt, ...]:
+    """The attempts of a step in a run that have ended, oldest first."""
+    found = connection.execute(
+        select(AttemptRow.__table__)
+        .where(
+            AttemptRow.run_id == run_id, AttemptRow.step == step, AttemptRow.outcome != RUNNING
+        )
+        .order_by(AttemptRow.id)
+    )
+    return tuple(attempt_of(row) for row in found)
+
+
+def attempt_of(row: Any) -> Attempt:
+    """The attempt of a row; its streams are the text of the row."""
+    return Attempt(
+        key=row.key,
+        run_id=row.run_id,
+        step=row.step,
+        revision=row.revision,
+        subtask=row.subtask,
+        pass_no=row.pass_no,
+        try_no=row.try_no,
+        number=row.number,
+        command=row.command,
+        outcome=Outcome(row.outcome),
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        correction=row.correction,
+        reason=row.reason,
+        rule=row.rule,
+        result=_result(row),
+        check=_check(row),
+        never_red=row.never_red,
+    )
+
+
+def _result(row: Any) -> CommandResult | None:
+    if row.ran_at is None:
+        return None
+    return CommandResult(
+        command=row.command,
+        exit_code=row.exit_code,
+        stdout=row.stdout.encode(),
+        stderr=row.stderr.encode(),
+        started_at=row.ran_at,
+        ended_at=row.ran_until,
+        timed_out=row.outcome == Outcome.TIMED_OUT.value,
+        cancelled=row.outcome == Outcome.CANCELLED.value,
+    )
+
+
+def _check(row: Any) -> CommandResult | None:
+    if row.check_command is None:
+        return None
+    return CommandResult(
+        command=row.check_command,
+        exit_code=row.check_exit_code,
+        stdout=row.check_output.encode(),
+        stderr=b"",
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+
+
+def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
+    attempt = entry.attempt
+    return {
+        "job_id": entry.job_id,
+        "fence": entry.fence,
+        "key": attempt.key,
+        "run_id": attempt.run_id,
+        "step": attempt.step,
+        "revision": attempt.revision,
+        "subtask": attempt.subtask,
+        "pass_no": attempt.pass_no,
+        "try_no": attempt.try_no,
+        "number": attempt.number,
+        "command": _clean(attempt.command),
+        "correction": attempt.correction,
+        "outcome": attempt.outcome.value if entry.ended else RUNNING,
+        "counted": entry.ended and attempt.counted,
+        "never_red": attempt.never_red,
+        "reason": _clean(attempt.reason),
+        "rule": attempt.rule,
+        "started_at": attempt.started_at.isoformat(),
+        "ended_at": attempt.ended_at.isoformat() if entry.ended else None,
+        "worker": entry.worker,
+        **_result_columns(attempt.result, blobs),
+        **_check_columns(attempt.check),
+    }
+
+
+def _result_columns(result: CommandResult | None, blobs: dict[str, bytes]) -> dict[str, Any]:
+    if result is None:
+        nothing = {"exit_code": None, "stdout": "", "stderr": "", "stdout_size": 0}
+        return {**nothing, "stderr_size": 0}
+    out = store_output(result.stdout, result.stdout_dropped)
+    err = store_output(result.stderr, result.stderr_dropped)
+    for stored, data in ((out, result.stdout), (err, result.stderr)):
+        if stored.blob is not None:
+            blobs[digest(data)] = data
+    return {
+        "exit_code": result.exit_code,
+        "stdout": out.text,
+        "stderr": err.text,
+        "stdout_size": out.size,
+        "stderr_size": err.size,
+        "stdout_blob": out.blob,
+        "stderr_blob": err.blob,
+        "ran_at": _moment(result.started_at),
+        "ran_until": _moment(result.ended_at),
+    }
+
+
+def _check_columns(check: CommandResult | None) -> dict[str, Any]:
+    if check is None:
+        return {"check_command": None, "check_exit_code": None, "check_output": ""}
+    return {
+        "check_command": _clean(check.command),
+        "check_exit_code": check.exit_code,
+        "check_output": store_output(check.stdout + check.stderr).text,
+    }
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat()
+
+
+def _clean(written: str) -> str:
+    return written.replace("\x00", "\\x00")

@@ -1,0 +1,24 @@
+"""The inbox: facts on their way to the coordinator."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, insert
+
+from shared.domain.facts import Fact
+from shared.store.database import REPORTS, notify
+from shared.store.tables import InboxRow
+from shared.wire import encode_fact
+
+Report = tuple[int, int | None, Fact]
+"""Whom a fact is about (task, run or None) and the fact."""
+
+
+def send(connection: Connection, reports: Iterable[Report]) -> None:
+    """Put facts into the inbox in this transaction, and wake the coordinator when it commits."""
+    rows = []
+    for task_id, run_id, fact in reports:
+        kind, body = encode_fact(fact)
+        rows.append({"task_id": task_id, "run_id": run_id, "kind": kind, "body": body})
+    if rows:
+        connection.execute(insert(InboxRow), rows)
+        notify(connection, REPORTS)

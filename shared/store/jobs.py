@@ -1,0 +1,215 @@
+"""The queue: jobs in rows, claimed with an owner, an expiry and a fence that grows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from shared.domain.jobs import Job, JobKind
+from shared.store.database import CANCELLED, DOORBELL, notify
+
+_COLUMNS = """
+    id, kind, task_id, run_id, step, revision, pass_no, attempt, note, fence, claims
+"""
+
+_ENQUEUE = text("""
+    INSERT INTO jobs
+        (kind, queue, task_id, run_id, step, revision, pass_no, attempt, note, due_at)
+    VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :attempt, :note,
+            clock_timestamp() + make_interval(secs => :delay))
+    ON CONFLICT (task_id, coalesce(run_id, 0), coalesce(step, 0), kind) WHERE state = 'open'
+    DO UPDATE SET
+        queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
+        attempt = excluded.attempt, note = excluded.note, due_at = excluded.due_at,
+        owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0, fence = jobs.fence + 1
+""")
+
+_CANCEL = text("""
+    UPDATE jobs SET state = 'cancelled', fence = fence + 1, ended_at = clock_timestamp()
+    WHERE task_id = :task_id AND state = 'open'
+      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
+      AND (CAST(:step AS bigint) IS NULL OR step = :step)
+    RETURNING id
+""")
+
+_CLAIM = text(f"""
+    UPDATE jobs SET
+        owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease),
+        fence = fence + 1, claims = claims + 1,
+        claimed_at = coalesce(claimed_at, clock_timestamp())
+    WHERE id = :id AND state = 'open' AND due_at <= clock_timestamp()
+      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    RETURNING {_COLUMNS}
+""")  # noqa: S608 - nothing but constants
+
+_RENEW = text("""
+    UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease)
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
+    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
+    RETURNING jobs.id
+""")
+
+_RELEASE = text("""
+    UPDATE jobs SET owner = NULL, lease_until = NULL, rung_at = NULL
+    WHERE id = :id AND fence = :fence AND state = 'open'
+""")
+
+_FINISH = text("""
+    UPDATE jobs SET state = 'done', lease_until = NULL, ended_at = clock_timestamp()
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
+    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
+    RETURNING jobs.id
+""")
+
+_WAITING = text("""
+    SELECT id, queue, rung_at IS NOT NULL AS rung
+    FROM jobs
+    WHERE state = 'open' AND due_at <= clock_timestamp()
+      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+      AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => :ring_again))
+    ORDER BY due_at, id LIMIT :limit
+""")
+
+_UNCLAIMED = text("""
+    SELECT queue, count(*) FROM jobs
+    WHERE state = 'open' AND due_at <= clock_timestamp() AND rung_at IS NOT NULL
+      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    GROUP BY queue
+""")
+
+_RUNG = text("""
+    UPDATE jobs SET rung_at = clock_timestamp() WHERE id = ANY(CAST(:ids AS bigint[]))
+""")
+
+_NEXT_DUE = text("""
+    SELECT extract(epoch FROM min(due_at) - clock_timestamp())
+    FROM jobs WHERE state = 'open' AND due_at > clock_timestamp()
+""")
+
+_EXHAUSTED = text(f"""
+    UPDATE jobs SET state = 'done', fence = fence + 1, ended_at = clock_timestamp()
+    WHERE state = 'open' AND claims >= :most
+      AND lease_until IS NOT NULL AND lease_until < clock_timestamp()
+    RETURNING {_COLUMNS}
+""")  # noqa: S608 - nothing but constants
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to be asked of a worker; `delay` in seconds from now."""
+
+    kind: JobKind
+    queue: str
+    task_id: int
+    run_id: int | None
+    step: int | None
+    revision: int
+    pass_no: int
+    attempt: int = 0
+    note: str = ""
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingJob:
+    """A due job that nobody has claimed; `rung` says whether its bell was rung before."""
+
+    id: int
+    queue: str
+    rung: bool
+
+
+def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
+    """Open jobs; one that takes the place of an open job of its step invalidates its lease."""
+    if not jobs:
+        return
+    connection.execute(_ENQUEUE, [_fields(job) for job in jobs])
+    notify(connection, DOORBELL)
+
+
+def cancel(
+    connection: Connection, task_id: int, run_id: int | None = None, step: int | None = None
+) -> None:
+    """Withdraw the open jobs of a task, run or step and tell the workers that are at them."""
+    chosen = {"task_id": task_id, "run_id": run_id, "step": step}
+    for (job_id,) in connection.execute(_CANCEL, chosen).all():
+        notify(connection, CANCELLED, str(job_id))
+
+
+def claim(connection: Connection, job_id: int, owner: str, lease: float) -> Job | None:
+    """Take a due and free job for `lease` seconds; None when it is not to be had."""
+    row = connection.execute(_CLAIM, {"id": job_id, "owner": owner, "lease": lease}).mappings()
+    found = row.one_or_none()
+    return None if found is None else _job(found)
+
+
+def renew(connection: Connection, held: Sequence[tuple[int, int]], lease: float) -> set[int]:
+    """Prolong leases, given as (job id, fence); returns the ids that are still ours."""
+    if not held:
+        return set()
+    kept = connection.execute(_RENEW, {**_pairs(held), "lease": lease})
+    return set(kept.scalars())
+
+
+def release(connection: Connection, job: Job) -> None:
+    """Give a job back undone, to be claimed by whoever comes next."""
+    connection.execute(_RELEASE, {"id": job.id, "fence": job.fence})
+    notify(connection, DOORBELL)
+
+
+def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
+    """End jobs, given as (job id, fence); returns the ids that were still ours to end."""
+    if not held:
+        return set()
+    return set(connection.execute(_FINISH, _pairs(held)).scalars())
+
+
+def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> list[WaitingJob]:
+    """Due jobs that nobody has claimed and whose bell was not rung for `ring_again` seconds."""
+    found = connection.execute(_WAITING, {"ring_again": ring_again, "limit": limit})
+    return [WaitingJob(id=row.id, queue=row.queue, rung=row.rung) for row in found]
+
+
+def unclaimed(connection: Connection) -> dict[str, int]:
+    """How many jobs of each queue were rung for and wait still."""
+    return {row[0]: row[1] for row in connection.execute(_UNCLAIMED)}
+
+
+def rung(connection: Connection, ids: Sequence[int]) -> None:
+    """Note that the bell of these jobs was rung now."""
+    connection.execute(_RUNG, {"ids": list(ids)})
+
+
+def seconds_to_next(connection: Connection) -> float | None:
+    """Seconds until the next delayed job falls due; None when there is none."""
+    seconds = connection.execute(_NEXT_DUE).scalar()
+    return None if seconds is None else float(seconds)
+
+
+def close_exhausted(connection: Connection, most: int) -> list[Job]:
+    """End the jobs whose lease ran out after `most` claims: whoever takes them dies of them."""
+    return [_job(row) for row in connection.execute(_EXHAUSTED, {"most": most}).mappings()]
+
+
+def _fields(job: NewJob) -> dict[str, Any]:
+    return {
+        "kind": job.kind.value,
+        "queue": job.queue,
+        "task_id": job.task_id,
+        "run_id": job.run_id,
+        "step": job.step,
+        "revision": job.revision,
+        "pass_no": job.pass_no,
+        "attempt": job.attempt,
+        "note": job.note,
+        "delay": job.delay,
+    }
+
+
+def _pairs(held: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    return {"ids": [job_id for job_id, _ in held], "fences": [fence for _, fence in held]}
+
+
+def _job(row: Any) -> Job:
+    return Job(**{**row, "kind": JobKind(row["kind"])})

@@ -1,0 +1,194 @@
+"""The journal: one thread a process writes what all its passes report, in groups.
+
+While one group is being committed the next gathers, so that commits cost little however many passes
+run side by side. Everything written carries the fence of its job; what is refused belongs to
+somebody else by now, and the pass is told to stop.
+"""
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from time import monotonic
+
+import structlog
+
+from shared.domain.attempt import Attempt
+from shared.domain.errors import ReplanError, Transient
+from shared.domain.facts import Fact
+from shared.domain.jobs import Job
+from shared.store import attempts, inbox, jobs
+from shared.store.attempts import Record
+from shared.store.database import Database
+
+log = structlog.get_logger()
+
+_BEGUN_AFTER = 0.2
+"""Seconds an attempt must last before its beginning is written on its own."""
+
+_OUTPUT_EVERY = 0.3
+"""Seconds between two writes of live output."""
+
+_RETRY_PAUSE = 0.2
+
+
+@dataclass(slots=True)
+class _Group:
+    records: dict[str, Record] = field(default_factory=dict)
+    chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
+    reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
+    dropped: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.chunks or self.reports or self.dropped)
+
+
+class Journal:
+    """Writes attempts, live output and reports of all passes of this process."""
+
+    def __init__(self, database: Database, worker: str) -> None:
+        self._database = database
+        self._worker = worker
+        self._changed = threading.Condition()
+        self._urgent = _Group()
+        self._begun: dict[str, tuple[float, Record]] = {}
+        self._chunks: list[tuple[str, str, bytes]] = []
+        self._output_due = 0.0
+        self._with_output: set[str] = set()
+        self._refused: set[tuple[int, int]] = set()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self._thread.start()
+
+    def began(self, job: Job, attempt: Attempt) -> None:
+        """An attempt begins. It is written only if it lasts, so that short ones cost one row."""
+        entry = Record(job.id, job.fence, attempt, ended=False, worker=self._worker)
+        with self._changed:
+            self._begun[attempt.key] = (monotonic() + _BEGUN_AFTER, entry)
+            if len(self._begun) == 1:
+                self._changed.notify()
+
+    def output(self, key: str, stream: str, chunk: bytes) -> None:
+        """Live output of an attempt; it is written while the attempt lasts."""
+        with self._changed:
+            self._chunks.append((key, stream, chunk))
+            if key not in self._begun:
+                self._changed.notify()
+
+    def ended(self, job: Job, attempt: Attempt) -> None:
+        """An attempt has ended."""
+        key = attempt.key
+        entry = Record(job.id, job.fence, attempt, ended=True, worker=self._worker)
+        with self._changed:
+            self._begun.pop(key, None)
+            self._urgent.records[key] = entry
+            if self._chunks:
+                self._chunks = [chunk for chunk in self._chunks if chunk[0] != key]
+            if key in self._with_output:
+                self._with_output.discard(key)
+                self._urgent.dropped.add(key)
+            self._changed.notify()
+
+    def report(self, job: Job, fact: Fact) -> "Future[bool]":
+        """End the job with its fact; resolves to whether the job was still ours to end."""
+        future: Future[bool] = Future()
+        with self._changed:
+            self._urgent.reports.append((job, fact, future))
+            self._changed.notify()
+        return future
+
+    def refused(self, job: Job) -> bool:
+        """Whether something of this job was refused: somebody else has it now."""
+        return (job.id, job.fence) in self._refused
+
+    def forget(self, job: Job) -> None:
+        """The job is no longer at hand here."""
+        with self._changed:
+            self._refused.discard((job.id, job.fence))
+
+    def close(self) -> None:
+        """Write what is left and end."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._await_something()
+                group = self._take()
+                if not group and self._closing:
+                    return
+            self._write_until_done(group)
+
+    def _await_something(self) -> None:
+        """Until there is something urgent, or something that has lasted long enough."""
+        while not (self._urgent or self._closing):
+            pause = self._until_slow()
+            if pause is not None and pause <= 0:
+                return
+            self._changed.wait(pause)
+
+    def _until_slow(self) -> float | None:
+        waits = [due - monotonic() for due, _ in self._begun.values()]
+        if any(key not in self._begun for key, _, _ in self._chunks):
+            waits.append(self._output_due - monotonic())
+        return min(waits, default=None)
+
+    def _take(self) -> _Group:
+        group, self._urgent = self._urgent, _Group()
+        now = monotonic()
+        for key, (due, entry) in list(self._begun.items()):
+            if due <= now:
+                group.records.setdefault(key, entry)
+                del self._begun[key]
+        if now >= self._output_due:
+            group.chunks = [chunk for chunk in self._chunks if chunk[0] not in self._begun]
+            self._chunks = [chunk for chunk in self._chunks if chunk[0] in self._begun]
+            self._with_output.update(key for key, _, _ in group.chunks)
+            self._output_due = now + _OUTPUT_EVERY
+        return group
+
+    def _write_until_done(self, group: _Group) -> None:
+        while True:
+            try:
+                self._write(group)
+            except Transient as error:
+                log.warning("journal_waits", reason=error.reason)
+                with self._changed:
+                    if self._closing:
+                        return _fail(group, error)
+                    self._changed.wait(_RETRY_PAUSE)
+            except ReplanError as error:
+                log.exception("journal_failed")
+                self._note_refused(group.records.values())
+                return _fail(group, error)
+            else:
+                return None
+
+    def _write(self, group: _Group) -> None:
+        """One commit. Safe to repeat: if an earlier try was committed after all, nothing of it is
+        written twice, for its jobs are no longer open."""
+        records = list(group.records.values())
+        with self._database.begin() as connection:
+            written = attempts.record(connection, records)
+            attempts.append_output(connection, group.chunks)
+            attempts.drop_output(connection, sorted(group.dropped))
+            ours = jobs.finish(connection, [(job.id, job.fence) for job, _, _ in group.reports])
+            inbox.send(
+                connection,
+                [(j.task_id, j.run_id, fact) for j, fact, _ in group.reports if j.id in ours],
+            )
+        self._note_refused(r for r in records if r.attempt.key not in written)
+        for job, _, future in group.reports:
+            future.set_result(job.id in ours)
+
+    def _note_refused(self, records: Iterable[Record]) -> None:
+        for entry in records:
+            self._refused.add((entry.job_id, entry.fence))
+
+
+def _fail(group: _Group, error: ReplanError) -> None:
+    for _, _, future in group.reports:
+        future.set_exception(error)

@@ -1,0 +1,88 @@
+"""Leases kept alive by a timer, whatever the work is doing (S2.47), and lost ones noticed."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+import structlog
+
+from shared.domain.errors import Transient
+from shared.domain.jobs import Job
+from shared.store import jobs
+from shared.store.database import CANCELLED, Database
+
+log = structlog.get_logger()
+
+
+class Hold:
+    """A job in hand; `lost` is set once it is cancelled or somebody else has it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.lost = threading.Event()
+
+
+class LeaseKeeper:
+    """Renews the leases of everything this process has in hand every `heartbeat` seconds."""
+
+    def __init__(self, database: Database, *, lease: float, heartbeat: float) -> None:
+        self._database = database
+        self._lease = lease
+        self._heartbeat = heartbeat
+        self._holds: dict[int, Hold] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def hold(self, job: Job) -> Iterator[Hold]:
+        """Keep the lease of a claimed job for as long as the block lasts."""
+        held = Hold(job)
+        with self._lock:
+            self._holds[job.id] = held
+        try:
+            yield held
+        finally:
+            with self._lock:
+                self._holds.pop(job.id, None)
+
+    def close(self) -> None:
+        """Stop renewing."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._listen()
+            except Transient as error:
+                log.warning("leases_wait", reason=error.reason)
+                self._stop.wait(min(1.0, self._heartbeat))
+
+    def _listen(self) -> None:
+        with self._database.listen(CANCELLED) as listener:
+            due = monotonic()
+            while not self._stop.is_set():
+                if monotonic() >= due:
+                    self._renew()
+                    due = monotonic() + self._heartbeat
+                pause = max(0.0, min(due - monotonic(), 1.0))
+                for payload in self._database.notified(listener, pause):
+                    self._drop(int(payload))
+
+    def _renew(self) -> None:
+        with self._lock:
+            held = [(hold.job.id, hold.job.fence) for hold in self._holds.values()]
+        with self._database.begin() as connection:
+            kept = jobs.renew(connection, held, self._lease)
+        for job_id, _ in held:
+            if job_id not in kept:
+                self._drop(job_id)
+
+    def _drop(self, job_id: int) -> None:
+        with self._lock:
+            hold = self._holds.get(job_id)
+        if hold is not None:
+            hold.lost.set()

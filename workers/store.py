@@ -1,0 +1,155 @@
+"""What a job's rows say: everything a worker needs beside the id that its message carried."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from shared.domain.attempt import Attempt
+from shared.domain.config import Policy
+from shared.domain.errors import Defect, Misconfigured
+from shared.domain.host import LOCALHOST, Connection as Via, Host
+from shared.domain.jobs import Job
+from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.store import attempts
+from shared.store.tables import HostRow, RevisionRow, RunRow, RunStepRow, TaskRow
+from shared.wire import from_json
+
+
+@dataclass(frozen=True, slots=True)
+class TaskBrief:
+    """A task as its planners see it."""
+
+    id: int
+    prompt: str
+    improved_prompt: str | None
+    policy: Policy
+    plan: Plan | None
+    targets: tuple[str, ...]
+
+    @property
+    def wanted(self) -> str:
+        """The prompt that counts: the improved one, if there is one (S0.25)."""
+        return self.improved_prompt or self.prompt
+
+
+@dataclass(frozen=True, slots=True)
+class StepBrief:
+    """A step in a run: what was planned for it last, by whom, and what was tried."""
+
+    task: TaskBrief
+    run_id: int
+    host: Host
+    step: Step
+    author: Author
+    revisions: tuple[Revision, ...]
+    attempts: tuple[Attempt, ...]
+    reason: str
+
+    @property
+    def subtasks(self) -> tuple[Subtask, ...]:
+        """The subtasks of the newest revision."""
+        return self.revisions[-1].subtasks
+
+
+def task_brief(connection: Connection, task_id: int) -> TaskBrief:
+    """The task of a job."""
+    row = connection.execute(
+        select(
+            TaskRow.prompt, TaskRow.improved_prompt, TaskRow.policy, TaskRow.plan
+        ).where(TaskRow.id == task_id)
+    ).one()
+    targets = connection.execute(
+        select(RunRow.target).where(RunRow.task_id == task_id).order_by(RunRow.id)
+    ).scalars()
+    return TaskBrief(
+        id=task_id,
+        prompt=row.prompt,
+        improved_prompt=row.improved_prompt,
+        policy=from_json(Policy, row.policy),
+        plan=None if row.plan is None else from_json(Plan, row.plan),
+        targets=tuple(targets),
+    )
+
+
+def step_brief(connection: Connection, job: Job) -> StepBrief:
+    """The step of a job; raises Misconfigured when its host is no longer enrolled."""
+    task = task_brief(connection, job.task_id)
+    if task.plan is None or job.step is None or job.run_id is None:
+        raise Defect(f"job {job.id} names no step of a planned run", stage=job.kind.value)
+    row = connection.execute(
+        select(
+            RunRow.target, RunStepRow.author_role, RunStepRow.author_backend, RunStepRow.reason
+        )
+        .join(RunStepRow, RunStepRow.run_id == RunRow.id)
+        .where(RunRow.id == job.run_id, RunStepRow.step == job.step)
+    ).one()
+    step = task.plan.step(job.step)
+    return StepBrief(
+        task=task,
+        run_id=job.run_id,
+        host=_host(connection, row.target),
+        step=step,
+        author=Author(Role(row.author_role), row.author_backend),
+        revisions=_revisions(connection, job.run_id, step, job.revision),
+        attempts=attempts.of_step(connection, job.run_id, job.step),
+        reason=row.reason,
+    )
+
+
+def hosts(connection: Connection, names: tuple[str, ...]) -> tuple[Host, ...]:
+    """The enrolled hosts of those names, as far as they are enrolled."""
+    found = connection.execute(select(HostRow.__table__).where(HostRow.name.in_(names)))
+    return tuple(_host_of(row) for row in found)
+
+
+def _revisions(
+    connection: Connection, run_id: int, step: Step, newest: int
+) -> tuple[Revision, ...]:
+    first = Revision(step.ordinal, 0, step.author, step.subtasks)
+    found = connection.execute(
+        select(RevisionRow.__table__)
+        .where(
+            RevisionRow.run_id == run_id,
+            RevisionRow.step == step.ordinal,
+            RevisionRow.revision <= newest,
+        )
+        .order_by(RevisionRow.revision)
+    )
+    later = (
+        Revision(
+            step=row.step,
+            revision=row.revision,
+            author=Author(Role(row.author_role), row.author_backend),
+            subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
+            reason=row.reason,
+        )
+        for row in found
+    )
+    return (first, *later)
+
+
+def _host(connection: Connection, name: str) -> Host:
+    row = connection.execute(select(HostRow.__table__).where(HostRow.name == name)).one_or_none()
+    if row is not None:
+        return _host_of(row)
+    if name == LOCALHOST.name:
+        return LOCALHOST
+    raise Misconfigured(
+        f"host {name!r} is not enrolled",
+        stage="connect",
+        next_step_cmd=f"replan host add {name} --address ADDRESS",
+    )
+
+
+def _host_of(row: Any) -> Host:
+    return Host(
+        name=row.name,
+        connection=Via(row.connection),
+        address=row.address,
+        port=row.port,
+        user=row.user,
+        key_path=row.key_path,
+        host_key=row.host_key,
+        workdir=row.workdir,
+    )

@@ -1,0 +1,77 @@
+"""The subtask planner: the commands of a step (S0.20, S0.28), and their revisions (S0.54)."""
+
+from shared.domain.errors import Defect, Rejected
+from shared.domain.facts import Fact, StepDetailed, StepRevised
+from shared.domain.plan import Author, Role, Subtask, check_subtasks
+from shared.store import bundles
+from shared.store.database import Database
+from workers.backends import Backends
+from workers.leases import Hold
+from workers.ports import DetailRequest, ReviseRequest
+from workers.store import StepBrief, step_brief, task_brief
+
+
+class SubtaskPlanner:
+    """Answers detailing jobs."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """Revision 0 of a step."""
+        with self._database.begin() as connection:
+            task = task_brief(connection, hold.job.task_id)
+        if task.plan is None or hold.job.step is None:
+            raise Defect(f"job {hold.job.id} names no step of a plan", stage="detail")
+        step = task.plan.step(hold.job.step)
+        name = task.policy.subtask_planner
+        subtasks = self._backends.named(name).detail(
+            DetailRequest(task.wanted, task.targets, task.policy, task.plan, step)
+        )
+        check_subtasks(subtasks, where=f"step {step.ordinal}")
+        return StepDetailed(step.ordinal, subtasks, Author(Role.SUBTASK_PLANNER, name))
+
+
+class Reviser:
+    """Answers revision jobs, for the role and the backend that planned the step (S0.47)."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """The next list of subtasks. A list that has failed before is refused."""
+        job = hold.job
+        with self._database.begin() as connection:
+            brief = step_brief(connection, job)
+            bundle = bundles.newest(connection, brief.run_id, brief.step.ordinal)
+        backend = self._backends.named(brief.author.backend)
+        draft = backend.revise(
+            ReviseRequest(bundle, brief.task.policy, brief.step, brief.subtasks, job.note)
+        )
+        check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
+        _refuse_repetition(brief, draft.subtasks)
+        return StepRevised(
+            step=brief.step.ordinal,
+            revision=job.revision + 1,
+            author=brief.author,
+            subtasks=draft.subtasks,
+            reason=draft.reason,
+        )
+
+
+def _refuse_repetition(brief: StepBrief, subtasks: tuple[Subtask, ...]) -> None:
+    proposed = _essence(subtasks)
+    for revision in brief.revisions:
+        if _essence(revision.subtasks) == proposed:
+            raise Rejected(
+                f"the planner proposed revision {revision.revision} of step "
+                f"{brief.step.ordinal} again, which has failed",
+                stage="revise",
+                next_step_cmd=f"replan step revise T{brief.task.id}.{brief.step.ordinal} --file FILE",
+            )
+
+
+def _essence(subtasks: tuple[Subtask, ...]) -> list[tuple[str, str | None, tuple[str, ...]]]:
+    return [(subtask.command, subtask.check, subtask.preconditions) for subtask in subtasks]

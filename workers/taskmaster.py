@@ -1,0 +1,23 @@
+"""The taskmaster: improves the prompt before it is planned (S0.2, S0.18)."""
+
+from shared.domain.facts import Fact, PromptRefined
+from shared.store.database import Database
+from workers.backends import Backends
+from workers.leases import Hold
+from workers.ports import PlanRequest
+from workers.store import task_brief
+
+
+class Taskmaster:
+    """Answers refinement jobs."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """The improved prompt; the original one is kept beside it."""
+        with self._database.begin() as connection:
+            task = task_brief(connection, hold.job.task_id)
+        backend = self._backends.named(task.policy.taskmaster)
+        return PromptRefined(backend.refine(PlanRequest(task.prompt, task.targets, task.policy)))

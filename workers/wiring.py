@@ -1,0 +1,133 @@
+"""The one place where a worker's parts are chosen and joined."""
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from celery import Celery
+
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected
+from shared.domain.host import Host
+from shared.domain.jobs import JobKind, QueueName
+from shared.queue.app import make_app
+from shared.settings import ServerSettings
+from shared.store.database import Database
+from shared.store.migrate import require_current
+from workers.backends import Backends
+from workers.escalation import EscalationHandler
+from workers.execution import Executor, Guards
+from workers.executor.snapshot import take
+from workers.journal import Journal
+from workers.leases import LeaseKeeper
+from workers.lifecycle import Lifecycle, Perform
+from workers.planner import Planner
+from workers.remote.connections import HostConnections
+from workers.subtask_planner import Reviser, SubtaskPlanner
+from workers.taskmaster import Taskmaster
+from workers.tasks import open_doors
+
+ROLES = {
+    "taskmaster": QueueName.TASKMASTER,
+    "planner": QueueName.PLANNING,
+    "subtask_planner": QueueName.SUBTASK_PLANNING,
+    "executor": QueueName.EXECUTION,
+    "escalation": QueueName.ESCALATION,
+}
+"""The worker kinds and the queue that each consumes (D.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker process, ready to consume its queues; `close` after it has stopped."""
+
+    app: Celery
+    queues: tuple[QueueName, ...]
+    name: str
+    lifecycle: Lifecycle
+    database: Database
+    journal: Journal
+    keeper: LeaseKeeper
+    connections: HostConnections
+
+    def close(self) -> None:
+        """Write what is left and give everything back."""
+        self.journal.close()
+        self.keeper.close()
+        self.connections.close()
+        self.database.close()
+
+
+def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
+    """The queues of the named roles ("all": every one); raises Rejected for an unknown one."""
+    if "all" in roles:
+        return tuple(ROLES.values())
+    unknown = [role for role in roles if role not in ROLES]
+    if unknown or not roles:
+        raise Rejected(
+            f"{', '.join(unknown) or 'nothing'} is no worker role; there are all, {', '.join(ROLES)}",
+            stage="input",
+            next_step_cmd="replan worker start all",
+        )
+    return tuple(ROLES[role] for role in roles)
+
+
+def make_worker(
+    server: ServerSettings, roles: Sequence[str], environ: Mapping[str, str]
+) -> Worker:
+    """Join the parts of a worker. Raises Misconfigured when the database is not to be used."""
+    queues = queues_of(roles)
+    database = Database(server.database_url, pool_size=max(5, server.threads))
+    require_current(database)
+    name = f"{'-'.join(q.value for q in queues)}.{os.getpid()}@{socket.gethostname()}"
+    owner = f"{name}/{uuid4().hex[:8]}"
+    journal = Journal(database, owner)
+    keeper = LeaseKeeper(database, lease=server.lease, heartbeat=server.heartbeat)
+    connections = HostConnections()
+    lifecycle = Lifecycle(
+        database,
+        journal,
+        keeper,
+        owner=owner,
+        lease=server.lease,
+        performers=_performers(server, environ, database, journal, connections),
+    )
+    app = make_app(server.broker_url)
+    open_doors(app, lifecycle, queues)
+    return Worker(app, queues, name, lifecycle, database, journal, keeper, connections)
+
+
+def _performers(
+    server: ServerSettings,
+    environ: Mapping[str, str],
+    database: Database,
+    journal: Journal,
+    connections: HostConnections,
+) -> dict[JobKind, Perform]:
+    backends = _backends(server, environ)
+    guards = Guards()
+
+    def snapshot(host: Host, policy: Policy) -> Mapping[str, str]:
+        shell = connections.shell(host)
+        try:
+            return take(shell, guards(policy.forbidden_commands))
+        finally:
+            shell.close()
+
+    return {
+        JobKind.REFINE: Taskmaster(database, backends).perform,
+        JobKind.PLAN: Planner(database, backends).perform,
+        JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
+        JobKind.REVISE: Reviser(database, backends).perform,
+        JobKind.EXECUTE: Executor(database, journal, connections, guards).perform,
+        JobKind.GATHER: EscalationHandler(database, snapshot).perform,
+    }
+
+
+def _backends(server: ServerSettings, environ: Mapping[str, str]) -> Backends:
+    def anthropic() -> object:
+        raise NotImplementedError
+
+    return Backends({})
