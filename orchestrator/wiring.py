@@ -13,7 +13,7 @@ from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
 from shared.queue.app import make_app
 from shared.queue.bell import CeleryBell
-from shared.settings import ServerSettings
+from shared.settings import Settings
 from shared.store.database import DOORBELL, REPORTS, Database
 from shared.store.migrate import require_current
 
@@ -26,16 +26,16 @@ COORDINATE_EVERY = 1.0
 """Seconds after which the inbox is read even if no notification came."""
 
 
-def run_coordinator(server: ServerSettings, stop: threading.Event | None = None) -> None:
+def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> None:
     """Coordinate until SIGTERM or SIGINT (or until `stop` is set); several may run at once.
 
     Raises Misconfigured when the database has another version or refuses us.
     """
     stopping = stop or _stopped_by_signal()
-    database = Database(server.database_url)
+    database = Database(settings.database_url())
     require_current(database)
     threads = [
-        threading.Thread(target=loop.run, name=name) for name, loop in _loops(server, database, stopping)
+        threading.Thread(target=loop.run, name=name) for name, loop in _loops(settings, database, stopping)
     ]
     for thread in threads:
         thread.start()
@@ -47,12 +47,12 @@ def run_coordinator(server: ServerSettings, stop: threading.Event | None = None)
 
 
 def _loops(
-    server: ServerSettings, database: Database, stop: threading.Event
+    settings: Settings, database: Database, stop: threading.Event
 ) -> list[tuple[str, Loop]]:
     coordinator = Coordinator(SqlLedger(database))
-    bell = CeleryBell(make_app(server.broker_url))
-    relay = Relay(database, bell, ring_again=server.ring_again)
-    sweeper = Sweeper(database, max_claims=server.max_claims)
+    bell = CeleryBell(make_app(settings.broker_url()))
+    relay = Relay(database, bell, ring_again=settings.server.ring_again)
+    sweeper = Sweeper(database, max_claims=settings.server.max_claims)
 
     def loop(name: str, channel: str | None, work: Callable[[], float]) -> tuple[str, Loop]:
         return name, Loop(name, database, channel, work, stop)

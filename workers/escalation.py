@@ -15,7 +15,8 @@ from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
 from shared.store import bundles
 from shared.store.database import Database
-from workers.executor.evidence import failed_assumptions, hypotheses
+from workers.executor.failed_assumptions import failed_assumptions
+from workers.executor.hypotheses import hypotheses
 from workers.leases import Hold
 from workers.store import StepBrief, step_brief
 

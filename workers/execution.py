@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
-from shared.guard import Guard
+from shared.guard.guard import Guard
 from shared.store.database import Database
+from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
 from workers.journal import Journal
 from workers.leases import Hold
@@ -38,7 +39,9 @@ class Executor:
         guard = self._guard_for(order.policy.forbidden_commands)
         shell = self._connections.shell(order.host)
         try:
-            result = carry_out(order, shell, guard, HeldLog(self._journal, hold))
+            result = carry_out(
+                order, shell, guard, HeldLog(self._journal, hold), SystemClock()
+            )
         finally:
             shell.close()
         return PassFinished(

@@ -13,10 +13,11 @@ from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.jobs import JobKind, QueueName
 from shared.queue.app import make_app
-from shared.settings import ServerSettings
+from shared.settings import Server, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
+from workers.connections import HostConnections
 from workers.escalation import EscalationHandler
 from workers.execution import Executor, Guards
 from workers.executor.snapshot import take
@@ -24,7 +25,7 @@ from workers.journal import Journal
 from workers.leases import LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
 from workers.planner import Planner
-from workers.remote.connections import HostConnections
+from workers.ports import PlannerBackend
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
 from workers.tasks import open_doors
@@ -74,14 +75,13 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
     return tuple(ROLES[role] for role in roles)
 
 
-def make_worker(
-    server: ServerSettings, roles: Sequence[str], environ: Mapping[str, str]
-) -> Worker:
+def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
     """Join the parts of a worker. Raises Misconfigured when the database is not to be used."""
     queues = queues_of(roles)
-    database = Database(server.database_url, pool_size=max(5, server.threads))
+    server = settings.server
+    database = Database(settings.database_url(), pool_size=max(5, server.threads))
     require_current(database)
-    name = f"{'-'.join(q.value for q in queues)}.{os.getpid()}@{socket.gethostname()}"
+    name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"
     journal = Journal(database, owner)
     keeper = LeaseKeeper(database, lease=server.lease, heartbeat=server.heartbeat)
@@ -92,21 +92,23 @@ def make_worker(
         keeper,
         owner=owner,
         lease=server.lease,
-        performers=_performers(server, environ, database, journal, connections),
+        performers=_performers(server, database, journal, connections),
     )
-    app = make_app(server.broker_url)
+    app = make_app(settings.broker_url())
     open_doors(app, lifecycle, queues)
     return Worker(app, queues, name, lifecycle, database, journal, keeper, connections)
 
 
+def _name(queues: tuple[QueueName, ...]) -> str:
+    if len(queues) == len(ROLES):
+        return "all"
+    return "-".join(role for role, queue in ROLES.items() if queue in queues)
+
+
 def _performers(
-    server: ServerSettings,
-    environ: Mapping[str, str],
-    database: Database,
-    journal: Journal,
-    connections: HostConnections,
+    server: Server, database: Database, journal: Journal, connections: HostConnections
 ) -> dict[JobKind, Perform]:
-    backends = _backends(server, environ)
+    backends = _backends(server)
     guards = Guards()
 
     def snapshot(host: Host, policy: Policy) -> Mapping[str, str]:
@@ -126,8 +128,28 @@ def _performers(
     }
 
 
-def _backends(server: ServerSettings, environ: Mapping[str, str]) -> Backends:
-    def anthropic() -> object:
-        raise NotImplementedError
+def _backends(server: Server) -> Backends:
+    def anthropic() -> PlannerBackend:
+        from workers.llm.backend import anthropic_backend  # noqa: PLC0415 - takes seconds to load
+        from workers.llm.settings import LlmSettings  # noqa: PLC0415
 
-    return Backends({})
+        return anthropic_backend(
+            LlmSettings(
+                api_key=server.anthropic_api_key,
+                auth_token=server.anthropic_auth_token,
+                base_url=server.anthropic_base_url,
+                model=server.model,
+                taskmaster_model=server.taskmaster_model,
+                planner_model=server.planner_model,
+                subtask_planner_model=server.subtask_planner_model,
+                effort=server.model_effort,
+                timeout=server.model_timeout,
+            )
+        )
+
+    def runbook() -> PlannerBackend:
+        from workers.runbook.backend import RunbookBackend  # noqa: PLC0415 - reads the library
+
+        return RunbookBackend(server.runbook_dirs)
+
+    return Backends({"anthropic": anthropic, "runbook": runbook})

@@ -1,0 +1,189 @@
+"""One face for the store in memory and the store in Postgres, so that one suite tests both."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import func, insert, select, text, update
+
+from orchestrator.ports import Ledger
+from orchestrator.rows import run_state, task_state
+from orchestrator.core.state import RunState, TaskState
+from orchestrator.store import SqlLedger
+from shared.domain.config import Policy
+from shared.domain.facts import Fact, TaskSubmitted
+from shared.domain.jobs import Job
+from shared.domain.plan import Plan
+from shared.store import inbox, jobs
+from shared.store.database import Database
+from shared.store.inbox import Report
+from shared.store.tables import (
+    EventRow,
+    InterventionRow,
+    JobRow,
+    RunRow,
+    RunStepRow,
+    TaskRow,
+)
+from shared.wire import to_json
+from tests.fakes.memory_store import MemoryStore
+
+LEASE = 30.0
+
+
+class StoreUnderTest(Protocol):
+    """What the contract suite asks of a store."""
+
+    ledger: Ledger
+
+    def submit(self, targets: Sequence[str], policy: Policy, plan: Plan | None) -> int: ...
+    def send(self, reports: Sequence[Report]) -> None: ...
+    def waiting(self) -> list[int]: ...
+    def claim(self, job_id: int) -> Job | None: ...
+    def renew(self, job: Job) -> bool: ...
+    def finish(self, job: Job, fact: Fact) -> bool: ...
+    def pass_time(self, seconds: float) -> None: ...
+    def task(self, task_id: int) -> TaskState: ...
+    def runs(self, task_id: int) -> dict[int, RunState]: ...
+    def events(self, task_id: int) -> list[str]: ...
+    def interventions(self, task_id: int) -> list[str]: ...
+
+
+class MemoryUnderTest:
+    """The store in memory."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.ledger: Ledger = self.store
+        self.submit = self.store.submit
+        self.send = self.store.send
+        self.waiting = self.store.waiting
+        self.finish = self.store.finish
+
+    def claim(self, job_id: int) -> Job | None:
+        return self.store.claim(job_id, LEASE)
+
+    def renew(self, job: Job) -> bool:
+        return self.store.renew(job, LEASE)
+
+    def pass_time(self, seconds: float) -> None:
+        self.store.now += seconds
+
+    def task(self, task_id: int) -> TaskState:
+        with self.store.open(0) as unit:
+            return unit.task(task_id)
+
+    def runs(self, task_id: int) -> dict[int, RunState]:
+        with self.store.open(0) as unit:
+            return {run_id: unit.run(run_id) for run_id in unit.runs_of(task_id)}
+
+    def events(self, task_id: int) -> list[str]:
+        return [kind for task, _, kind in self.store.events if task == task_id]
+
+    def interventions(self, task_id: int) -> list[str]:
+        return [
+            opened["kind"]
+            for opened in self.store.interventions
+            if opened["task_id"] == task_id and opened["open"]
+        ]
+
+
+class SqlUnderTest:
+    """The store in Postgres; time passes by moving what is due and leased into the past."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.ledger: Ledger = SqlLedger(database)
+
+    def submit(self, targets: Sequence[str], policy: Policy, plan: Plan | None) -> int:
+        with self.database.begin() as connection:
+            task_id = connection.execute(
+                insert(TaskRow)
+                .values(prompt="p", phase="submitted", policy=to_json(policy))
+                .returning(TaskRow.id)
+            ).scalar_one()
+            run_ids = tuple(
+                connection.execute(
+                    insert(RunRow)
+                    .values(task_id=task_id, target=target, phase="not_started")
+                    .returning(RunRow.id)
+                ).scalar_one()
+                for target in targets
+            )
+            inbox.send(connection, [(task_id, None, TaskSubmitted(policy, run_ids, plan))])
+        return task_id
+
+    def send(self, reports: Sequence[Report]) -> None:
+        with self.database.begin() as connection:
+            inbox.send(connection, reports)
+
+    def waiting(self) -> list[int]:
+        with self.database.begin() as connection:
+            return [job.id for job in jobs.waiting(connection, 0.0)]
+
+    def claim(self, job_id: int) -> Job | None:
+        with self.database.begin() as connection:
+            return jobs.claim(connection, job_id, "worker", LEASE)
+
+    def renew(self, job: Job) -> bool:
+        with self.database.begin() as connection:
+            return job.id in jobs.renew(connection, [(job.id, job.fence)], LEASE)
+
+    def finish(self, job: Job, fact: Fact) -> bool:
+        with self.database.begin() as connection:
+            ours = jobs.finish(connection, [(job.id, job.fence)])
+            if ours:
+                inbox.send(connection, [(job.task_id, job.run_id, fact)])
+        return bool(ours)
+
+    def pass_time(self, seconds: float) -> None:
+        span = func.make_interval(text(f"secs => {float(seconds)}"))
+        with self.database.begin() as connection:
+            connection.execute(
+                update(JobRow).values(
+                    due_at=JobRow.due_at - span, lease_until=JobRow.lease_until - span
+                )
+            )
+
+    def task(self, task_id: int) -> TaskState:
+        with self.database.begin() as connection:
+            row = connection.execute(select(TaskRow.__table__).where(TaskRow.id == task_id)).one()
+            runs = connection.execute(
+                select(RunRow.id, RunRow.phase).where(RunRow.task_id == task_id)
+            )
+            return task_state(row, {found.id: found.phase for found in runs})
+
+    def runs(self, task_id: int) -> dict[int, RunState]:
+        policy = self.task(task_id).policy
+        with self.database.begin() as connection:
+            rows = connection.execute(
+                select(RunRow.__table__).where(RunRow.task_id == task_id).order_by(RunRow.id)
+            ).all()
+            return {row.id: run_state(row, policy, self._steps(connection, row.id)) for row in rows}
+
+    def events(self, task_id: int) -> list[str]:
+        with self.database.begin() as connection:
+            return list(
+                connection.execute(
+                    select(EventRow.kind).where(EventRow.task_id == task_id).order_by(EventRow.id)
+                ).scalars()
+            )
+
+    def interventions(self, task_id: int) -> list[str]:
+        with self.database.begin() as connection:
+            return list(
+                connection.execute(
+                    select(InterventionRow.kind)
+                    .where(
+                        InterventionRow.task_id == task_id, InterventionRow.closed_at.is_(None)
+                    )
+                    .order_by(InterventionRow.id)
+                ).scalars()
+            )
+
+    def _steps(self, connection: Any, run_id: int) -> Sequence[Any]:
+        found = connection.execute(
+            select(RunStepRow.__table__)
+            .where(RunStepRow.run_id == run_id)
+            .order_by(RunStepRow.step)
+        )
+        return list(found)

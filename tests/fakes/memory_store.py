@@ -1,0 +1,246 @@
+"""The store in memory: ledger and queue together, every value sent through the codec."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.callbacks import job_of
+from orchestrator.core.decisions import (
+    CancelJobs,
+    CloseInterventions,
+    Decision,
+    Enqueue,
+    OpenIntervention,
+)
+from orchestrator.core.state import RunState, TaskState
+from shared.domain.errors import Defect, ReplanError
+from shared.domain.facts import Fact, TaskSubmitted
+from shared.domain.jobs import Job
+from shared.domain.plan import Plan
+from shared.domain.config import Policy
+from shared.store.inbox import Report
+from shared.store.jobs import NewJob
+from shared.wire import decode_fact, encode_fact, from_json, to_json
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A job's row."""
+
+    id: int
+    job: NewJob
+    due: float
+    state: str = "open"
+    lease_until: float | None = None
+    fence: int = 0
+    claims: int = 0
+
+
+class MemoryStore:
+    """Ledger and queue with a clock that the test moves (`now`, in seconds)."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.tasks: dict[int, Any] = {}
+        self.runs: dict[int, Any] = {}
+        self.task_of: dict[int, int] = {}
+        self.inbox: list[tuple[int, int | None, str, Any]] = []
+        self.events: list[tuple[int, int | None, str]] = []
+        self.slots: dict[int, _Slot] = {}
+        self.interventions: list[dict[str, Any]] = []
+
+    def submit(self, targets: Sequence[str], policy: Policy, plan: Plan | None) -> int:
+        """A task with a run for each target, reported to the coordinator."""
+        task_id = len(self.tasks) + 1
+        run_ids = tuple(range(len(self.runs) + 1, len(self.runs) + 1 + len(targets)))
+        self.tasks[task_id] = to_json(TaskState(policy=policy))
+        for run_id in run_ids:
+            self.runs[run_id] = to_json(RunState())
+            self.task_of[run_id] = task_id
+        self.send([(task_id, None, TaskSubmitted(policy, run_ids, plan))])
+        return task_id
+
+    def send(self, reports: Sequence[Report]) -> None:
+        """Put facts into the inbox."""
+        self.inbox += [(task, run, *encode_fact(fact)) for task, run, fact in reports]
+
+    @contextmanager
+    def open(self, limit: int) -> Iterator["MemoryUnit"]:
+        """A unit over the reports of at most `limit` tasks."""
+        chosen = list(dict.fromkeys(task for task, *_ in self.inbox))[:limit]
+        taken = [entry for entry in self.inbox if entry[0] in chosen]
+        unit = MemoryUnit(self, [(t, r, decode_fact(k, b)) for t, r, k, b in taken])
+        yield unit
+        unit.flush()
+        self.inbox = [entry for entry in self.inbox if entry not in taken]
+
+    def enqueue(self, new: NewJob) -> None:
+        """Open a job; it takes the place of an open one of its step."""
+        for slot in self.slots.values():
+            if slot.state == "open" and _place(slot.job) == _place(new):
+                slot.job, slot.due = new, self.now + new.delay
+                slot.lease_until, slot.claims, slot.fence = None, 0, slot.fence + 1
+                return
+        job_id = len(self.slots) + 1
+        self.slots[job_id] = _Slot(job_id, new, self.now + new.delay)
+
+    def cancel(self, task_id: int, run_id: int | None, step: int | None) -> None:
+        """Withdraw open jobs."""
+        for slot in self.slots.values():
+            fits = slot.job.task_id == task_id
+            fits &= run_id is None or slot.job.run_id == run_id
+            fits &= step is None or slot.job.step == step
+            if fits and slot.state == "open":
+                slot.state, slot.fence = "cancelled", slot.fence + 1
+
+    def waiting(self) -> list[int]:
+        """The due jobs that nobody has claimed."""
+        return [slot.id for slot in self.slots.values() if self._free(slot)]
+
+    def claim(self, job_id: int, lease: float) -> Job | None:
+        """Take a due and free job."""
+        slot = self.slots.get(job_id)
+        if slot is None or not self._free(slot):
+            return None
+        slot.lease_until = self.now + lease
+        slot.fence += 1
+        slot.claims += 1
+        new = slot.job
+        return Job(
+            id=job_id,
+            kind=new.kind,
+            task_id=new.task_id,
+            run_id=new.run_id,
+            step=new.step,
+            revision=new.revision,
+            pass_no=new.pass_no,
+            fence=slot.fence,
+            claims=slot.claims,
+            attempt=new.attempt,
+            note=new.note,
+        )
+
+    def renew(self, job: Job, lease: float) -> bool:
+        """Prolong a lease; False when the job is no longer ours."""
+        slot = self.slots[job.id]
+        if slot.fence != job.fence or slot.state != "open":
+            return False
+        slot.lease_until = self.now + lease
+        return True
+
+    def finish(self, job: Job, fact: Fact) -> bool:
+        """End a job with its fact; False, and nothing happens, when it is no longer ours."""
+        slot = self.slots[job.id]
+        if slot.fence != job.fence or slot.state != "open":
+            return False
+        slot.state = "done"
+        self.send([(job.task_id, job.run_id, fact)])
+        return True
+
+    def _free(self, slot: _Slot) -> bool:
+        held = slot.lease_until is not None and slot.lease_until >= self.now
+        return slot.state == "open" and slot.due <= self.now and not held
+
+
+class MemoryUnit:
+    """States read and changed between one look into the inbox and its commit."""
+
+    def __init__(self, store: MemoryStore, reports: Sequence[Report]) -> None:
+        self.reports = reports
+        self._store = store
+        self._tasks: dict[int, TaskState] = {}
+        self._runs: dict[int, RunState] = {}
+        self._acts: list[Callable[[], None]] = []
+
+    def task(self, task_id: int) -> TaskState:
+        """The task as this unit sees it."""
+        if task_id not in self._tasks:
+            self._tasks[task_id] = from_json(TaskState, self._store.tasks[task_id])
+            runs = {
+                run: from_json(RunState, self._store.runs[run]).phase
+                for run, owner in self._store.task_of.items()
+                if owner == task_id
+            }
+            self._tasks[task_id] = replace(self._tasks[task_id], runs=runs)
+        return self._tasks[task_id]
+
+    def run(self, run_id: int) -> RunState:
+        """The run as this unit sees it."""
+        if run_id not in self._runs:
+            self._runs[run_id] = from_json(RunState, self._store.runs[run_id])
+        return self._runs[run_id]
+
+    def runs_of(self, task_id: int) -> Sequence[int]:
+        """The runs of a task."""
+        return [run for run, owner in self._store.task_of.items() if owner == task_id]
+
+    def save_task(
+        self, task_id: int, state: TaskState, fact: Fact, decisions: Sequence[Decision]
+    ) -> None:
+        """Remember state, event and decisions until `flush`."""
+        self._tasks[task_id] = state
+        self._record(task_id, None, fact, decisions)
+
+    def save_run(
+        self,
+        task_id: int,
+        run_id: int,
+        state: RunState,
+        fact: Fact,
+        decisions: Sequence[Decision],
+    ) -> None:
+        """Remember state, event and decisions until `flush`."""
+        self._runs[run_id] = state
+        self._record(task_id, run_id, fact, decisions)
+
+    def park(self, task_id: int, run_id: int | None, fact: Fact, error: ReplanError) -> None:
+        """Keep the fact with the error, and tell an operator."""
+        assert isinstance(error, Defect)
+        self._acts.append(lambda: self._store.events.append((task_id, run_id, "Defect")))
+        opened = {"task_id": task_id, "run_id": run_id, "step": None, "kind": "operator"}
+        self._acts.append(lambda: self._store.interventions.append({**opened, "open": True}))
+
+    def flush(self) -> None:
+        """Write everything."""
+        for task_id, task in self._tasks.items():
+            self._store.tasks[task_id] = to_json(task)
+        for run_id, run in self._runs.items():
+            self._store.runs[run_id] = to_json(run)
+        for act in self._acts:
+            act()
+
+    def _record(
+        self, task_id: int, run_id: int | None, fact: Fact, decisions: Sequence[Decision]
+    ) -> None:
+        kind = type(fact).__name__
+        self._acts.append(lambda: self._store.events.append((task_id, run_id, kind)))
+        for decision in decisions:
+            self._acts.append(lambda d=decision: self._carry_out(task_id, run_id, d))  # type: ignore[misc]
+
+    def _carry_out(self, task_id: int, run_id: int | None, decision: Decision) -> None:
+        match decision:
+            case Enqueue():
+                self._store.enqueue(job_of(task_id, run_id, decision))
+            case CancelJobs(step):
+                self._store.cancel(task_id, run_id, step)
+            case OpenIntervention():
+                self._store.interventions.append(
+                    {
+                        "task_id": task_id,
+                        "run_id": run_id,
+                        "step": decision.step,
+                        "kind": decision.kind.value,
+                        "open": True,
+                    }
+                )
+            case CloseInterventions(step):
+                for opened in self._store.interventions:
+                    fits = opened["task_id"] == task_id
+                    fits &= run_id is None or opened["run_id"] == run_id
+                    fits &= step is None or opened["step"] == step
+                    opened["open"] &= not fits
+
+
+def _place(job: NewJob) -> tuple[object, ...]:
+    return job.task_id, job.run_id, job.step, job.kind

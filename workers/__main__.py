@@ -1,0 +1,79 @@
+"""`python -m workers`: starts workers, and looks at hosts on behalf of the CLI.
+
+    python -m workers start executor planner --threads 16
+    python -m workers host-key    < host.json    the host key that a server shows
+    python -m workers host-check  < host.json    whether a host can be used
+
+The last two read a host as JSON on standard input and answer with one JSON object.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+from shared.domain.errors import ReplanError
+from shared.domain.host import Host
+from shared.logs import configure_logs
+from shared.settings import load_settings
+from shared.wire import from_json, to_json
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns the exit code: 0, 2 for bad input or a refusal, 4 for what cannot be reached."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        if chosen.verb == "start":
+            return _start(chosen.roles, chosen.threads)
+        return _answer(chosen.verb)
+    except ReplanError as error:
+        problem = {
+            "ok": False,
+            "family": error.family,
+            "stage": error.stage,
+            "reason": error.reason,
+            "next_step_cmd": error.next_step_cmd,
+        }
+        if chosen.verb == "start":
+            print(f"{error.stage}: {error.reason}", file=sys.stderr)
+            if error.next_step_cmd:
+                print(f"next: {error.next_step_cmd}", file=sys.stderr)
+        else:
+            print(json.dumps(problem))
+        return 4 if error.family == "transient" else 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    start = verbs.add_parser("start", help="consume the queues of some roles")
+    start.add_argument("roles", nargs="+", metavar="ROLE")
+    start.add_argument("--threads", type=int, help="jobs carried out side by side")
+    verbs.add_parser("host-key", help="fetch the host key of a server")
+    verbs.add_parser("host-check", help="look whether a host can be used")
+    return parser
+
+
+def _start(roles: list[str], threads: int | None) -> int:
+    from workers.run import run_worker  # noqa: PLC0415 - Celery takes its time to load
+
+    settings = load_settings(os.environ)
+    configure_logs(settings.server.log_level)
+    run_worker(settings, roles, threads=threads or settings.server.threads)
+    return 0
+
+
+def _answer(verb: str) -> int:
+    from workers.remote import enrol  # noqa: PLC0415 - paramiko takes its time to load
+
+    host = from_json(Host, json.load(sys.stdin))
+    if verb == "host-key":
+        found: object = enrol.fetch_host_key(host.address, host.port)
+    else:
+        found = enrol.check_host(host)
+    print(json.dumps({"ok": True, **to_json(found)}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
