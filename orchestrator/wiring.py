@@ -32,7 +32,7 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     Raises Misconfigured when the database has another version or refuses us.
     """
     stopping = stop or _stopped_by_signal()
-    database = Database(settings.database_url())
+    database = Database(settings.server.database_url)
     require_current(database)
     threads = [
         threading.Thread(target=loop.run, name=name) for name, loop in _loops(settings, database, stopping)
@@ -50,7 +50,7 @@ def _loops(
     settings: Settings, database: Database, stop: threading.Event
 ) -> list[tuple[str, Loop]]:
     coordinator = Coordinator(SqlLedger(database))
-    bell = CeleryBell(make_app(settings.broker_url()))
+    bell = CeleryBell(make_app(settings.server.broker_url))
     relay = Relay(database, bell, ring_again=settings.server.ring_again)
     sweeper = Sweeper(database, max_claims=settings.server.max_claims)
 

@@ -2,7 +2,7 @@
 
 from shared.domain.host import Connection, Host
 from workers.ports import Shell
-from workers.remote.local import LocalConnections
+from workers.remote.local import LocalShell
 from workers.remote.ssh import SshConnections
 
 
@@ -11,17 +11,13 @@ class HostConnections:
 
     def __init__(self) -> None:
         self._ssh = SshConnections()
-        self._local = LocalConnections()
 
     def shell(self, host: Host) -> Shell:
         """See `workers.ports.Connections.shell`."""
-        match host.connection:
-            case Connection.SSH:
-                return self._ssh.shell(host)
-            case Connection.LOCAL:
-                return self._local.shell(host)
+        if host.connection is Connection.LOCAL:
+            return LocalShell(host)
+        return self._ssh.shell(host)
 
     def close(self) -> None:
         """Close every connection."""
         self._ssh.close()
-        self._local.close()

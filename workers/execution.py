@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
-from shared.guard.guard import Guard
+from shared.guard import Guard
 from shared.store.database import Database
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out

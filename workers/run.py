@@ -1,8 +1,10 @@
 """Running a worker: Celery consumes the queues, many jobs side by side in threads."""
 
+import warnings
 from collections.abc import Sequence
 
 import structlog
+from celery.platforms import SecurityWarning
 
 from shared.settings import Settings
 from workers.wiring import make_worker
@@ -17,6 +19,8 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
     process ends, and other workers take the jobs over when the leases have run out.
     """
     worker = make_worker(settings, roles)
+    # of running as root: only ids of jobs are ever taken from the broker, never anything pickled
+    warnings.simplefilter("ignore", SecurityWarning)
     log.info("worker_started", name=worker.name, threads=threads)
     try:
         worker.app.Worker(

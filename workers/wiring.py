@@ -13,7 +13,7 @@ from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.jobs import JobKind, QueueName
 from shared.queue.app import make_app
-from shared.settings import Server, Settings
+from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
@@ -79,7 +79,7 @@ def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
     """Join the parts of a worker. Raises Misconfigured when the database is not to be used."""
     queues = queues_of(roles)
     server = settings.server
-    database = Database(settings.database_url(), pool_size=max(5, server.threads))
+    database = Database(settings.server.database_url, pool_size=max(5, server.threads))
     require_current(database)
     name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"
@@ -94,7 +94,7 @@ def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
         lease=server.lease,
         performers=_performers(server, database, journal, connections),
     )
-    app = make_app(settings.broker_url())
+    app = make_app(settings.server.broker_url)
     open_doors(app, lifecycle, queues)
     return Worker(app, queues, name, lifecycle, database, journal, keeper, connections)
 
@@ -106,7 +106,7 @@ def _name(queues: tuple[QueueName, ...]) -> str:
 
 
 def _performers(
-    server: Server, database: Database, journal: Journal, connections: HostConnections
+    server: ServerSettings, database: Database, journal: Journal, connections: HostConnections
 ) -> dict[JobKind, Perform]:
     backends = _backends(server)
     guards = Guards()
@@ -128,7 +128,7 @@ def _performers(
     }
 
 
-def _backends(server: Server) -> Backends:
+def _backends(server: ServerSettings) -> Backends:
     def anthropic() -> PlannerBackend:
         from workers.llm.backend import anthropic_backend  # noqa: PLC0415 - takes seconds to load
         from workers.llm.settings import LlmSettings  # noqa: PLC0415

@@ -1,0 +1,51 @@
+"""Plans that the journeys carry out."""
+
+from collections.abc import Sequence
+
+from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
+
+RUNBOOK = Author(Role.SUBTASK_PLANNER, "runbook")
+BY_HAND = Author(Role.HUMAN, "human")
+
+
+def step(
+    commands: Sequence[str],
+    *,
+    ordinal: int = 1,
+    author: Author = BY_HAND,
+    recovery: Recovery = Recovery.RETRY,
+    depends_on: tuple[int, ...] = (),
+    check: str | None = None,
+) -> Step:
+    """A step of those commands, each needing the one before it; the last one has the check."""
+    subtasks = tuple(
+        Subtask(
+            number,
+            f"c{number}",
+            command,
+            command,
+            check=check if number == len(commands) else None,
+            needs=(f"c{number - 1}",) if number > 1 else (),
+        )
+        for number, command in enumerate(commands, start=1)
+    )
+    return Step(
+        ordinal,
+        f"s{ordinal}",
+        f"step {ordinal}",
+        "",
+        author,
+        depends_on=depends_on,
+        recovery=recovery,
+        subtasks=subtasks,
+    )
+
+
+def plan(*steps: Step) -> Plan:
+    """A plan of those steps."""
+    return Plan(steps)
+
+
+def appending(ledger: str, count: int, pause: float = 0.05) -> list[str]:
+    """Commands that each append their number to a file, outside everything that is tested."""
+    return [f"sleep {pause}; echo {number} >> '{ledger}'" for number in range(1, count + 1)]
