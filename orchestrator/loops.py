@@ -18,6 +18,7 @@ class Loop:
     """Calls `work` again and again until `stop` is set; `work` returns its longest pause in seconds.
 
     While the database or the broker is away the loop waits, a little longer each time, and goes on.
+    `beat` is called whenever it has done its work.
     """
 
     def __init__(
@@ -27,12 +28,15 @@ class Loop:
         channel: str | None,
         work: Callable[[], float],
         stop: threading.Event,
+        *,
+        beat: Callable[[], None] = lambda: None,
     ) -> None:
         self._name = name
         self._database = database
         self._channel = channel
         self._work = work
         self._stop = stop
+        self._beat = beat
 
     def run(self) -> None:
         """Work until stopped."""
@@ -52,8 +56,13 @@ class Loop:
         """Work, then listen; returns only when stopped, or by an error."""
         if self._channel is None:
             while not self._stop.is_set():
-                self._stop.wait(self._work())
+                self._stop.wait(self._turn())
             return
         with self._database.listen(self._channel) as listener:
             while not self._stop.is_set():
-                self._database.notified(listener, min(self._work(), 1.0))
+                self._database.notified(listener, min(self._turn(), 1.0))
+
+    def _turn(self) -> float:
+        pause = self._work()
+        self._beat()
+        return pause

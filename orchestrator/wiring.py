@@ -1,5 +1,6 @@
 """The one place where the orchestrator's parts are chosen and joined."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from orchestrator.loops import Loop
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
+from shared.pulse import Pulse
 from shared.queue.app import make_app
 from shared.queue.bell import CeleryBell
 from shared.settings import Settings
@@ -53,9 +55,10 @@ def _loops(
     bell = CeleryBell(make_app(settings.server.broker_url))
     relay = Relay(database, bell, ring_again=settings.server.ring_again)
     sweeper = Sweeper(database, max_claims=settings.server.max_claims)
+    pulse = Pulse.from_environ(os.environ, "coordinator", "relay", "sweeper")
 
     def loop(name: str, channel: str | None, work: Callable[[], float]) -> tuple[str, Loop]:
-        return name, Loop(name, database, channel, work, stop)
+        return name, Loop(name, database, channel, work, stop, beat=pulse.beats(name))
 
     def coordinate() -> float:
         coordinator.drain()

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 
 import structlog
@@ -26,6 +27,9 @@ log = structlog.get_logger()
 _BEGUN_AFTER = 0.2
 """Seconds an attempt must last before its beginning is written on its own."""
 
+_LINGER = 0.02
+"""Seconds that an ended attempt may wait for company before it is committed; a report never does."""
+
 _OUTPUT_EVERY = 0.3
 """Seconds between two writes of live output."""
 
@@ -38,6 +42,8 @@ class _Group:
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
     reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
+
+    due: float = inf
 
     def __bool__(self) -> bool:
         return bool(self.records or self.chunks or self.reports or self.dropped)
@@ -82,18 +88,23 @@ class Journal:
         with self._changed:
             self._begun.pop(key, None)
             self._urgent.records[key] = entry
+            first = self._urgent.due == inf
+            if first:
+                self._urgent.due = monotonic() + _LINGER
             if self._chunks:
                 self._chunks = [chunk for chunk in self._chunks if chunk[0] != key]
             if key in self._with_output:
                 self._with_output.discard(key)
                 self._urgent.dropped.add(key)
-            self._changed.notify()
+            if first:
+                self._changed.notify()
 
     def report(self, job: Job, fact: Fact) -> "Future[bool]":
         """End the job with its fact; resolves to whether the job was still ours to end."""
         future: Future[bool] = Future()
         with self._changed:
             self._urgent.reports.append((job, fact, future))
+            self._urgent.due = 0.0
             self._changed.notify()
         return future
 
@@ -123,18 +134,19 @@ class Journal:
             self._write_until_done(group)
 
     def _await_something(self) -> None:
-        """Until there is something urgent, or something that has lasted long enough."""
-        while not (self._urgent or self._closing):
-            pause = self._until_slow()
-            if pause is not None and pause <= 0:
+        """Until something has waited, or has lasted, long enough to be written."""
+        while not self._closing:
+            due = self._next_due()
+            pause = due - monotonic()
+            if pause <= 0:
                 return
-            self._changed.wait(pause)
+            self._changed.wait(None if due == inf else pause)
 
-    def _until_slow(self) -> float | None:
-        waits = [due - monotonic() for due, _ in self._begun.values()]
+    def _next_due(self) -> float:
+        due = min((due for due, _ in self._begun.values()), default=inf)
         if any(key not in self._begun for key, _, _ in self._chunks):
-            waits.append(self._output_due - monotonic())
-        return min(waits, default=None)
+            due = min(due, self._output_due)
+        return min(due, self._urgent.due)
 
     def _take(self) -> _Group:
         group, self._urgent = self._urgent, _Group()

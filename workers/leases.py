@@ -1,7 +1,7 @@
 """Leases kept alive by a timer, whatever the work is doing (S2.47), and lost ones noticed."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
@@ -24,12 +24,23 @@ class Hold:
 
 
 class LeaseKeeper:
-    """Renews the leases of everything this process has in hand every `heartbeat` seconds."""
+    """Renews the leases of everything this process has in hand every `heartbeat` seconds.
 
-    def __init__(self, database: Database, *, lease: float, heartbeat: float) -> None:
+    `beat` is called at least once a second while the database answers.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        lease: float,
+        heartbeat: float,
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
         self._database = database
         self._lease = lease
         self._heartbeat = heartbeat
+        self._beat = beat
         self._holds: dict[int, Hold] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -69,6 +80,7 @@ class LeaseKeeper:
                     self._renew()
                     due = monotonic() + self._heartbeat
                 pause = max(0.0, min(due - monotonic(), 1.0))
+                self._beat()
                 for payload in self._database.notified(listener, pause):
                     self._drop(int(payload))
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from celery import Celery
+from celery.signals import heartbeat_sent
 
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.jobs import JobKind, QueueName
+from shared.pulse import Pulse
 from shared.queue.app import make_app
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
@@ -84,7 +86,10 @@ def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
     name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"
     journal = Journal(database, owner)
-    keeper = LeaseKeeper(database, lease=server.lease, heartbeat=server.heartbeat)
+    pulse = Pulse.from_environ(os.environ, "leases", "queues")
+    keeper = LeaseKeeper(
+        database, lease=server.lease, heartbeat=server.heartbeat, beat=pulse.beats("leases")
+    )
     connections = HostConnections()
     lifecycle = Lifecycle(
         database,
@@ -96,6 +101,8 @@ def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
     )
     app = make_app(settings.server.broker_url)
     open_doors(app, lifecycle, queues)
+    # Sent every two seconds by the loop that takes messages, while the broker answers.
+    heartbeat_sent.connect(pulse.beats("queues"), weak=False)
     return Worker(app, queues, name, lifecycle, database, journal, keeper, connections)
 
 

@@ -13,6 +13,7 @@ from orchestrator.core.state import RunState, TaskState
 from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
 from shared.domain.errors import Defect
 from shared.domain.facts import RunFact, TaskFact
+from shared.domain.task import StepPhase
 
 RULES_VERSION = 1
 """Raised when the same facts may lead to another state; events are folded under their own version."""
@@ -55,12 +56,13 @@ def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decisi
     after, decisions = run_rules.apply(state, fact)
     for ordinal, step in after.steps.items():
         before = state.steps.get(ordinal)
-        if before is None or before.phase is step.phase:
+        old = StepPhase.NOT_STARTED if before is None else before.phase
+        about_it = before is None or getattr(fact, "step", None) == ordinal
+        if old is step.phase and not about_it:
             continue
-        if step.phase not in STEP_TRANSITIONS[before.phase].get(type(fact), frozenset()):
+        if step.phase not in STEP_TRANSITIONS[old].get(type(fact), frozenset()):
             raise Defect(
-                f"step {ordinal} may not go from {before.phase} to {step.phase} "
-                f"on {type(fact).__name__}",
+                f"step {ordinal} may not go from {old} to {step.phase} on {type(fact).__name__}",
                 stage="advance",
                 story=(repr(before), repr(fact)),
             )

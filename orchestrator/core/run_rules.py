@@ -1,5 +1,6 @@
 """What follows from a fact about a run."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator.core.decisions import (
@@ -27,20 +28,26 @@ HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
 REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
 
+OUT_OF_REACH = {
+    StepPhase.ERROR: "was given up",
+    StepPhase.SKIPPED: "was skipped",
+    StepPhase.CANCELLED: "was cancelled",
+}
+
 Advance = tuple[RunState, tuple[Decision, ...]]
 
 
 def overtaken(state: RunState, fact: f.RunFact) -> bool:
     """Whether the fact tells nothing new: a duplicate, or of a pass or revision left behind."""
+    if state.phase is RunPhase.CANCELLED:
+        return True
     match fact:
         case f.RunStarted():
             return state.phase is not RunPhase.NOT_STARTED
         case f.CancelRequested():
             return state.phase in ENDED_RUN
         case f.ResumeRequested():
-            return not any(s.phase in RESUMABLE for s in state.steps.values()) or (
-                state.phase in {RunPhase.CANCELLED, RunPhase.DONE}
-            )
+            return not any(s.phase in RESUMABLE for s in state.steps.values())
     step = state.steps.get(fact.step or 0)
     return step is None or _overtaken_step(step, fact)
 
@@ -56,6 +63,8 @@ def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
         case f.StepRevised():
             return step.phase not in REVISABLE or fact.revision != step.revision + 1
         case f.RevisionRequested():
+            if step.phase is StepPhase.REPLANNING:
+                return step.forced and step.note == fact.note
             return step.phase not in AT_WORK | HELD_UP
         case f.StepAbandoned():
             return step.phase not in HELD_UP
@@ -78,11 +87,10 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
     match fact:
         case f.RunStarted():
             begun = RunState(
-                phase=RunPhase.RUNNING,
                 policy=fact.policy,
                 steps={step.ordinal: StepState.of(step) for step in fact.plan.steps},
             )
-            return _settle(begun, begun, ())
+            return _settle(state, begun, ())
         case f.CancelRequested():
             return _cancel(state)
         case f.ResumeRequested():
@@ -198,10 +206,27 @@ def _settle(
     before: RunState, state: RunState, decisions: tuple[Decision, ...], *, cancelled: bool = False
 ) -> Advance:
     """Start what can be started, then say where the run stands."""
-    state, started = _launch(state)
+    state, started = _launch(_strand(state))
     phase = RunPhase.CANCELLED if cancelled else _phase(state)
     report = () if phase is before.phase else (ReportRun(phase),)
     return replace(state, phase=phase), (*decisions, *started, *report)
+
+
+def _strand(state: RunState) -> RunState:
+    """Skip every step that waits for one which will not be done unless somebody brings it back."""
+    while (stranded := next(_stranded(state), None)) is not None:
+        state = state.with_step(stranded)
+    return state
+
+
+def _stranded(state: RunState) -> Iterator[StepState]:
+    for step in state.steps.values():
+        if step.phase is not StepPhase.NOT_STARTED:
+            continue
+        for needed in map(state.steps.__getitem__, step.depends_on):
+            if needed.phase in OUT_OF_REACH and not _met(needed):
+                why = f"step {needed.ordinal} {OUT_OF_REACH[needed.phase]}"
+                yield replace(step, phase=StepPhase.SKIPPED, reason=why)
 
 
 def _launch(state: RunState) -> Advance:

@@ -127,7 +127,9 @@ def _wait(
     phase: StepPhase = StepPhase.WAITING,
     next_step_cmd: str | None = None,
 ) -> StepAdvance:
+    """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
     waiting = replace(step, phase=phase)
     return waiting, (
+        CancelJobs(step.ordinal),
         OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd),
     )

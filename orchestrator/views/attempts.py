@@ -1,0 +1,191 @@
+"""Attempts: the list of them, one whole, and the output of one that still runs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from orchestrator.views.places import RunPlace, one_run, runs_at
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+from shared.store.output import safe_text
+from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
+
+RUNNING = "running"
+"""The outcome of an attempt that has not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLine:
+    """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length."""
+
+    ref: str
+    key: str
+    revision: int
+    pass_no: int
+    retry_count: int
+    command: str
+    correction: str | None
+    outcome: str
+    counted: bool
+    reason: str
+    exit_code: int | None
+    check_exit_code: int | None
+    started_at: datetime
+    ended_at: datetime | None
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptList:
+    """Attempts, oldest first; `more` says that older ones were left out."""
+
+    attempts: tuple[AttemptLine, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    """An attempt, whole. Sizes in bytes; `cut` says that a stream is longer than what is shown."""
+
+    attempt: AttemptLine
+    rule: str | None
+    never_red: bool
+    stdout: str
+    stderr: str
+    stdout_size: int
+    stderr_size: int
+    cut: bool
+    check_command: str | None
+    check_output: str
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPiece:
+    """Output of a running attempt as it came; `id` grows."""
+
+    id: int
+    stream: str
+    text: str
+
+
+def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:  # noqa: ANN401 - a row
+    """The line of an attempt's row."""
+    ref = Ref(task_id, step=row.step, subtask=row.subtask, attempt=row.number, target=target)
+    ended = row.ended_at
+    return AttemptLine(
+        ref=str(ref),
+        key=row.key,
+        revision=row.revision,
+        pass_no=row.pass_no,
+        retry_count=row.try_no,
+        command=row.command,
+        correction=row.correction,
+        outcome=row.outcome,
+        counted=row.counted,
+        reason=row.reason,
+        exit_code=row.exit_code,
+        check_exit_code=row.check_exit_code,
+        started_at=row.started_at,
+        ended_at=ended,
+        seconds=None if ended is None else (ended - row.started_at).total_seconds(),
+    )
+
+
+def list_attempts(
+    connection: Connection, ref: Ref, *, limit: int = 50, failed: bool = False
+) -> AttemptList:
+    """The newest attempts at a place, at most `limit`; `failed` leaves out what did not count."""
+    places = {place.run_id: place for place in runs_at(connection, ref)}
+    query = select(AttemptRow.__table__).where(AttemptRow.run_id.in_(places))
+    if failed:
+        query = query.where(AttemptRow.counted)
+    query = _within(query, ref).order_by(AttemptRow.id.desc()).limit(limit + 1)
+    rows = connection.execute(query).all()
+    lines = [attempt_line(row, ref.task, places[row.run_id].target) for row in rows[:limit]]
+    return AttemptList(tuple(reversed(lines)), more=len(rows) > limit)
+
+
+def attempts_of_step(connection: Connection, place: RunPlace, step: int) -> tuple[AttemptLine, ...]:
+    """Every attempt of a step in a run, oldest first."""
+    found = connection.execute(
+        select(AttemptRow.__table__)
+        .where(AttemptRow.run_id == place.run_id, AttemptRow.step == step)
+        .order_by(AttemptRow.id)
+    )
+    return tuple(attempt_line(row, place.task_id, place.target) for row in found)
+
+
+def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> AttemptView:
+    """One attempt; without a number the latest of its subtask. Raises Rejected for none.
+
+    `full` brings the whole of each stream, as far as it was captured.
+    """
+    row = _find(connection, ref)
+    stdout, stderr = row.stdout, row.stderr
+    if full:
+        stdout = _blob(connection, row.stdout_blob, stdout)
+        stderr = _blob(connection, row.stderr_blob, stderr)
+    return AttemptView(
+        attempt=attempt_line(row, ref.task, row.target),
+        rule=row.rule,
+        never_red=row.never_red,
+        stdout=stdout,
+        stderr=stderr,
+        stdout_size=row.stdout_size,
+        stderr_size=row.stderr_size,
+        cut=bool(row.stdout_blob or row.stderr_blob) and not full,
+        check_command=row.check_command,
+        check_output=row.check_output,
+        worker=row.worker,
+    )
+
+
+def live_output(connection: Connection, key: str, after: int) -> tuple[OutputPiece, ...]:
+    """Output of the attempt with that key that came after the piece `after` (0: all)."""
+    found = connection.execute(
+        select(OutputRow.id, OutputRow.stream, OutputRow.text)
+        .where(OutputRow.attempt_key == key, OutputRow.id > after)
+        .order_by(OutputRow.id)
+    )
+    return tuple(OutputPiece(row.id, row.stream, row.text) for row in found)
+
+
+def _find(connection: Connection, ref: Ref) -> Any:  # noqa: ANN401 - a row
+    if ref.step is None or ref.subtask is None:
+        raise Rejected(
+            f"{ref} names no attempt; one looks like T{ref.task}.1.1#1",
+            stage="input",
+            next_step_cmd=f"replan attempt list {ref}",
+        )
+    place = one_run(connection, ref)
+    query = select(AttemptRow.__table__, RunRow.target).join(RunRow, RunRow.id == AttemptRow.run_id)
+    query = query.where(AttemptRow.run_id == place.run_id)
+    newest = _within(query, ref).order_by(AttemptRow.id.desc()).limit(1)
+    row = connection.execute(newest).one_or_none()
+    if row is None:
+        raise Rejected(
+            f"there is no attempt {ref.at(place.target)}",
+            stage="input",
+            next_step_cmd=f"replan attempt list T{ref.task}",
+        )
+    return row
+
+
+def _within(query: Select[Any], ref: Ref) -> Select[Any]:
+    if ref.step is not None:
+        query = query.where(AttemptRow.step == ref.step)
+    if ref.subtask is not None:
+        query = query.where(AttemptRow.subtask == ref.subtask)
+    if ref.attempt is not None:
+        query = query.where(AttemptRow.number == ref.attempt)
+    return query
+
+
+def _blob(connection: Connection, digest: str | None, otherwise: str) -> str:
+    if digest is None:
+        return otherwise
+    data = connection.execute(select(BlobRow.data).where(BlobRow.digest == digest)).scalar()
+    return otherwise if data is None else safe_text(data)

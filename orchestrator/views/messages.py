@@ -1,0 +1,212 @@
+"""What is told to a person while a task runs (S0.76–S0.80): the words of each message."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from orchestrator.views.attempts import RUNNING, AttemptLine
+from orchestrator.views.interventions import InterventionView
+from shared.domain.attempt import GREEN, Outcome
+from shared.domain.ids import Ref
+
+SENT_TO_PLANNER = (
+    "Step {step} needs revision (sent to the planner). Expect a new plan or intervention."
+)
+"""S0.79, word for word."""
+
+
+class MessageKind(StrEnum):
+    """What a message is about."""
+
+    TASK = "task"
+    PLAN = "plan"
+    STEP_STARTED = "step_started"  # S0.76
+    STEP_ENDED = "step_ended"
+    SUBTASK = "subtask"  # S0.77
+    ERROR = "error"  # S0.78
+    CORRECTION = "correction"  # S0.78
+    ESCALATION = "escalation"  # S0.79
+    REVISION = "revision"
+    INTERVENTION = "intervention"
+    REPORT = "report"  # S0.80
+
+
+class Tone(StrEnum):
+    """How a message is to be taken."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+    ATTENTION = "attention"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of a task's story."""
+
+    at: datetime
+    ref: str
+    kind: MessageKind
+    tone: Tone
+    text: str
+
+
+def of_event(task_id: int, row: Any, titles: dict[int, str]) -> Message | None:  # noqa: ANN401 - a row
+    """The message of a recorded fact; None for one that other messages tell better."""
+    body, target = row.body, row.target
+    ref = Ref(task_id, step=body.get("step"), target=target)
+    told = _event(row.kind, body, titles, row.run_id is not None)
+    if told is None:
+        return None
+    kind, tone, text = told
+    return Message(row.at, str(ref), kind, tone, text)
+
+
+def _event(  # noqa: PLR0911 - one line a kind of fact
+    kind: str, body: dict[str, Any], titles: dict[int, str], of_run: bool
+) -> tuple[MessageKind, Tone, str] | None:
+    step = body.get("step")
+    match kind:
+        case "TaskSubmitted":
+            planned = "submitted with a plan" if body.get("plan") else "submitted"
+            return MessageKind.TASK, Tone.PLAIN, planned
+        case "PromptRefined":
+            return MessageKind.PLAN, Tone.PLAIN, "the prompt was improved"
+        case "PlanDrafted":
+            count = len(body["plan"]["steps"])
+            return MessageKind.PLAN, Tone.GOOD, f"planned in {_count(count, 'step')}"
+        case "StepDetailed":
+            count = len(body["subtasks"])
+            return MessageKind.PLAN, Tone.PLAIN, f"step {step} detailed: {_count(count, 'subtask')}"
+        case "PassStarted":
+            return MessageKind.STEP_STARTED, Tone.PLAIN, _started(body, titles.get(step or 0, ""))
+        case "PassFinished":
+            return _finished(body)
+        case "StepRevised":
+            return MessageKind.REVISION, Tone.ATTENTION, _revised(body)
+        case "RevisionRequested":
+            note = f": {body['note']}" if body.get("note") else ""
+            return MessageKind.REVISION, Tone.PLAIN, f"an operator asks for a revision{note}"
+        case "StepAbandoned":
+            return MessageKind.STEP_ENDED, Tone.BAD, f"step {step} was given up by an operator"
+        case "JobFailed":
+            return MessageKind.ERROR, Tone.BAD, f"{body['kind']} failed: {body['reason']}"
+        case "CancelRequested" if not of_run:
+            return MessageKind.TASK, Tone.PLAIN, "an operator asks to cancel"
+        case "ResumeRequested" if not of_run:
+            return MessageKind.TASK, Tone.PLAIN, "resumed by an operator"
+        case "Defect":
+            return MessageKind.ERROR, Tone.BAD, f"replan broke a promise: {body['error']}"
+    return None
+
+
+def _started(body: dict[str, Any], title: str) -> str:
+    named = f"step {body['step']} started"
+    if title:
+        named += f": {title}"
+    if body["pass_no"] > 1:
+        named += f" (pass {body['pass_no']}, revision {body['revision']})"
+    return named
+
+
+def _finished(body: dict[str, Any]) -> tuple[MessageKind, Tone, str]:
+    step, ending, reason = body["step"], body["ending"], body.get("reason", "")
+    why = f": {reason}" if reason else ""
+    if ending == "done":
+        return MessageKind.STEP_ENDED, Tone.GOOD, f"step {step} done"
+    words = {
+        "threshold": f"step {step} stopped at the error threshold",
+        "incomplete": f"step {step} could not be completed",
+        "blocked": f"step {step} stopped: a forbidden command",
+        "needs_approval": f"step {step} stopped: a command needs approval",
+        "cancelled": f"step {step} was cancelled",
+        "lost": f"step {step} lost its worker",
+    }
+    told = words.get(ending, f"step {step}: {ending}")
+    errors = f" ({_count(body['errors'], 'error')})" if body.get("errors") else ""
+    return MessageKind.STEP_ENDED, Tone.BAD, f"{told}{errors}{why}"
+
+
+def _revised(body: dict[str, Any]) -> str:
+    count = _count(len(body["subtasks"]), "subtask")
+    reason = f": {body['reason']}" if body.get("reason") else ""
+    author = body["author"]
+    return (
+        f"revision {body['revision']} of step {body['step']} by {author['role']} "
+        f"({author['backend']}), {count}{reason}"
+    )
+
+
+def of_attempt(attempt: AttemptLine) -> Message | None:
+    """What is told of an attempt: its end, or that a correction is being tried."""
+    command = brief(attempt.command)
+    if attempt.outcome == RUNNING:
+        if attempt.correction is None:
+            return None
+        text = f"trying a correction ({attempt.correction}): {command}"
+        return _message(attempt, MessageKind.CORRECTION, Tone.PLAIN, text, ended=False)
+    if attempt.outcome in GREEN:
+        return _message(attempt, MessageKind.SUBTASK, Tone.GOOD, _succeeded(attempt, command))
+    if attempt.outcome == Outcome.BLOCKED:
+        why = attempt.reason or "what it needs has failed"
+        return _message(attempt, MessageKind.SUBTASK, Tone.PLAIN, f"left out: {why}")
+    return _message(attempt, MessageKind.ERROR, Tone.BAD, _failed(attempt, command))
+
+
+def _succeeded(attempt: AttemptLine, command: str) -> str:
+    how = {
+        Outcome.SATISFIED.value: "already so",
+        Outcome.SIMULATED.value: "simulated",
+    }.get(attempt.outcome, "ok")
+    corrected = f" after {attempt.correction}" if attempt.correction else ""
+    return f"{how}{corrected}: {command}"
+
+
+def _failed(attempt: AttemptLine, command: str) -> str:
+    what = attempt.outcome.replace("_", " ")
+    if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
+        what = f"exit code {attempt.exit_code}"
+    corrected = f" ({attempt.correction})" if attempt.correction else ""
+    reason = f" – {brief(attempt.reason)}" if attempt.reason else ""
+    return f"{what}{corrected}: {command}{reason}"
+
+
+def of_escalation(task_id: int, row: Any) -> Message:  # noqa: ANN401 - a row
+    """S0.79: the evidence of a step goes to whoever planned it."""
+    ref = Ref(task_id, step=row.step, target=row.target)
+    text = SENT_TO_PLANNER.format(step=row.step)
+    return Message(row.created_at, str(ref), MessageKind.ESCALATION, Tone.ATTENTION, text)
+
+
+def of_intervention(view: InterventionView) -> Message:
+    """That something waits for a person, and what to type."""
+    reason = f": {view.reason}" if view.reason else ""
+    text = f"waits for you ({view.kind.replace('_', ' ')}){reason} → {view.next_step_cmd}"
+    return Message(view.opened_at, view.ref, MessageKind.INTERVENTION, Tone.ATTENTION, text)
+
+
+def of_end(ref: str, phase: str, reason: str, at: datetime) -> Message:
+    """That a task has ended, and where its report is."""
+    why = f" ({reason})" if reason else ""
+    tone = Tone.GOOD if phase == "done" else Tone.BAD
+    text = f"{phase}{why} → replan task report {ref}"
+    return Message(at, ref, MessageKind.REPORT, tone, text)
+
+
+def brief(text: str, length: int = 100) -> str:
+    """The first line of a text, cut to a length."""
+    first, _, rest = text.strip().partition("\n")
+    cut = first if len(first) <= length else first[: length - 1]
+    return cut if cut == first and not rest else f"{cut}…"
+
+
+def _message(
+    attempt: AttemptLine, kind: MessageKind, tone: Tone, text: str, *, ended: bool = True
+) -> Message:
+    at = attempt.ended_at if ended and attempt.ended_at is not None else attempt.started_at
+    return Message(at, attempt.ref, kind, tone, text)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,105 @@
+"""References to rows: the task, run and step that a person named, or what there is instead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+from shared.store.tables import RunRow, RunStepRow, TaskRow
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """A run: its number, its task's, and its target."""
+
+    task_id: int
+    run_id: int
+    target: str
+
+    @property
+    def ref(self) -> Ref:
+        """The run as people name it."""
+        return Ref(self.task_id, target=self.target)
+
+    def step(self, ordinal: int) -> Ref:
+        """One of its steps as people name it."""
+        return Ref(self.task_id, step=ordinal, target=self.target)
+
+
+def require_task(connection: Connection, ref: Ref) -> int:
+    """The number of the task; raises Rejected when there is none."""
+    found = connection.execute(select(TaskRow.id).where(TaskRow.id == ref.task)).scalar()
+    if found is None:
+        raise Rejected(
+            f"there is no task T{ref.task}", stage="input", next_step_cmd="replan task list"
+        )
+    return ref.task
+
+
+def runs_at(connection: Connection, ref: Ref) -> tuple[RunPlace, ...]:
+    """The runs that a reference means: all, or that on its target; raises Rejected for none."""
+    task_id = require_task(connection, ref)
+    found = connection.execute(
+        select(RunRow.id, RunRow.target).where(RunRow.task_id == task_id).order_by(RunRow.id)
+    ).all()
+    places = [RunPlace(task_id, row.id, row.target) for row in found]
+    if ref.target is None:
+        return tuple(places)
+    chosen = tuple(place for place in places if place.target == ref.target)
+    if not chosen:
+        raise Rejected(
+            f"T{task_id} has no target {ref.target!r}; it has {_listed(places)}",
+            stage="input",
+            next_step_cmd=f"replan task show T{task_id}",
+        )
+    return chosen
+
+
+def one_run(connection: Connection, ref: Ref) -> RunPlace:
+    """The run that a reference means; raises Rejected when several could be meant."""
+    places = runs_at(connection, ref)
+    if len(places) == 1:
+        return places[0]
+    meant = ", ".join(str(ref.at(place.target)) for place in places)
+    raise Rejected(
+        f"{ref} could mean any of {meant}; say which",
+        stage="input",
+        next_step_cmd=f"replan task show T{ref.task}",
+    )
+
+
+def require_step(connection: Connection, ref: Ref) -> tuple[RunPlace, int]:
+    """The run and the number of the step that a reference means.
+
+    Raises Rejected when it names no step, an unknown one, or one that has not begun its run.
+    """
+    if ref.step is None:
+        raise Rejected(
+            f"{ref} names no step; a step looks like T{ref.task}.1",
+            stage="input",
+            next_step_cmd=f"replan task show T{ref.task}",
+        )
+    place = one_run(connection, ref)
+    known = connection.execute(
+        select(RunStepRow.step).where(RunStepRow.run_id == place.run_id).order_by(RunStepRow.step)
+    ).scalars()
+    numbers = list(known)
+    if ref.step not in numbers:
+        raise Rejected(
+            f"{place.ref} {_steps(numbers)}, and no step {ref.step}",
+            stage="input",
+            next_step_cmd=f"replan task show T{ref.task}",
+        )
+    return place, ref.step
+
+
+def _steps(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "has not begun: its steps are still being planned"
+    return f"has the steps {', '.join(map(str, numbers))}" if len(numbers) > 1 else "has step 1"
+
+
+def _listed(places: Sequence[RunPlace]) -> str:
+    return ", ".join(place.target for place in places) or "none"

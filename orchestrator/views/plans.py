@@ -1,0 +1,124 @@
+"""The plan of a task, and the bundle of a step."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+
+from orchestrator.views.places import require_step, require_task
+from orchestrator.views.steps import author_name
+from shared.domain.bundle import Bundle
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+from shared.domain.plan import Plan, Subtask
+from shared.store.tables import BundleRow, TaskRow
+from shared.wire import from_json
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step as it was planned first; without subtasks it is still to be detailed."""
+
+    ref: str
+    key: str
+    title: str
+    instruction: str
+    author: str
+    depends_on: tuple[str, ...]
+    parallel_group: str | None
+    recovery: str
+    on_failure: str
+    subtasks: tuple[Subtask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """The plan of a task as it was first; what was revised since stands in its steps."""
+
+    ref: str
+    phase: str
+    summary: str
+    given: bool
+    steps: tuple[PlannedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleView:
+    """The evidence of a step, word for word as its planner receives it (S0.96)."""
+
+    ref: str
+    revision: int
+    pass_no: int
+    created_at: datetime
+    bundle: Bundle
+
+
+def stored_plan(connection: Connection, ref: Ref) -> Plan:
+    """The plan of a task; raises Rejected while there is none."""
+    task_id = require_task(connection, ref)
+    body, phase = connection.execute(
+        select(TaskRow.plan, TaskRow.phase).where(TaskRow.id == task_id)
+    ).one()
+    if body is None:
+        raise Rejected(
+            f"T{task_id} has no plan yet: it is {phase}",
+            stage="plan",
+            next_step_cmd=f"replan task watch T{task_id}",
+        )
+    return from_json(Plan, body)
+
+
+def plan_view(connection: Connection, ref: Ref) -> PlanView:
+    """The plan of a task; raises Rejected while there is none."""
+    plan = stored_plan(connection, ref)
+    phase, given = connection.execute(
+        select(TaskRow.phase, TaskRow.plan_given).where(TaskRow.id == ref.task)
+    ).one()
+    keys = {step.ordinal: step.key for step in plan.steps}
+    return PlanView(
+        ref=f"T{ref.task}",
+        phase=phase,
+        summary=plan.summary,
+        given=given,
+        steps=tuple(
+            PlannedStep(
+                ref=str(Ref(ref.task, step=step.ordinal)),
+                key=step.key,
+                title=step.title,
+                instruction=step.instruction,
+                author=author_name(step.author.role.value, step.author.backend),
+                depends_on=tuple(keys[ordinal] for ordinal in step.depends_on),
+                parallel_group=step.parallel_group,
+                recovery=step.recovery.value,
+                on_failure=step.on_failure.value,
+                subtasks=step.subtasks,
+            )
+            for step in plan.steps
+        ),
+    )
+
+
+def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None) -> BundleView:
+    """The newest bundle of a step, or of one of its revisions; raises Rejected for none."""
+    place, ordinal = require_step(connection, ref)
+    query = select(BundleRow.__table__).where(
+        BundleRow.run_id == place.run_id, BundleRow.step == ordinal
+    )
+    if revision is not None:
+        query = query.where(BundleRow.revision == revision)
+    row = connection.execute(query.order_by(BundleRow.id.desc()).limit(1)).one_or_none()
+    here = place.step(ordinal)
+    if row is None:
+        under = "" if revision is None else f" under revision {revision}"
+        raise Rejected(
+            f"no evidence has been gathered for {here}{under}; that happens when it is escalated",
+            stage="escalate",
+            next_step_cmd=f"replan step show {here}",
+        )
+    return BundleView(
+        ref=str(here),
+        revision=row.revision,
+        pass_no=row.pass_no,
+        created_at=row.created_at,
+        bundle=from_json(Bundle, row.body),
+    )

@@ -1,0 +1,173 @@
+"""Tasks: the list of them, and one with its runs and steps."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from orchestrator.views.interventions import InterventionView, list_interventions
+from orchestrator.views.places import require_task
+from orchestrator.views.steps import StepLine, step_lines
+from shared.domain.ids import Ref
+from shared.domain.task import ENDED_TASK, TaskPhase
+from shared.store.tables import InterventionRow, RunRow, TaskRow
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task in a list; `waiting` counts what waits for a person in it."""
+
+    ref: str
+    phase: str
+    prompt: str
+    targets: tuple[str, ...]
+    waiting: int
+    reason: str
+    created_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskList:
+    """Tasks, newest first; `more` says that there are older ones."""
+
+    tasks: tuple[TaskLine, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A task on one target."""
+
+    ref: str
+    target: str
+    phase: str
+    reason: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    steps: tuple[StepLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """A task: what was asked, under which policy, and where it stands on each target.
+
+    `now` is the database's clock, against which spans are to be measured.
+    """
+
+    ref: str
+    phase: str
+    reason: str
+    prompt: str
+    improved_prompt: str | None
+    plan_given: bool
+    plan_summary: str
+    steps_planned: int
+    policy: dict[str, Any]
+    created_at: datetime
+    ended_at: datetime | None
+    now: datetime
+    runs: tuple[RunView, ...]
+    interventions: tuple[InterventionView, ...]
+
+    @property
+    def ended(self) -> bool:
+        """True when nothing more will happen by itself or by a person's word, save a resumption."""
+        return self.phase in ENDED_TASK
+
+    @property
+    def waits(self) -> bool:
+        """True when it cannot go on without a person."""
+        return self.phase == TaskPhase.WAITING
+
+
+def list_tasks(
+    connection: Connection, *, limit: int = 20, phase: TaskPhase | None = None
+) -> TaskList:
+    """The newest tasks, at most `limit`."""
+    query = select(TaskRow.__table__).order_by(TaskRow.id.desc()).limit(limit + 1)
+    if phase is not None:
+        query = query.where(TaskRow.phase == phase.value)
+    rows = connection.execute(query).all()
+    shown = rows[:limit]
+    ids = [row.id for row in shown]
+    targets: dict[int, list[str]] = defaultdict(list)
+    for row in connection.execute(
+        select(RunRow.task_id, RunRow.target).where(RunRow.task_id.in_(ids)).order_by(RunRow.id)
+    ):
+        targets[row.task_id].append(row.target)
+    waiting = _waiting(connection, ids)
+    lines = tuple(
+        TaskLine(
+            ref=str(Ref(row.id)),
+            phase=row.phase,
+            prompt=row.prompt,
+            targets=tuple(targets[row.id]),
+            waiting=waiting.get(row.id, 0),
+            reason=row.reason,
+            created_at=row.created_at,
+            ended_at=row.ended_at,
+        )
+        for row in shown
+    )
+    return TaskList(lines, more=len(rows) > limit)
+
+
+def task_view(connection: Connection, ref: Ref) -> TaskView:
+    """A task with everything that is open about it; raises Rejected when there is none."""
+    task_id = require_task(connection, ref)
+    row = connection.execute(
+        select(TaskRow.__table__, func.clock_timestamp().label("now")).where(TaskRow.id == task_id)
+    ).one()
+    plan = row.plan or {}
+    return TaskView(
+        ref=str(Ref(task_id)),
+        phase=row.phase,
+        reason=row.reason,
+        prompt=row.prompt,
+        improved_prompt=row.improved_prompt,
+        plan_given=row.plan_given,
+        plan_summary=plan.get("summary", ""),
+        steps_planned=len(plan.get("steps", ())),
+        policy=row.policy,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+        now=row.now,
+        runs=_runs(connection, task_id, row.policy, ref.target),
+        interventions=list_interventions(connection, task_id=task_id),
+    )
+
+
+def _runs(
+    connection: Connection, task_id: int, policy: dict[str, Any], target: str | None
+) -> tuple[RunView, ...]:
+    query = select(RunRow.__table__).where(RunRow.task_id == task_id).order_by(RunRow.id)
+    if target is not None:
+        query = query.where(RunRow.target == target)
+    rows = connection.execute(query).all()
+    threshold = int(policy.get("error_threshold_per_step", 0))
+    steps = step_lines(connection, task_id, [row.id for row in rows], threshold=threshold)
+    return tuple(
+        RunView(
+            ref=str(Ref(task_id, target=row.target)),
+            target=row.target,
+            phase=row.phase,
+            reason=row.reason,
+            started_at=row.started_at,
+            ended_at=row.ended_at,
+            steps=steps[row.id],
+        )
+        for row in rows
+    )
+
+
+def _waiting(connection: Connection, task_ids: Sequence[int]) -> dict[int, int]:
+    found = connection.execute(
+        select(InterventionRow.task_id, func.count())
+        .where(InterventionRow.task_id.in_(task_ids), InterventionRow.closed_at.is_(None))
+        .group_by(InterventionRow.task_id)
+    )
+    return {task_id: count for task_id, count in found}  # noqa: C416 - rows are no pairs

@@ -1,0 +1,244 @@
+"""What a model's answer must look like; the descriptions of the fields are instructions to it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.contracts.complaints import Document, unknown
+from shared.contracts.fields import Command, Name, Text
+from shared.domain.config import LIMITS
+from shared.domain.errors import Rejected
+from shared.domain.plan import (
+    Author,
+    OnFailure,
+    Plan,
+    Step,
+    Subtask,
+    check_steps,
+    check_subtasks,
+)
+
+_SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
+
+Impossible = Annotated[
+    Text,
+    Field(
+        description="Normally the empty string. If this cannot or must not be done, say here in one "
+        "or two sentences why and what a person would have to do, and leave the other fields empty."
+    ),
+]
+
+
+class RefineAnswer(Document):
+    """The task in better words."""
+
+    prompt: Annotated[
+        Text,
+        Field(
+            min_length=1,
+            description="The improved task, in the language of the original. Every fact, name, "
+            "number and wish of the original is kept; nothing is invented. State the outcome, the "
+            "constraints and how one can tell that it has been reached.",
+        ),
+    ]
+
+
+class StepAnswer(Document):
+    """One main step."""
+
+    id: Annotated[
+        Name,
+        Field(description="A short name for the step: lower-case words joined by hyphens, unique."),
+    ]
+    title: Annotated[
+        Text, Field(min_length=1, description="A headline of at most ten words, imperative.")
+    ]
+    instruction: Annotated[
+        Text,
+        Field(
+            min_length=1,
+            description="What the step brings about, with every name, path, port and version that "
+            "whoever details it needs, and how one can tell that it is done. No commands.",
+        ),
+    ]
+    depends_on: Annotated[
+        list[Name],
+        Field(
+            description="The ids of the steps whose results it uses. Give only real dependencies; "
+            "an empty list means that it can start at once."
+        ),
+    ]
+    parallel_group: Annotated[
+        str,
+        Field(
+            pattern=r"^([A-Za-z0-9][A-Za-z0-9_.-]{0,63})?$",
+            description="The same word for neighbouring steps that may run side by side without "
+            "touching the same things; otherwise the empty string.",
+        ),
+    ]
+    on_failure: Annotated[
+        Literal["stop", "continue"],
+        Field(
+            description="`stop` unless the task still has its value when this step has failed; "
+            "then `continue`."
+        ),
+    ]
+
+
+class PlanAnswer(Document):
+    """The main steps of a task."""
+
+    summary: Annotated[Text, Field(description="The plan in one or two sentences.")]
+    steps: Annotated[
+        list[StepAnswer],
+        Field(description="The main steps in order; as few as make sense, usually two to six."),
+    ]
+    impossible: Impossible
+
+    def plan(self, author: Author) -> Plan:
+        """The plan; raises Rejected when its steps do not fit together."""
+        ordinals = {step.id: ordinal for ordinal, step in enumerate(self.steps, 1)}
+        steps = tuple(
+            Step(
+                ordinal=ordinal,
+                key=step.id,
+                title=step.title,
+                instruction=step.instruction,
+                author=author,
+                depends_on=tuple(_ordinal(key, step.id, ordinals) for key in step.depends_on),
+                parallel_group=step.parallel_group or None,
+                on_failure=OnFailure(step.on_failure),
+            )
+            for ordinal, step in enumerate(self.steps, 1)
+        )
+        check_steps(steps)
+        return Plan(steps=steps, summary=self.summary)
+
+
+class SubtaskAnswer(Document):
+    """One command of a step."""
+
+    id: Annotated[
+        Name,
+        Field(description="A short name: lower-case words joined by hyphens, unique in the step."),
+    ]
+    title: Annotated[Text, Field(min_length=1, description="What it does, in at most ten words.")]
+    command: Annotated[
+        Command,
+        Field(
+            description="One command line or a short script for /bin/sh (POSIX). It never prompts, "
+            "does no harm when repeated, ends by itself, and exits with a code other than 0 when it "
+            "has failed."
+        ),
+    ]
+    check: Annotated[
+        Text,
+        Field(
+            description="A read-only command that exits with 0 if and only if the subtask has had "
+            "its effect, looking at the effect itself and not at the command's exit code. The empty "
+            "string only where the command itself is such a check."
+        ),
+    ]
+    timeout_seconds: Annotated[
+        float,
+        Field(
+            ge=_SHORTEST,
+            le=_LONGEST,
+            strict=False,
+            allow_inf_nan=False,
+            description="How long the command may take: generous, but not endless.",
+        ),
+    ]
+    preconditions: Annotated[
+        list[Command],
+        Field(
+            description="Read-only commands that must exit with 0 before it may run. Each one that "
+            "does not counts as an error, so give only what is really needed; often none."
+        ),
+    ]
+    needs: Annotated[
+        list[Name],
+        Field(
+            description="The ids of the subtasks of this answer that must have succeeded before "
+            "it. Usually the one before it; empty for the first."
+        ),
+    ]
+    critical: Annotated[
+        bool,
+        Field(
+            description="True when it destroys data, interrupts a service that others use, or "
+            "cannot be undone: a person is then asked first."
+        ),
+    ]
+    rollback: Annotated[Text, Field(description="A command that undoes it, or the empty string.")]
+    idempotent: Annotated[
+        bool, Field(description="True when running it twice has the same effect as once.")
+    ]
+
+    def subtask(self, ordinal: int) -> Subtask:
+        """The value, under its number."""
+        return Subtask(
+            ordinal=ordinal,
+            key=self.id,
+            title=self.title,
+            command=self.command,
+            check=self.check if self.check.strip() else None,
+            timeout=self.timeout_seconds,
+            preconditions=tuple(self.preconditions),
+            needs=tuple(self.needs),
+            critical=self.critical,
+            rollback=self.rollback if self.rollback.strip() else None,
+            idempotent=self.idempotent,
+        )
+
+
+class DetailAnswer(Document):
+    """The subtasks of a step."""
+
+    subtasks: Annotated[
+        list[SubtaskAnswer],
+        Field(description="The commands in the order in which they are to run."),
+    ]
+    impossible: Impossible
+
+    def listed(self) -> tuple[Subtask, ...]:
+        """The subtasks; raises Rejected when they do not fit together."""
+        return _listed(self.subtasks)
+
+
+class RevisionAnswer(Document):
+    """A step, revised from the evidence."""
+
+    diagnosis: Annotated[
+        Text,
+        Field(
+            description="What the evidence shows: which assumption was wrong, and the output that "
+            "proves it. Two to five sentences; an operator reads them."
+        ),
+    ]
+    subtasks: Annotated[
+        list[SubtaskAnswer],
+        Field(
+            description="The whole step afresh, in order: diagnosis and preparation first, then "
+            "all that is still needed. It replaces the old list entirely."
+        ),
+    ]
+    impossible: Impossible
+
+    def listed(self) -> tuple[Subtask, ...]:
+        """The subtasks; raises Rejected when they do not fit together."""
+        return _listed(self.subtasks)
+
+
+def _ordinal(key: str, step: str, ordinals: dict[str, int]) -> int:
+    if key not in ordinals:
+        raise Rejected(
+            f"step {step!r} depends on {key!r}, which is {unknown(key, ordinals)}", stage="plan"
+        )
+    return ordinals[key]
+
+
+def _listed(answers: list[SubtaskAnswer]) -> tuple[Subtask, ...]:
+    subtasks = tuple(answer.subtask(ordinal) for ordinal, answer in enumerate(answers, 1))
+    check_subtasks(subtasks)
+    return subtasks

@@ -1,0 +1,99 @@
+"""What pydantic found wrong, told so that a person (or a model) can put it right."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from shared.contracts.origin import Origin
+from shared.contracts.yamltext import Path, YamlText, spelled
+
+
+class Document(BaseModel):
+    """A mapping with known keys only; an unknown one is refused with the nearest that is known."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys_only(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        for key in data:
+            if key not in cls.model_fields:
+                raise PydanticCustomError(
+                    "unknown_key",
+                    "{told}",
+                    {"key": str(key), "told": unknown(key, cls.model_fields)},
+                )
+        return data
+
+    @classmethod
+    def read(cls, text: YamlText, origin: Origin) -> Self:
+        """The document in the text; raises the origin's error naming every fault, line by line."""
+        try:
+            return cls.model_validate(text.data)
+        except ValidationError as error:
+            raise origin.faults(
+                [
+                    f"line {text.line(path)}: {spelled(path)}: {fault}"
+                    for path, fault in faults(error)
+                ]
+            ) from error
+
+
+def unknown(key: object, known: Iterable[str]) -> str:
+    """That a key, or a name, is unknown; what was probably meant; what is allowed."""
+    allowed = sorted(known)
+    near = get_close_matches(str(key), allowed, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown; {meant}allowed: {', '.join(allowed)}"
+
+
+def faults(error: ValidationError) -> list[tuple[Path, str]]:
+    """Each fault with the path to it, in the order of the document."""
+    return [_fault(details) for details in error.errors()]
+
+
+def told(error: ValidationError) -> str:
+    """All faults, one a line: the path, the value, what is allowed."""
+    return "\n".join(f"{spelled(path)}: {fault}" for path, fault in faults(error))
+
+
+_PLAIN = {
+    "missing": "is missing",
+    "string_type": "{given} is not text; text that looks like something else needs quotes",
+    "bool_type": "{given} is neither true nor false",
+    "list_type": "{given} is not a list",
+    "model_type": "{given} is not a mapping of keys to values",
+    "model_attributes_type": "{given} is not a mapping of keys to values",
+    "dict_type": "{given} is not a mapping of keys to values",
+    "float_type": "{given} is not a number",
+    "int_type": "{given} is not a whole number",
+    "finite_number": "{given} is not a finite number",
+    "literal_error": "{given} is not known; allowed: {expected}",
+    "too_short": "has to have at least {min_length} of them",
+    "too_long": "may have at most {max_length} of them",
+    "string_too_short": "may not be empty",
+    "string_too_long": "is longer than {max_length} characters",
+    "greater_than_equal": "{given} is too small; at least {ge}",
+    "less_than_equal": "{given} is too large; at most {le}",
+}
+
+
+def _fault(details: ErrorDetails) -> tuple[Path, str]:
+    path: Path = tuple(details["loc"])
+    context = details.get("ctx", {})
+    if details["type"] == "unknown_key":
+        return (*path, context["key"]), context["told"]
+    known = _PLAIN.get(details["type"])
+    if known is None:
+        return path, details["msg"]
+    return path, known.format(given=_given(details["input"]), **context)
+
+
+def _given(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

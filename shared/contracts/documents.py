@@ -1,0 +1,148 @@
+"""The form of a plan that is given by hand, or recorded in a library of known jobs."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from shared.contracts.complaints import Document
+from shared.contracts.fields import Command, Key, Span, Text
+from shared.domain.config import Policy
+from shared.domain.plan import Subtask, SubtaskKind, default_needs
+
+PlannerName = Literal["human", "runbook", "anthropic"]
+
+
+class SubtaskDocument(Document):
+    """One command (`run`, or `command`: the same) with what belongs to it."""
+
+    id: Annotated[
+        Key | None, Field(description="What `needs` names it by; its number if left out.")
+    ] = None
+    title: Annotated[Text | None, Field(description="The command's first line if left out.")] = None
+    run: Annotated[Command | None, Field(description="The command, for /bin/sh.")] = None
+    command: Annotated[Command | None, Field(description="The same as `run`.")] = None
+    check: Annotated[
+        Command | None,
+        Field(description="A command that exits with 0 once the subtask has had its effect."),
+    ] = None
+    timeout: Annotated[Span | None, Field(description="The policy's timeout if left out.")] = None
+    preconditions: Annotated[
+        list[Command], Field(description="Commands that must exit with 0 before it runs.")
+    ] = Field(default_factory=list)
+    needs: Annotated[
+        list[Key] | None,
+        Field(description="Subtasks that must be done before; the one before it if left out."),
+    ] = None
+    critical: Annotated[bool, Field(description="A person must approve it before it runs.")] = False
+    rollback: Annotated[Command | None, Field(description="The command that undoes it.")] = None
+    idempotent: Annotated[
+        bool, Field(description="It may be run again when its outcome is not known.")
+    ] = False
+    kind: Annotated[
+        Literal["command", "code"],
+        Field(description="A shell command, or a Python snippet that sets `result`."),
+    ] = "command"
+
+    @model_validator(mode="after")
+    def _one_command(self) -> "SubtaskDocument":
+        if (self.run is None) == (self.command is None):
+            raise PydanticCustomError(
+                "one_command",
+                "has to have either `run` or `command`, which mean the same",
+                {},
+            )
+        return self
+
+    @property
+    def text(self) -> str:
+        """The command, under whichever of its two names it was given."""
+        return self.run or self.command or ""
+
+    def subtask(self, ordinal: int, needs: tuple[str, ...], policy: Policy) -> Subtask:
+        """The value, under its number and with the needs that hold for it."""
+        return Subtask(
+            ordinal=ordinal,
+            key=self.key(ordinal),
+            title=first_line(self.text) if self.title is None else self.title,
+            command=self.text,
+            check=self.check,
+            timeout=policy.subtask_timeout if self.timeout is None else self.timeout,
+            preconditions=tuple(self.preconditions),
+            needs=needs,
+            critical=self.critical,
+            rollback=self.rollback,
+            idempotent=self.idempotent,
+            kind=SubtaskKind(self.kind),
+        )
+
+    def key(self, ordinal: int) -> str:
+        """The name that `needs` uses: the given one, or the number."""
+        return str(ordinal) if self.id is None else self.id
+
+
+class StepDocument(Document):
+    """A main step."""
+
+    id: Annotated[Key | None, Field(description="What `depends_on` names it by.")] = None
+    title: Annotated[Text, Field(min_length=1)]
+    instruction: Annotated[Text, Field(description="What the step is to bring about.")] = ""
+    depends_on: Annotated[
+        list[Key] | None,
+        Field(description="Steps that must be done before; the one before it if left out."),
+    ] = None
+    parallel_group: Annotated[
+        Key | None, Field(description="Neighbours of the same group may run side by side.")
+    ] = None
+    recovery: Annotated[
+        Literal["replan", "retry"] | None,
+        Field(description="What follows a failed pass: a revision by the planner, or another try."),
+    ] = None
+    on_failure: Annotated[
+        Literal["stop", "continue"], Field(description="What its failure means for the rest.")
+    ] = "stop"
+    planner: Annotated[PlannerName | None, Field(description="Who revises this step.")] = None
+    subtasks: Annotated[list[SubtaskDocument], Field(min_length=1)]
+
+    def key(self, ordinal: int) -> str:
+        """The name that `depends_on` uses: the given one, or the number."""
+        return str(ordinal) if self.id is None else self.id
+
+
+class PlanDocument(Document):
+    """A whole plan."""
+
+    summary: Text = ""
+    planner: Annotated[
+        PlannerName | None,
+        Field(
+            description="Who revises a step that fails. Left out: nobody, a failed pass is tried "
+            "again and then waits for a person."
+        ),
+    ] = None
+    steps: Annotated[list[StepDocument], Field(min_length=1)]
+
+
+class RevisionDocument(Document):
+    """The next list of subtasks of a step."""
+
+    subtasks: Annotated[list[SubtaskDocument], Field(min_length=1)]
+
+
+def subtasks_of(documents: list[SubtaskDocument], policy: Policy) -> tuple[Subtask, ...]:
+    """The values, numbered in order; a subtask that names no needs gets the one before it (X3)."""
+    keys = [document.key(ordinal) for ordinal, document in enumerate(documents, 1)]
+    needs = default_needs(
+        (key, None if document.needs is None else tuple(document.needs))
+        for key, document in zip(keys, documents, strict=True)
+    )
+    return tuple(
+        document.subtask(ordinal, needs[key], policy)
+        for ordinal, (key, document) in enumerate(zip(keys, documents, strict=True), 1)
+    )
+
+
+def first_line(command: str, *, longest: int = 60) -> str:
+    """The command's first line that is not blank, shortened: a title for who gave none."""
+    line = next((line.strip() for line in command.splitlines() if line.strip()), "")
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

@@ -1,0 +1,105 @@
+"""A plan as the text of a plan file that loads as the same plan."""
+
+from typing import Any
+
+import yaml
+
+from shared.domain.plan import (
+    OnFailure,
+    Plan,
+    Recovery,
+    Role,
+    Step,
+    Subtask,
+    SubtaskKind,
+    default_dependencies,
+    default_needs,
+)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines as a block, as a person would."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text.rstrip("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def dump_plan(plan: Plan) -> str:
+    """The plan file of a plan: `load_plan(dump_plan(plan))` is the plan again.
+
+    One thing is not kept: a plan file cannot say that the main planner, not the subtask planner,
+    wrote a step; such a step comes back as the subtask planner's, with the same backend.
+    """
+    depends = default_dependencies((s.ordinal, s.parallel_group, None) for s in plan.steps)
+    keys = {step.ordinal: step.key for step in plan.steps}
+    document: dict[str, Any] = {"summary": plan.summary} if plan.summary else {}
+    document["steps"] = [_step(step, depends[step.ordinal], keys) for step in plan.steps]
+    return _dumped(document)
+
+
+def dump_subtasks(subtasks: tuple[Subtask, ...]) -> str:
+    """The text that `load_revision` reads as these subtasks."""
+    return _dumped({"subtasks": _subtasks(subtasks)})
+
+
+def _dumped(document: dict[str, Any]) -> str:
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _step(step: Step, depends_on: tuple[int, ...], keys: dict[int, str]) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": step.key, "title": step.title}
+    if step.instruction:
+        document["instruction"] = step.instruction
+    if step.depends_on != depends_on:
+        document["depends_on"] = [keys[ordinal] for ordinal in step.depends_on]
+    if step.parallel_group is not None:
+        document["parallel_group"] = step.parallel_group
+    usual = Recovery.RETRY
+    if step.author.role is not Role.HUMAN or step.recovery is Recovery.REPLAN:
+        document["planner"] = step.author.backend
+        usual = Recovery.REPLAN
+    if step.recovery is not usual:
+        document["recovery"] = step.recovery.value
+    if step.on_failure is not OnFailure.STOP:
+        document["on_failure"] = step.on_failure.value
+    document["subtasks"] = _subtasks(step.subtasks)
+    return document
+
+
+def _subtasks(subtasks: tuple[Subtask, ...]) -> list[dict[str, Any]]:
+    usual = default_needs((subtask.key, None) for subtask in subtasks)
+    return [_subtask(subtask, usual[subtask.key]) for subtask in subtasks]
+
+
+def _subtask(subtask: Subtask, needs: tuple[str, ...]) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "id": subtask.key,
+        "title": subtask.title,
+        "run": subtask.command,
+        "check": subtask.check,
+        "timeout": int(subtask.timeout) if subtask.timeout.is_integer() else subtask.timeout,
+        "preconditions": list(subtask.preconditions),
+        "needs": list(subtask.needs),
+        "critical": subtask.critical,
+        "rollback": subtask.rollback,
+        "idempotent": subtask.idempotent,
+        "kind": subtask.kind.value,
+    }
+    unsaid = {
+        "check": None,
+        "preconditions": [],
+        "needs": list(needs),
+        "critical": False,
+        "rollback": None,
+        "idempotent": False,
+        "kind": SubtaskKind.COMMAND.value,
+    }
+    return {key: value for key, value in document.items() if unsaid.get(key, ...) != value}

@@ -1,0 +1,30 @@
+"""The JSON Schemas of what crosses a border, by name."""
+
+from collections.abc import Callable
+from typing import Any
+
+from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
+from shared.contracts.bundle import bundle_schema
+from shared.contracts.complaints import unknown
+from shared.contracts.documents import PlanDocument, RevisionDocument
+from shared.domain.errors import Rejected
+
+_SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "plan": PlanDocument.model_json_schema,
+    "revision": RevisionDocument.model_json_schema,
+    "bundle": bundle_schema,
+    "plan-answer": PlanAnswer.model_json_schema,
+    "detail-answer": DetailAnswer.model_json_schema,
+    "revision-answer": RevisionAnswer.model_json_schema,
+    "refine-answer": RefineAnswer.model_json_schema,
+}
+
+SCHEMAS = tuple(_SCHEMAS)
+"""The names that `schema_of` knows."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of that name; raises Rejected when there is none."""
+    if name not in _SCHEMAS:
+        raise Rejected(f"{name!r} is {unknown(name, SCHEMAS)}", stage="input")
+    return _SCHEMAS[name]()

@@ -1,0 +1,6 @@
+"""The guard decides which commands may run: `Guard(forbidden).judge(command)`."""
+
+from shared.guard.defaults import DEFAULT_FORBIDDEN, Forbidden, default_entries
+from shared.guard.guard import Guard
+
+__all__ = ["DEFAULT_FORBIDDEN", "Forbidden", "Guard", "default_entries"]

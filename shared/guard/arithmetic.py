@@ -1,0 +1,7 @@
+"""Texts that shells evaluate as arithmetic, and that may run commands by it."""
+
+
+def runs_in_arithmetic(text: str) -> bool:
+    """True when what may be an array index inside the text holds a substitution."""
+    _, bracket, index = text.partition("[")
+    return bool(bracket) and ("$(" in index or "`" in index)

@@ -1,0 +1,208 @@
+"""From words as written to words as programs receive them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.guard.braces import expand_braces
+from shared.guard.parse import Dialect
+from shared.guard.scope import Scope
+from shared.guard.tree import (
+    OPAQUE,
+    Literal,
+    Opaque,
+    Parameter,
+    Part,
+    Substitution,
+    WordNode,
+    as_quoted,
+)
+from shared.guard.words import HOME, Glob, Hole, Piece, Text, Word, unknown
+
+_TILDE = re.compile(r"~([A-Za-z0-9_.+-]*)(?=([/:]|$))")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+
+
+class Substitute(Protocol):
+    """Runs what stands in `$(…)` and says what it puts out."""
+
+    def __call__(self, substitution: Substitution, scope: Scope) -> Hole | Word:
+        """Its output without the last newlines, or a hole that knows its makers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Break:
+    """The end of one word and the start of the next."""
+
+
+_BREAK = _Break()
+_Item = Piece | _Break
+
+
+@dataclass(slots=True)
+class Expansion:
+    """Expands words in one scope, which the words may change (`${x:=y}`)."""
+
+    scope: Scope
+    dialect: Dialect
+    substitute: Substitute
+
+    def words(self, nodes: tuple[WordNode, ...]) -> list[Word]:
+        """The words that a command receives; raises TooManyWords."""
+        found: list[Word] = []
+        for node in nodes:
+            for braced in expand_braces(node) if self.dialect is Dialect.BASH else (node,):
+                parts = self._with_home(braced.parts, assigned=False)
+                items = [item for part in parts for item in self._items(part)]
+                found += [word.with_globs() for word in _fields(items)]
+        return found
+
+    def value(self, node: WordNode) -> Word:
+        """The one word that an assignment or a heredoc receives: neither split nor matched."""
+        pieces: list[Piece] = []
+        for part in self._with_home(node.parts, assigned=True):
+            whole = as_quoted(part) if isinstance(part, Parameter | Substitution | Opaque) else part
+            for item in self._items(whole):
+                match item:
+                    case _Break():
+                        pieces.append(Text(" ", quoted=False))
+                    case _:
+                        pieces.append(item)
+        return Word(tuple(pieces) or (Text(""),))
+
+    def _with_home(self, parts: tuple[Part, ...], *, assigned: bool) -> Iterator[Part | Piece]:
+        for index, part in enumerate(parts):
+            if isinstance(part, Literal) and not part.quoted and "~" in part.text:
+                first, last = index == 0, index == len(parts) - 1
+                yield from self._tildes(part.text, first=first, last=last, assigned=assigned)
+            else:
+                yield part
+
+    def _tildes(
+        self, text: str, *, first: bool, last: bool, assigned: bool
+    ) -> Iterator[Part | Piece]:
+        bash = self.dialect is Dialect.BASH
+        starts = {0} if first else set[int]()
+        as_argument = _ASSIGNED.match(text) if bash and first and not assigned else None
+        if as_argument:
+            starts.add(as_argument.end())
+        if assigned or as_argument:
+            starts |= {match.end() for match in re.finditer(":", text)}
+        position = 0
+        for match in _TILDE.finditer(text):
+            # a tilde stands for itself when any of its name is quoted
+            ended = last if not match[2] else match[2] == "/" or assigned or bash
+            if match.start() not in starts or not ended:
+                continue
+            if match.start() > position:
+                yield Literal(text[position : match.start()], quoted=False)
+            yield self._home(match[1])
+            position = match.end()
+        if position < len(text):
+            yield Literal(text[position:], quoted=False)
+
+    def _home(self, user: str) -> Piece:
+        if user:
+            return Hole()
+        pieces = self.scope.value("HOME").pieces
+        return pieces[0] if len(pieces) == 1 else Hole()
+
+    def _items(self, part: Part | Piece) -> Iterator[_Item]:
+        match part:
+            case Text() | Glob() | Hole():
+                yield part
+            case Literal(text, quoted):
+                yield Text(text, quoted)
+            case Parameter():
+                yield from self._parameter(part)
+            case Opaque(quoted, inner, number):
+                self._run(inner)
+                yield Hole(split=not quoted and not number, below=number)
+            case Substitution(_, quoted):
+                yield from self._output(self.substitute(part, self.scope), quoted=quoted)
+
+    def _run(self, inner: tuple[Substitution, ...]) -> None:
+        for substitution in inner:
+            self.substitute(substitution, self.scope)
+
+    @staticmethod
+    def _output(out: Hole | Word, *, quoted: bool) -> Iterator[_Item]:
+        if isinstance(out, Hole):
+            split = not quoted and out.content is None
+            yield Hole(split, out.below, out.makers, out.content)
+        else:
+            yield from _inserted(out, quoted=quoted)
+
+    def _parameter(self, part: Parameter) -> Iterator[_Item]:
+        self._run(part.inner)
+        if part.name in ("@", "*") and not part.operator:
+            yield from self._arguments(part)
+            return
+        value = self.scope.value(part.name)
+        if part.argument is not None:
+            value = self._or_argument(part.name, part.operator, value, part.argument)
+        elif part.operator == OPAQUE:
+            value = unknown()
+        yield from _inserted(value, quoted=part.quoted)
+
+    def _or_argument(self, name: str, operator: str, value: Word, node: WordNode) -> Word:
+        argument = self.value(node)
+        if operator == "?":
+            return value
+        if not value.literal:  # unknown, or empty, where the colon decides
+            if operator == "=":
+                self.scope = self.scope.assign(name, unknown())
+            return unknown(makers=(*value.makers, *argument.makers))
+        return argument if operator == "+" else value
+
+    def _arguments(self, part: Parameter) -> Iterator[_Item]:
+        arguments = self.scope.arguments
+        if arguments is None:
+            yield Hole(split=True)
+            return
+        if not arguments and part.quoted and part.name == "*":
+            yield Text("")
+        for index, argument in enumerate(arguments):
+            if index:
+                yield Text(" ") if part.quoted and part.name == "*" else _BREAK
+            yield from _inserted(argument, quoted=part.quoted)
+
+
+def _inserted(value: Word, *, quoted: bool) -> Iterator[_Item]:
+    """A value where it is used: split into words unless it stands in quotes."""
+    for piece in value.pieces:
+        match piece:
+            case Text(text) if quoted:
+                yield Text(text)
+            case Text(text):
+                yield from _split(text)
+            case Glob():
+                yield piece
+            case Hole(_, below, makers, content):
+                yield Hole(not quoted and not below, below, makers, content)
+
+
+def _split(text: str) -> Iterator[_Item]:
+    position = 0
+    for match in re.finditer(r"[ \t\n]+", text):
+        if match.start() > position:
+            yield Text(text[position : match.start()], quoted=False)
+        yield _BREAK
+        position = match.end()
+    if position < len(text):
+        yield Text(text[position:], quoted=False)
+
+
+def _fields(items: list[_Item]) -> list[Word]:
+    fields: list[Word] = []
+    pieces: list[Piece] = []
+    for item in items:
+        if not isinstance(item, _Break):
+            pieces.append(item)
+        elif pieces:
+            fields.append(Word(tuple(pieces)))
+            pieces = []
+    if pieces:
+        fields.append(Word(tuple(pieces)))
+    return fields

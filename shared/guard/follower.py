@@ -1,0 +1,40 @@
+"""What the parts that understand single commands ask of the walk over the whole text."""
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from shared.guard.files import Files
+from shared.guard.flow import Input, Outcome
+from shared.guard.parse import Dialect
+from shared.guard.scope import Scope
+from shared.guard.tree import Function
+from shared.guard.words import Run, Word
+
+
+class Follower(Protocol):
+    """Follows texts, and notes what is found in them."""
+
+    files: Files
+    aliases: set[str]
+    dialect: Dialect
+    part: str
+
+    def doubt(self, rule: str, reason: str) -> None:
+        """Something cannot be decided."""
+
+    def found(self, run: Run) -> None:
+        """A program runs."""
+
+    def deeper(self) -> AbstractContextManager[None]:
+        """One level of commands inside commands."""
+
+    def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
+        """Follow a word that is a command text, as far as it is known."""
+
+    def here(self, word: Word, scope: Scope, given: Input) -> Outcome:
+        """Follow a word that the running shell itself reads, as `eval` does."""
+
+    def call(
+        self, name: str, functions: tuple[Function, ...], scope: Scope, given: Input
+    ) -> Outcome:
+        """Call a function; `scope.arguments` are its arguments."""

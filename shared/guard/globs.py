@@ -1,0 +1,180 @@
+"""Glob patterns against words of which some parts are unknown: yes, no, or perhaps."""
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+from shared.guard.words import Glob, Hole, Text, Word
+
+_MOST_TOKENS = 4096
+_BRACKET = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
+
+
+class Match(IntEnum):
+    """Whether a rule hits: MAYBE when it depends on what is known only at run time."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """One character, or any number of them when `many`: of `members`, or not when `negated`."""
+
+    members: str = ""
+    negated: bool = True
+    many: bool = False
+
+    def holds(self, character: str) -> bool:
+        """True when the character is one of those meant."""
+        return (character in self.members) != self.negated
+
+
+Token = str | Any
+"""A known character, or a place for others."""
+
+_ANYTHING = Any(many=True)
+_IN_ONE_NAME = Any("/", many=True)
+_IN_ONE_STEM = Any("/.", many=True)
+
+
+def _class_of(negation: str, body: str) -> Any:
+    members = []
+    position = 0
+    while position < len(body):
+        if body.startswith("[:", position):
+            return Any()  # a named class: taken as any character
+        if position + 2 < len(body) and body[position + 1] == "-":
+            first, last = ord(body[position]), ord(body[position + 2])
+            if last - first > 1000:
+                return Any()
+            members += [chr(code) for code in range(first, last + 1)]
+            position += 3
+        else:
+            members.append(body[position])
+            position += 1
+    return Any("".join(members), negated=bool(negation))
+
+
+def tokens_of_pattern(pattern: str, star: Any = _ANYTHING) -> list[Token]:
+    """The tokens of a glob, in which `*` is `star`."""
+    out: list[Token] = []
+    position = 0
+    while position < len(pattern):
+        character = pattern[position]
+        if character == "*":
+            out.append(star)
+        elif character == "?":
+            out.append(Any(star.members))
+        elif character == "[" and (found := _BRACKET.match(pattern, position)):
+            out.append(_class_of(found[1], found[2]))
+            position = found.end() - 1
+        elif character == "[":
+            out.append(star)  # it may be closed by a later part of the word
+        else:
+            out.append(character)
+        position += 1
+    return out
+
+
+def tokens_of_word(word: Word) -> list[Token]:
+    """The tokens of a word; unknown parts are any run of characters."""
+    out: list[Token] = []
+    for piece in word.pieces:
+        match piece:
+            case Text(value):
+                out += value
+            case Glob(pattern):
+                out += tokens_of_pattern(pattern, _IN_ONE_NAME)
+            case Hole():
+                out.append(_ANYTHING)
+    return out
+
+
+def intersect(left: list[Token], right: list[Token]) -> bool:
+    """True when some text fits both."""
+    waiting = [(0, 0)]
+    seen = {(0, 0)}
+    while waiting:
+        i, j = waiting.pop()
+        if i == len(left) and j == len(right):
+            return True
+        for step in _steps(left, right, i, j):
+            if step not in seen:
+                seen.add(step)
+                waiting.append(step)
+    return False
+
+
+def _steps(left: list[Token], right: list[Token], i: int, j: int) -> list[tuple[int, int]]:
+    a = left[i] if i < len(left) else None
+    b = right[j] if j < len(right) else None
+    a_many = isinstance(a, Any) and a.many
+    b_many = isinstance(b, Any) and b.many
+    steps = []
+    if a_many:
+        steps.append((i + 1, j))
+    if b_many:
+        steps.append((i, j + 1))
+    if a is not None and b is not None and _meet(a, b):
+        steps.append((i if a_many else i + 1, j if b_many else j + 1))
+    return [step for step in steps if step != (i, j)]
+
+
+def _meet(left: Token, right: Token) -> bool:
+    """True when one character may fit both."""
+    if isinstance(left, str):
+        return left == right if isinstance(right, str) else right.holds(left)
+    return left.holds(right) if isinstance(right, str) else True
+
+
+class Pattern:
+    """A glob of a rule.
+
+    `*` is any text. Where `path` is true it is a part of one name, and against a path of which
+    only the end is known it does not take in dots: `"$name.bak"` is not thought to be a disk.
+    """
+
+    def __init__(self, text: str, *, path: bool = False) -> None:
+        self.text = text
+        self._tokens = tokens_of_pattern(text, _IN_ONE_NAME if path else _ANYTHING)
+        self._cautious = tokens_of_pattern(text, _IN_ONE_STEM) if path else self._tokens
+        wild = any(not isinstance(token, str) for token in self._tokens)
+        self._literal = None if wild else text
+        self._regex = re.compile("".join(map(_regex, self._tokens)), re.DOTALL)
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.text!r})"
+
+    def match(self, word: Word) -> Match:
+        """Whether the word is, or may turn out to be, one that the pattern means."""
+        literal = word.literal
+        if literal is not None:
+            return Match.YES if self.holds(literal) else Match.NO
+        if self._tokens == [_ANYTHING]:
+            return Match.MAYBE if word.splits else Match.YES
+        given = tokens_of_word(word)
+        if len(given) > _MOST_TOKENS:
+            return Match.MAYBE
+        ends_known = isinstance(word.pieces[-1], Text) and word.unknown
+        if not intersect(self._cautious if ends_known else self._tokens, given):
+            return Match.NO
+        # file names that are matched by a pattern exist: `/[a-z]*` does name `/etc`
+        return Match.MAYBE if word.unknown or self._literal is None else Match.YES
+
+    def holds(self, text: str) -> bool:
+        """True when the whole text fits."""
+        if self._literal is not None:
+            return text == self._literal
+        return self._regex.fullmatch(text) is not None
+
+
+def _regex(token: Token) -> str:
+    match token:
+        case Any(members, negated, many):
+            inside = "".join(re.escape(member) for member in members)
+            one = f"[{'^' if negated else ''}{inside}]" if members else "."
+            return f"{one}*" if many else one
+        case character:
+            return re.escape(character)

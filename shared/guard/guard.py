@@ -1,0 +1,102 @@
+"""The guard: what may run, judged in the process that runs it, on the final text (X17, X18)."""
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+from threading import Lock
+
+from shared.domain.verdict import Verdict, VerdictKind, worst
+from shared.guard.entries import rule_of
+from shared.guard.flow import Input
+from shared.guard.parse import Shfmt
+from shared.guard.plain import plain_words
+from shared.guard.reading import Doubt, Reading
+from shared.guard.ruleset import RuleSet
+from shared.guard.screen import objection
+from shared.guard.scope import Scope
+from shared.guard.walk import TooMuch, Walk
+
+CACHED_VERDICTS = 4096
+_REASON = 300
+_HARMLESS_OPTION = re.compile(r"-[ceufx]+|-o|pipefail|errexit|nounset")
+_SHELLS_WITH_PLAIN_WORDS = frozenset({"sh", "bash", "dash", "ash", "rbash"})
+
+
+class Guard:
+    """Holds commands against a list of forbidden ones. Thread-safe; one serves a whole process."""
+
+    def __init__(self, forbidden: Sequence[str], shfmt: Shfmt | None = None) -> None:
+        """Read the entries; raises Misconfigured for a bad one, or when the parser is missing."""
+        self._shfmt = shfmt or Shfmt()
+        self._rules = RuleSet(rule_of(entry, self._shfmt) for entry in forbidden)
+        self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
+        self._lock = Lock()
+
+    def judge(self, command: str, interpreter: str = "sh") -> Verdict:
+        """Whether `interpreter` may be given `command`: the worst of all that is found in it.
+
+        Never raises: what cannot be judged needs an approval.
+        """
+        try:
+            key = _key(command, interpreter)
+        except (AttributeError, UnicodeEncodeError, TypeError):
+            return Verdict(VerdictKind.APPROVE, "unreadable", "it is not valid Unicode text")
+        with self._lock:
+            verdict = self._verdicts.get(key)
+            if verdict is not None:
+                self._verdicts.move_to_end(key)
+                return verdict
+        verdict = self._judge(command, interpreter)
+        with self._lock:
+            self._verdicts[key] = verdict
+            while len(self._verdicts) > CACHED_VERDICTS:
+                self._verdicts.popitem(last=False)
+        return verdict
+
+    def _judge(self, command: str, interpreter: str) -> Verdict:
+        try:
+            if problem := objection(command):
+                return _of_doubt(problem)
+            name = interpreter_name(interpreter)
+            words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
+            reading = self._read(command, name, words)
+            return worst([*self._rules.verdicts(reading.runs), *map(_of_doubt, reading.doubts)])
+        except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
+            return Verdict(VerdictKind.APPROVE, "guard-failed", f"the guard failed: {error!r}")
+
+    def _read(self, command: str, interpreter: str, words: list[str] | None) -> Reading:
+        walk = Walk(self._shfmt)
+        try:
+            if words:
+                walk.plain(words, command)
+            else:
+                walk.text(command, interpreter, Scope(), Input())
+            walk.functions_never_called()
+        except TooMuch as error:
+            walk.reading.doubts.append(Doubt("too-large", str(error)))
+        except RecursionError:
+            walk.reading.doubts.append(Doubt("too-large", "it is nested too deeply"))
+        return walk.reading
+
+
+@lru_cache(64)
+def interpreter_name(interpreter: str) -> str:
+    """`/usr/bin/env bash -e` is `bash`; with options that change what is read it stays as it is."""
+    words = interpreter.split()
+    if words and PurePosixPath(words[0]).name == "env":
+        words = words[1:]
+    if not words or not all(map(_HARMLESS_OPTION.fullmatch, words[1:])):
+        return interpreter
+    return PurePosixPath(words[0]).name
+
+
+def _key(command: str, interpreter: str) -> bytes:
+    # a digest, so that no command (which may hold a secret) is kept
+    return hashlib.sha256(f"{interpreter}\0{command}".encode()).digest()
+
+
+def _of_doubt(doubt: Doubt) -> Verdict:
+    return Verdict(VerdictKind.APPROVE, doubt.rule, doubt.reason[:_REASON], doubt.part)

@@ -1,0 +1,152 @@
+"""From text to tree, through the `shfmt` binary; nothing else of the guard reads shell syntax."""
+
+import json
+import re
+import shutil
+import subprocess
+import sysconfig
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+
+from shared.domain.errors import Misconfigured
+from shared.guard.convert import Conversion, Unreadable
+from shared.guard.tree import Block
+
+TIMEOUT = 3.0
+"""Seconds one parse may take; a usual one takes three thousandths."""
+MOST_JSON = 16 * 1024 * 1024
+CACHED_TREES = 256
+_PARSED_AT_MOST_ONCE = 4096
+
+
+class Dialect(StrEnum):
+    """A grammar, under the name that shfmt knows it by."""
+
+    POSIX = "posix"
+    BASH = "bash"
+
+
+_JOINED_COMMENT = re.compile(r"(?:^|[\s;&|()<>`])#[^\n]*\\\n")
+"""A comment that ends in a backslash: shfmt takes the next line as a part of it, no shell does."""
+
+
+class BadSyntax(Unreadable):
+    """The text is no text of this dialect."""
+
+
+_BASH_ONLY = re.compile(
+    r"(?<!\$)\{[^\s}]"  # brace expansion, {fd}>
+    r"|\\\n"  # a joined line may hide any of the others
+    r"|\$['\"\[]|\$\{(?![A-Za-z0-9_]+\})"
+    r"|<<<|[<>]\(|\(\(|\[\[|=\(|\+=|\|&|&>|>&|;&|;;&|[@?*+!]\("
+    r"|\b(?:function|select|time|coproc|let|declare|typeset|local|export|readonly|nameref)\b"
+    r"|[A-Za-z0-9_]\["
+    r"|=~|:~"
+)
+
+
+def dialects(interpreter: str, text: str) -> tuple[Dialect, ...]:
+    """The grammars under which `interpreter` may read `text`.
+
+    `sh` is dash on one host, bash or busybox on another: where the two grammars could read a text
+    differently, both do, and the worse verdict counts. Raises Unreadable for other languages.
+    """
+    match interpreter:
+        case "bash" | "rbash":
+            return (Dialect.BASH,)
+        case "dash":
+            return (Dialect.POSIX,)
+        case "sh" | "ash":
+            if _BASH_ONLY.search(text):
+                return (Dialect.POSIX, Dialect.BASH)
+            return (Dialect.POSIX,)
+        case _:
+            raise Unreadable(f"it is a program for {interpreter}, which the guard cannot read")
+
+
+class Shfmt:
+    """The `shfmt` binary, one process a parse; trees of short texts are kept. Thread-safe."""
+
+    def __init__(self, binary: Path | None = None) -> None:
+        """Find the binary and run it once; raises Misconfigured when it is not there."""
+        self._binary = str(_found(binary))
+        self._cached = lru_cache(CACHED_TREES)(self._parse)
+        self.version = self._ask_version()
+
+    def parse(self, text: str, dialect: Dialect) -> Block:
+        """The statements of `text`; raises Unreadable, BadSyntax among them."""
+        if len(text) > _PARSED_AT_MOST_ONCE:
+            return self._parse(text, dialect)
+        return self._cached(text, dialect)
+
+    def _parse(self, text: str, dialect: Dialect) -> Block:
+        if _JOINED_COMMENT.search(text):
+            raise Unreadable("what may be a comment ends in a backslash")
+        try:
+            done = subprocess.run(
+                [self._binary, "-ln", dialect.value, "--to-json"],
+                input=text.encode("utf-8", "surrogateescape"),
+                capture_output=True,
+                timeout=TIMEOUT,
+                cwd="/",
+                env={},
+                check=False,
+            )
+        except UnicodeEncodeError as error:
+            raise Unreadable("it is not valid Unicode") from error
+        except subprocess.TimeoutExpired as error:
+            raise Unreadable(f"it took more than {TIMEOUT:.0f} seconds to read") from error
+        except OSError as error:
+            raise Unreadable(f"the parser could not be started ({error.strerror})") from error
+        if done.returncode != 0:
+            message = done.stderr.decode("utf-8", "replace").strip()
+            raise BadSyntax(f"it does not parse as {dialect.value} shell: {message[:200]}")
+        if len(done.stdout) > MOST_JSON:
+            raise Unreadable("it is too large to analyse")
+        return _tree(text, done.stdout)
+
+    def _ask_version(self) -> str:
+        try:
+            done = subprocess.run(
+                [self._binary, "--version"],
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=True,
+                cwd="/",
+                env={},
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise _missing(f"{self._binary} does not run ({error})") from error
+        return done.stdout.decode("utf-8", "replace").strip()
+
+
+def _tree(text: str, answer: bytes) -> Block:
+    try:
+        return Conversion(text).block(json.loads(answer).get("Stmts"))
+    except RecursionError as error:
+        raise Unreadable("it is nested too deeply") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Unreadable(f"the parser's answer is not understood ({error!r})") from error
+
+
+def _found(binary: Path | None) -> Path:
+    if binary is not None:
+        if binary.is_file():
+            return binary
+        raise _missing(f"{binary} is not there")
+    beside_python = Path(sysconfig.get_path("scripts")) / "shfmt"
+    if beside_python.is_file():
+        return beside_python
+    on_path = shutil.which("shfmt")
+    if on_path is None:
+        raise _missing("the shfmt program was not found")
+    return Path(on_path)
+
+
+def _missing(what: str) -> Misconfigured:
+    return Misconfigured(
+        f"commands cannot be checked: {what}; it comes with the package shfmt-py",
+        stage="guard",
+        next_step_cmd="python -m pip install shfmt-py",
+    )

@@ -1,0 +1,160 @@
+"""Programs with their words as a host would see them; what is not known stays unknown."""
+
+import re
+from dataclasses import dataclass
+
+HOME = "\ue000"
+"""Stands for the unknown home directory inside texts; a command that holds it is never read."""
+
+_WILD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Characters that are known. Unquoted ones may still be matched against file names."""
+
+    value: str
+    quoted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A pattern that stands for the file names it will match."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Text that is known only when the command runs.
+
+    `split`: it may turn into any number of words. `below`: it names something beneath the
+    directory before it, so it holds no `..`. `makers`: the commands whose output it is. `content`:
+    the text of the file that it names, where that is known.
+    """
+
+    split: bool = False
+    below: bool = False
+    makers: tuple["Run", ...] = ()
+    content: "Word | None" = None
+
+
+Piece = Text | Glob | Hole
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: its pieces, in order."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def literal(self) -> str | None:
+        """The exact text, or None when any of it is unknown."""
+        if len(self.pieces) == 1 and isinstance(self.pieces[0], Text):
+            return self.pieces[0].value
+        texts = [piece.value for piece in self.pieces if isinstance(piece, Text)]
+        return "".join(texts) if len(texts) == len(self.pieces) else None
+
+    @property
+    def prefix(self) -> str:
+        """The known text at its beginning."""
+        known = []
+        for piece in self.pieces:
+            if not isinstance(piece, Text):
+                break
+            known.append(piece.value)
+        return "".join(known)
+
+    @property
+    def unknown(self) -> bool:
+        """True when part of it is known only at run time, file names aside."""
+        return any(isinstance(piece, Hole) for piece in self.pieces)
+
+    @property
+    def splits(self) -> bool:
+        """True when it may turn into several words, or none."""
+        return any(isinstance(piece, Hole) and piece.split for piece in self.pieces)
+
+    @property
+    def makers(self) -> tuple["Run", ...]:
+        """The commands whose output is part of it."""
+        return tuple(m for piece in self.pieces if isinstance(piece, Hole) for m in piece.makers)
+
+    def __str__(self) -> str:
+        """The word for a message: unknown parts are shown as an ellipsis."""
+        shown = []
+        for piece in self.pieces:
+            match piece:
+                case Text(value):
+                    shown.append(value.replace(HOME, "~"))
+                case Glob(pattern):
+                    shown.append(pattern)
+                case Hole():
+                    shown.append("…")
+        return "".join(shown)
+
+    def after(self, count: int) -> "Word":
+        """The word without its first `count` characters, all of which are known text."""
+        pieces = list(self.pieces)
+        while count and pieces:
+            first = pieces.pop(0)
+            if not isinstance(first, Text):
+                raise ValueError(f"{self} has fewer than {count} known characters")
+            if len(first.value) > count:
+                pieces.insert(0, Text(first.value[count:], first.quoted))
+                count = 0
+            else:
+                count -= len(first.value)
+        return Word(tuple(pieces))
+
+    def with_globs(self) -> "Word":
+        """The word when its unquoted `*`, `?` and `[…]` are matched against file names."""
+        pieces: list[Piece] = []
+        wild = False
+        for piece in self.pieces:
+            if isinstance(piece, Text) and not piece.quoted and _WILD.search(piece.value):
+                pieces.append(Glob(piece.value))
+                wild = True
+            else:
+                pieces.append(piece)
+        if not wild or self.literal == "[":
+            return self
+        return Word(tuple(pieces))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One program with its arguments, as the host's kernel would see it.
+
+    `directories` are those it may run in, the likeliest first. `writes` are the files it opens for
+    writing. `feeders` are the runs whose output it takes as its program (shells, interpreters) or
+    as its input (all others). `part` is the piece of the text that it comes from.
+    """
+
+    argv: tuple[Word, ...]
+    program: str
+    directories: tuple[Word, ...]
+    writes: tuple[Word, ...] = ()
+    feeders: tuple["Run", ...] = ()
+    part: str = ""
+
+
+def known(text: str) -> Word:
+    """A word of which everything is known."""
+    return Word((Text(text),))
+
+
+def unknown(*, split: bool = False, makers: tuple["Run", ...] = ()) -> Word:
+    """A word of which nothing is known."""
+    return Word((Hole(split=split, makers=makers),))
+
+
+def joined(words: list[Word] | tuple[Word, ...], separator: str = " ") -> Word:
+    """The words as one, as `eval` and `ssh` join theirs."""
+    pieces: list[Piece] = []
+    for index, word in enumerate(words):
+        if index:
+            pieces.append(Text(separator))
+        pieces += word.pieces
+    return Word(tuple(pieces))

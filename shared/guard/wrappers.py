@@ -1,0 +1,320 @@
+"""Programs that run another program, which stands in their own arguments."""
+
+import re
+from dataclasses import dataclass
+
+from shared.guard.words import Hole, Word
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """How to find the inner command.
+
+    `valued` are the letters that take a value, `longs` the long options that take theirs as a word
+    of its own, `flags` the letters that take none; what stands in neither list is read both ways.
+    `stops` are letters with which nothing is run.
+    `skip` operands stand before the command; `verbs` are sub-commands of which one has to come
+    first; `after` is the word behind which the command begins. `assigns`: `NAME=value` may stand
+    before the command. `joins`: the words are joined and read by a shell, which is on another host
+    when `remote`. `extra`: words that are not known are added at the end.
+    """
+
+    valued: str = ""
+    flags: str = ""
+    stops: str = ""
+    longs: tuple[str, ...] = ()
+    skip: int = 0
+    verbs: tuple[str, ...] = ()
+    verb_needed: bool = False
+    after: str = ""
+    assigns: bool = False
+    joins: bool = False
+    remote: bool = False
+    extra: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """One way to read what a wrapper runs: its words, and the variables set for it.
+
+    `before` are the words of the wrapper itself.
+    """
+
+    words: tuple[Word, ...]
+    assigned: tuple[tuple[str, Word], ...] = ()
+    before: tuple[Word, ...] = ()
+
+
+_CONTAINER_LONGS = (
+    "env", "user", "workdir", "env-file", "detach-keys", "name", "volume", "publish", "network",
+    "entrypoint", "mount", "label", "memory", "cpus", "hostname", "add-host", "cap-add",
+    "cap-drop", "device", "dns", "gpus", "ipc", "log-driver", "log-opt", "pid", "platform",
+    "pull", "restart", "runtime", "security-opt", "shm-size", "stop-signal", "tmpfs", "ulimit",
+    "volumes-from", "cidfile", "context", "host", "log-level", "config", "index", "file",
+    "project-name", "profile", "project-directory",
+)  # fmt: skip
+_CONTAINER_EXEC = Wrapper(
+    valued="uewHcl", flags="dit", longs=_CONTAINER_LONGS, skip=1, verbs=("exec",), verb_needed=True
+)
+_CONTAINER_RUN = Wrapper(
+    valued="aceheHlmpuvw",
+    flags="ditPqD",
+    longs=_CONTAINER_LONGS,
+    skip=1,
+    verbs=("run", "create"),
+    verb_needed=True,
+)
+_KUBE_LONGS = (
+    "namespace", "container", "context", "cluster", "user", "kubeconfig", "server", "token",
+    "filename", "pod-running-timeout",
+)  # fmt: skip
+_KUBE = Wrapper(
+    valued="ncsfv", flags="itq", longs=_KUBE_LONGS, verbs=("exec",), verb_needed=True, after="--"
+)
+_SSH = Wrapper(
+    valued="BbcDEeFIiJLlmOopPQRSWw",
+    flags="46AaCfGgKkMNnqsTtVvXxYy",
+    skip=1,
+    joins=True,
+    remote=True,
+)
+_FIRST = Wrapper()
+
+WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
+    "sudo": (
+        Wrapper(
+            valued="ugpCchDRrTtU",
+            flags="AbEeHiKklNnPSsvVB",
+            longs=("user", "group", "prompt", "close-from", "chdir", "chroot", "role", "type",
+                   "command-timeout", "other-user", "host", "login-class"),
+            assigns=True,
+        ),
+    ),
+    "doas": (Wrapper(valued="uC", flags="Lns", assigns=True),),
+    "pkexec": (Wrapper(longs=("user",)),),
+    "runuser": (Wrapper(valued="ugG", flags="mp", longs=("user", "group", "supp-group")),),
+    "gosu": (Wrapper(skip=1),),
+    "su-exec": (Wrapper(skip=1),),
+    "setuidgid": (Wrapper(skip=1),),
+    "env": (
+        Wrapper(valued="uCSa", flags="iv0", longs=("unset", "chdir", "argv0"), assigns=True),
+    ),
+    "nohup": (_FIRST,),
+    "builtin": (_FIRST,),
+    "busybox": (_FIRST,),
+    "toybox": (_FIRST,),
+    "fakeroot": (Wrapper(valued="lfisb", flags="uhv"),),
+    "eatmydata": (_FIRST,),
+    "unbuffer": (Wrapper(flags="p"),),
+    "rlwrap": (_FIRST,),
+    "torsocks": (_FIRST,),
+    "proxychains": (Wrapper(valued="f", flags="q"),),
+    "proxychains4": (Wrapper(valued="f", flags="q"),),
+    "tini": (Wrapper(valued="pe", flags="svwg"),),
+    "dumb-init": (Wrapper(valued="r", flags="cv"),),
+    "dbus-run-session": (Wrapper(longs=("config-file", "dbus-daemon")),),
+    "xvfb-run": (Wrapper(valued="efnpsw", flags="al"),),
+    "catchsegv": (_FIRST,),
+    "noglob": (_FIRST,),
+    "nocorrect": (_FIRST,),
+    "linux32": (_FIRST,),
+    "linux64": (_FIRST,),
+    "setarch": (Wrapper(skip=1), _FIRST),
+    "nice": (Wrapper(valued="n", flags="0123456789", longs=("adjustment",)),),
+    "ionice": (Wrapper(valued="cnpPu", flags="t", longs=("class", "classdata")),),
+    "chrt": (Wrapper(valued="TPD", flags="abdfiormpvGR", skip=1),),
+    "taskset": (Wrapper(flags="apc", skip=1),),
+    "numactl": (Wrapper(valued="CNimplp", flags="as"),),
+    "prlimit": (Wrapper(valued="p"),),
+    "cpulimit": (Wrapper(valued="lpPe", flags="bfqizkv"),),
+    "cgexec": (Wrapper(valued="g"),),
+    "choom": (Wrapper(valued="np"),),
+    "setsid": (Wrapper(flags="cfw"),),
+    "stdbuf": (Wrapper(valued="ioe", longs=("input", "output", "error")),),
+    "timeout": (Wrapper(valued="ks", flags="fpv", longs=("kill-after", "signal"), skip=1),),
+    "time": (Wrapper(valued="fo", flags="apvqV", longs=("format", "output")),),
+    "exec": (Wrapper(valued="a", flags="cl"),),
+    "command": (Wrapper(flags="p", stops="vV"),),
+    "coproc": (_FIRST,),
+    "chroot": (Wrapper(longs=("userspec", "groups"), skip=1),),
+    "unshare": (Wrapper(valued="SGRwl", flags="mnpuUifrcCT"),),
+    "nsenter": (Wrapper(valued="tSGN", flags="mnpuUiCTaFeZ"),),
+    "setpriv": (
+        Wrapper(
+            longs=("ambient-caps", "bounding-set", "inh-caps", "ruid", "euid", "rgid", "egid",
+                   "reuid", "regid", "groups", "securebits", "pdeathsig", "apparmor-profile",
+                   "selinux-label")
+        ),
+    ),
+    "capsh": (Wrapper(after="--"),),
+    "firejail": (_FIRST,),
+    "bwrap": (Wrapper(after="--"), _FIRST),
+    "systemd-run": (
+        Wrapper(
+            valued="pEMHu",
+            flags="GPdqrSt",
+            longs=("unit", "property", "setenv", "machine", "host", "description", "slice",
+                   "uid", "gid", "nice", "working-directory", "on-active", "on-boot",
+                   "on-calendar", "on-startup", "on-unit-active", "on-unit-inactive",
+                   "timer-property", "path-property", "socket-property", "service-type"),
+        ),
+    ),
+    "systemd-inhibit": (Wrapper(longs=("what", "who", "why", "mode")),),
+    "xargs": (
+        Wrapper(
+            valued="aEIdLnPs",
+            flags="0rtxopeil",
+            longs=("arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"),
+            extra=True,
+        ),
+    ),
+    "parallel": (
+        Wrapper(
+            valued="jaSIdN", flags="kmXqtvu0", longs=("jobs", "arg-file", "sshlogin", "delay"),
+            joins=True, extra=True,
+        ),
+    ),
+    "watch": (Wrapper(valued="nq", flags="bcdegptwxC", longs=("interval",), joins=True),),
+    "flock": (Wrapper(valued="wEc", flags="senuxoFv", skip=1),),
+    "strace": (Wrapper(valued="abeEIoOpPsSuUX", flags="cCdDfFhiknqrtTvVwxyYzZ"),),
+    "ltrace": (Wrapper(valued="aAeDlFnopsuwx", flags="bcCfiLrStTV"),),
+    "valgrind": (_FIRST,),
+    "perf": (Wrapper(valued="eopCtFcm", flags="agvq", verbs=("record", "stat", "trace")),),
+    "hyperfine": (Wrapper(valued="wmMrSpcn", joins=True),),
+    "multitime": (Wrapper(valued="n"),),
+    "entr": (Wrapper(flags="acdnprsxz"),),
+    "start-stop-daemon": (Wrapper(after="--"),),
+    "daemonize": (Wrapper(valued="celoupE", flags="av"),),
+    "tsp": (Wrapper(valued="Ld", flags="nfm"),),
+    "nq": (Wrapper(flags="cq"),),
+    "ssh": (_SSH,),
+    "autossh": (Wrapper(valued=f"{_SSH.valued}M", flags=_SSH.flags, skip=1, joins=True, remote=True),),
+    "rsh": (Wrapper(valued="l", flags="n", skip=1, joins=True, remote=True),),
+    "mosh": (Wrapper(longs=("ssh", "port"), skip=1, remote=True),),
+    "sshpass": (Wrapper(valued="fdpP", flags="ev"),),
+    "docker": (_CONTAINER_EXEC, _CONTAINER_RUN),
+    "podman": (_CONTAINER_EXEC, _CONTAINER_RUN),
+    "nerdctl": (_CONTAINER_EXEC, _CONTAINER_RUN),
+    "docker-compose": (_CONTAINER_EXEC, _CONTAINER_RUN),
+    "podman-compose": (_CONTAINER_EXEC, _CONTAINER_RUN),
+    "crictl": (_CONTAINER_EXEC,),
+    "kubectl": (_KUBE,),
+    "oc": (_KUBE, Wrapper(valued="nc", skip=1, verbs=("rsh",), verb_needed=True)),
+    "k3s": (Wrapper(verbs=("kubectl",), verb_needed=True),),
+    "lxc": (Wrapper(verbs=("exec",), verb_needed=True, after="--"),),
+    "lxc-attach": (Wrapper(after="--"),),
+    "machinectl": (Wrapper(valued="HMEp", skip=1, verbs=("shell",), verb_needed=True),),
+    "ip": (Wrapper(skip=1, verbs=("exec",), verb_needed=True),),
+    "poetry": (Wrapper(verbs=("run",), verb_needed=True),),
+    "uv": (Wrapper(verbs=("run",), verb_needed=True),),
+    "pipenv": (Wrapper(verbs=("run",), verb_needed=True),),
+    "bundle": (Wrapper(verbs=("exec",), verb_needed=True),),
+    "npx": (Wrapper(valued="pc", flags="y"),),
+    "direnv": (Wrapper(skip=1, verbs=("exec",), verb_needed=True),),
+    "git": (Wrapper(valued="Cc", verbs=("run",), verb_needed=True),),
+}  # fmt: skip
+"""The table; several entries for one name are several ways to read it."""
+
+
+_Position = tuple[int, int, bool]
+"""Where reading is, how many operands are still to be skipped, and whether options may come."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """All the places at which the inner command may begin."""
+
+    words: tuple[Word, ...]
+    wrapper: Wrapper
+
+    def from_word(self, start: int) -> set[int]:
+        """The places, when reading begins at `start`."""
+        found: set[int] = set()
+        waiting: list[_Position] = [(start, self.wrapper.skip, not self.wrapper.after)]
+        seen = set(waiting)
+        while waiting:
+            at, to_skip, options = waiting.pop()
+            if at >= len(self.words):
+                continue
+            following = self._following(at, to_skip, options=options)
+            if following is None:
+                found.add(at)
+                following = []
+            if options and self._starts_unknown(at):
+                following.append((at + 1, to_skip, True))  # it may be an option
+            waiting += [position for position in following if position not in seen]
+            seen.update(following)
+        return found
+
+    def _following(self, at: int, to_skip: int, *, options: bool) -> list[_Position] | None:
+        """The positions that may come next, or None when the command begins here."""
+        word = self.words[at]
+        prefix = word.prefix
+        if word.literal == "--" and options:
+            return [(at + 1, to_skip, False)]
+        if options and len(prefix) > 1 and prefix.startswith("-"):
+            return [(at + step, to_skip, True) for step in self._option(word, prefix)]
+        if self.wrapper.assigns and _ASSIGNMENT.match(prefix):
+            return [(at + 1, to_skip, options)]
+        if to_skip:
+            # ssh reads options behind the host, too
+            return [(at + 1, to_skip - 1, options and self.wrapper.remote)]
+        return None
+
+    def _starts_unknown(self, at: int) -> bool:
+        pieces = self.words[at].pieces
+        return bool(pieces) and isinstance(pieces[0], Hole)
+
+    def _option(self, word: Word, prefix: str) -> tuple[int, ...]:
+        if prefix.startswith("--"):
+            if "=" in prefix:
+                return (1,)
+            name = prefix[2:]
+            if any(long.startswith(name) for long in self.wrapper.longs):
+                return (2,)
+            return (1,) if self.wrapper.longs else (1, 2)
+        for index, letter in enumerate(prefix[1:], start=2):
+            if letter in self.wrapper.stops:
+                return ()
+            attached = index < len(prefix) or word.unknown
+            if letter in self.wrapper.valued:
+                return (1,) if attached else (2,)
+            if letter not in self.wrapper.flags:
+                return (1,) if attached else (1, 2)
+        return (1,)
+
+
+def inner_commands(program: str, words: tuple[Word, ...]) -> list[tuple[Wrapper, Inner]]:
+    """Every way to read what `program` runs, given the words behind its name."""
+    found = []
+    for wrapper in WRAPPERS.get(program, ()):
+        for start, given in _begins(wrapper, words):
+            for at in sorted(_Search(given, wrapper).from_word(start)):
+                found.append((wrapper, Inner(given[at:], _assigned(given[:at]), given[:at])))
+    return found
+
+
+def _begins(wrapper: Wrapper, words: tuple[Word, ...]) -> list[tuple[int, tuple[Word, ...]]]:
+    start = 0
+    if wrapper.verbs:
+        places = [i for i, word in enumerate(words) if word.literal in wrapper.verbs]
+        if places:
+            start = places[0] + 1
+        elif wrapper.verb_needed:
+            return []
+    if wrapper.after:
+        ends = [i for i in range(start, len(words)) if words[i].literal == wrapper.after]
+        if ends:
+            return [(ends[0] + 1, words)]
+        return [] if wrapper is not _KUBE else [(start + 1, words)]
+    return [(start, words)]
+
+
+def _assigned(words: tuple[Word, ...]) -> tuple[tuple[str, Word], ...]:
+    found = []
+    for word in words:
+        if match := _ASSIGNMENT.match(word.prefix):
+            found.append((match[1], word.after(match.end())))
+    return tuple(found)

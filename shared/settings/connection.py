@@ -1,0 +1,81 @@
+"""The connection file: where the `replan up` of this user can be reached, for its eyes only."""
+
+import json
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.domain.errors import Misconfigured
+
+NAME = "connection.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionFile:
+    """What `replan up` leaves in its data folder while it runs; the URLs hold its passwords."""
+
+    database_url: str
+    broker_url: str
+    pid: int
+
+    def write(self, data_dir: Path) -> Path:
+        """Put it there with mode 0600, at once and whole; returns its path."""
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = data_dir / NAME
+        fresh = path.with_name(f".{NAME}.{os.getpid()}")
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write("# Written by `replan up`, removed when it ends.\n")
+            file.write(f"database_url = {json.dumps(self.database_url)}\n")
+            file.write(f"broker_url = {json.dumps(self.broker_url)}\n")
+            file.write(f"pid = {self.pid}\n")
+        fresh.replace(path)
+        return path
+
+    @classmethod
+    def remove(cls, data_dir: Path) -> None:
+        """Take it away; nothing happens when it is not there."""
+        (data_dir / NAME).unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, data_dir: Path) -> "ConnectionFile | None":
+        """The file of a `replan up` that is running; None when there is none.
+
+        Raises Misconfigured when others could have written or read the file.
+        """
+        path = data_dir / NAME
+        try:
+            status = path.stat()
+            text = path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return None
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise Misconfigured(
+                f"{path} is not this user's alone, so it is not trusted",
+                stage="config",
+                next_step_cmd=f"rm {path}",
+            )
+        return cls._parsed(path, text)
+
+    @classmethod
+    def _parsed(cls, path: Path, text: str) -> "ConnectionFile | None":
+        try:
+            data = tomllib.loads(text)
+            found = cls(str(data["database_url"]), str(data["broker_url"]), int(data["pid"]))
+        except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+            raise Misconfigured(
+                f"{path} cannot be read: {error}", stage="config", next_step_cmd=f"rm {path}"
+            ) from error
+        return found if _alive(found.pid) else None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

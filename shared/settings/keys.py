@@ -1,0 +1,177 @@
+"""Every key that can be set: its scope, its kind, its default and what is allowed."""
+
+from dataclasses import Field, dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from shared.domain.config import BACKENDS, LIMITS, Policy
+from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
+
+
+class Scope(StrEnum):
+    """The two scopes (S0.9): the installation, and what a task runs under."""
+
+    SERVER = "server"
+    AGENT = "agent"
+
+
+class Kind(StrEnum):
+    """What a value is."""
+
+    FLAG = "true or false"
+    WHOLE = "a whole number"
+    NUMBER = "a number"
+    TEXT = "text"
+    TEXTS = "a list of texts"
+    PATH = "a folder"
+    PATHS = "a list of folders"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key.
+
+    `field` holds its value; `schemes` are how a URL may begin; a `secret` is read from the
+    environment alone.
+    """
+
+    name: str
+    field: str
+    scope: Scope
+    kind: Kind
+    default: Any
+    about: str
+    limits: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ()
+    optional: bool = False
+    secret: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that set it; the first that is there counts."""
+        if self.secret:
+            return (self.name.upper(),)
+        name = self.name.upper()
+        usual = (f"REPLAN_{self.scope.value.upper()}_{name}", f"REPLAN_{name}")
+        return (*usual, *_FOREIGN.get(self.name, ()))
+
+    @property
+    def allowed(self) -> str:
+        """What may be given, in words."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        if self.schemes:
+            return "an address that begins with " + " or ".join(self.schemes)
+        if self.limits is not None:
+            return f"{self.kind.value} from {self.limits[0]:g} to {self.limits[1]:g}"
+        return self.kind.value
+
+
+_FOREIGN = {"anthropic_base_url": ("ANTHROPIC_BASE_URL",)}
+
+_LIMITS: dict[str, tuple[float, float]] = {
+    **LIMITS,
+    "lease": (2, 3600),
+    "heartbeat": (0.5, 600),
+    "ring_again": (0.1, 300),
+    "max_claims": (1, 1000),
+    "threads": (1, 512),
+    "model_timeout": (1, 3600),
+}
+
+_CHOICES = {
+    "taskmaster": BACKENDS,
+    "planner": BACKENDS,
+    "subtask_planner": BACKENDS,
+    "log_level": LOG_LEVELS,
+    "model_effort": EFFORTS,
+}
+
+_SCHEMES = {
+    "database_url": ("postgresql://", "postgresql+psycopg://"),
+    "broker_url": ("redis://", "rediss://", "redis+socket://", "sentinel://"),
+    "anthropic_base_url": ("https://", "http://"),
+}
+
+_SECRET = frozenset({"anthropic_api_key", "anthropic_auth_token"})
+
+_ABOUT = {
+    "database_url": "Postgres, where everything is recorded",
+    "broker_url": "Redis or Valkey, the doorbell of the queues",
+    "lease": "seconds that a job belongs to a worker which says nothing",
+    "heartbeat": "seconds between two signs of life of a worker",
+    "ring_again": "seconds before the bell is rung again for a job that nobody has claimed",
+    "max_claims": "workers that may take a job and vanish before it is given up",
+    "threads": "jobs that an executor carries out side by side",
+    "data_dir": "where `replan up` keeps its data",
+    "log_level": "how much the services log",
+    "runbook_dirs": "folders of known jobs, read beside the built-in ones",
+    "anthropic_base_url": "where the model is reached",
+    "model": "the model of every role that has none of its own",
+    "taskmaster_model": "the model that improves prompts",
+    "planner_model": "the model that plans the main steps",
+    "subtask_planner_model": "the model that details and revises steps",
+    "model_effort": "how hard the model thinks",
+    "model_timeout": "seconds of silence after which a model counts as unreachable",
+    "anthropic_api_key": "the key of the model",
+    "anthropic_auth_token": "the token of the model, in place of a key",
+    "taskmaster_enabled": "whether the prompt is improved first",
+    "error_threshold_per_step": "failed attempts in a step before it is escalated",
+    "max_retries_per_command": "corrected tries of one command",
+    "auto_correction_enabled": "whether failed commands are corrected and tried again",
+    "send_to_planner_after_threshold": "whether the evidence goes to the planner by itself",
+    "human_escalation_threshold": "revisions of a step before a person is asked",
+    "forbidden_commands": "commands that never run, beside the built-in ones",
+    "dry_run_mode": "whether commands are only simulated",
+    "max_retry_count": "failed passes of a step whose recovery is retry",
+    "retry_delay": "seconds before a step is tried again, doubled each time",
+    "max_transient_failures": "times in a row that a job is put off before a person is asked",
+    "subtask_timeout": "seconds that a command may take unless the plan says otherwise",
+    "check_timeout": "seconds that a check may take",
+    "taskmaster": "who improves the prompt",
+    "planner": "who plans the main steps",
+    "subtask_planner": "who details and revises the steps",
+}
+
+_KINDS: dict[object, Kind] = {
+    bool: Kind.FLAG,
+    int: Kind.WHOLE,
+    float: Kind.NUMBER,
+    str: Kind.TEXT,
+    str | None: Kind.TEXT,
+    tuple[str, ...]: Kind.TEXTS,
+    Path: Kind.PATH,
+    tuple[Path, ...]: Kind.PATHS,
+}
+
+
+def _keys(scope: Scope, values: type[Policy] | type[ServerSettings]) -> dict[str, Key]:
+    hints = get_type_hints(values)
+    listed = (_key(scope, field, hints[field.name]) for field in fields(values))
+    return {key.name: key for key in listed}
+
+
+def _key(scope: Scope, field: Field[Any], hint: object) -> Key:
+    name = field.metadata.get("key", field.name)
+    return Key(
+        name=name,
+        field=field.name,
+        scope=scope,
+        kind=_KINDS[hint],
+        default=field.default,
+        about=_ABOUT.get(name, ""),
+        limits=_LIMITS.get(name),
+        choices=_CHOICES.get(name, ()),
+        schemes=_SCHEMES.get(name, ()),
+        optional=hint == str | None,
+        secret=name in _SECRET,
+    )
+
+
+KEYS: dict[str, Key] = {
+    **_keys(Scope.SERVER, ServerSettings),
+    **_keys(Scope.AGENT, Policy),
+}
+"""Every key under its name; a name stands in one scope only."""

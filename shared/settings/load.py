@@ -1,0 +1,196 @@
+"""Settings from their sources: `--set` goes before the environment, that before the file."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from shared.domain.config import Policy
+from shared.domain.errors import Misconfigured
+from shared.settings.connection import ConnectionFile
+from shared.settings.keys import KEYS, Key, Scope
+from shared.settings.naming import Fault, lookalike, named
+from shared.settings.server import ServerSettings
+from shared.settings.tomlfile import find_file, read_file
+from shared.settings.values import Places, Unfit, Value, from_text, from_toml
+
+DEFAULT = "default"
+RUNNING = "replan up"
+OVERRIDE = "--set"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that was set.
+
+    `sources` says of each key where its value came from: `default`, a file's path, an environment
+    variable's name, `--set`, or `replan up`. `file` is the file that was read.
+    """
+
+    server: ServerSettings = field(default_factory=ServerSettings)
+    agent: Policy = field(default_factory=Policy)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
+
+    def value(self, key: str) -> object:
+        """The value of a key of either scope."""
+        known = KEYS[key]
+        value: object = getattr(
+            self.server if known.scope is Scope.SERVER else self.agent, known.field
+        )
+        return value
+
+    def with_agent(self, overrides: Iterable[str]) -> "Settings":
+        """The same with `key=value` overrides of the `agent` scope; raises Misconfigured."""
+        given = _Given()
+        given.read_overrides(overrides)
+        given.refuse_faults()
+        sources = {**self.sources, **dict.fromkeys(given.values, OVERRIDE)}
+        return replace(
+            self, agent=replace(self.agent, **given.values), sources=MappingProxyType(sources)
+        )
+
+
+def load_settings(
+    environ: Mapping[str, str],
+    config_file: Path | None = None,
+    overrides: Iterable[str] = (),
+) -> Settings:
+    """Read the settings.
+
+    The file is `config_file`, else `$REPLAN_CONFIG`, else `./replan.toml`, else
+    `~/.config/replan/config.toml`; the last two may be missing.
+
+    Raises Misconfigured, at stage `config`, naming every key that cannot be used, its value, where
+    it stands and what is allowed.
+    """
+    home = _home(environ)
+    given = _Given(home)
+    path = find_file(environ, config_file, home)
+    if path is not None:
+        given.read_file(path)
+    given.read_environment(environ)
+    given.read_overrides(overrides)
+    given.refuse_faults()
+    given.values.setdefault("data_dir", _data_dir(environ, home))
+    given.reach_running()
+    return given.settings(path)
+
+
+class _Given:
+    """What was given so far: values, where they came from, and what was wrong with them."""
+
+    def __init__(self, home: Path = Path()) -> None:
+        self._home = home
+        self.values: dict[str, Any] = {}
+        self._sources: dict[str, str] = {}
+        self._faults: list[Fault] = []
+
+    def read_file(self, path: Path) -> None:
+        places = Places(self._home, path.absolute().parent)
+        for place, name, value in read_file(path):
+            key = self._key(name, place, str(path))
+            if key is not None:
+                self._take(key, str(path), partial(from_toml, key, value, places))
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        known = {variable for key in KEYS.values() for variable in key.variables}
+        for key in KEYS.values():
+            variable = next((v for v in key.variables if environ.get(v, "").strip()), None)
+            if variable is not None:
+                self._take_text(key, variable, environ[variable])
+        for variable in sorted(environ):
+            if variable.startswith("REPLAN_") and (near := lookalike(variable, known)):
+                self._faults.append(Fault(variable, f"is unknown; did you mean {near}?"))
+
+    def read_overrides(self, overrides: Iterable[str]) -> None:
+        for override in overrides:
+            name, equals, value = override.partition("=")
+            if not equals:
+                self._faults.append(Fault(f"--set {override}", "has to look like key=value"))
+                continue
+            key = self._key(name.strip(), Scope.AGENT.value, OVERRIDE)
+            if key is not None:
+                self._take_text(key, OVERRIDE, value)
+
+    def refuse_faults(self) -> None:
+        """Raise Misconfigured if anything was wrong."""
+        if not self._faults:
+            return
+        lines = [str(fault) for fault in self._faults]
+        many = "\n  ".join((f"{len(lines)} settings cannot be used:", *lines))
+        reason = lines[0] if len(lines) == 1 else many
+        raise Misconfigured(reason, stage="config", next_step_cmd="replan config show")
+
+    def reach_running(self) -> None:
+        """What is not said of database and broker, the running `replan up` of this user says."""
+        if "database_url" in self.values:
+            return
+        running = ConnectionFile.read(self.values["data_dir"])
+        if running is None:
+            return
+        for name in ("database_url", "broker_url"):
+            if name not in self.values:
+                self.values[name] = getattr(running, name)
+                self._sources[name] = RUNNING
+
+    def settings(self, path: Path | None) -> Settings:
+        server = ServerSettings(**dict(self._of(Scope.SERVER)))
+        if server.lease < 2 * server.heartbeat:
+            raise Misconfigured(
+                f"lease={server.lease:g} ({self._source('lease')}) has to be at least twice "
+                f"heartbeat={server.heartbeat:g} ({self._source('heartbeat')}), or a worker would "
+                "lose its job between two signs of life",
+                stage="config",
+                next_step_cmd="replan config show",
+            )
+        return Settings(
+            server=server,
+            agent=Policy(**dict(self._of(Scope.AGENT))),
+            sources=MappingProxyType({name: self._source(name) for name in KEYS}),
+            file=path,
+        )
+
+    def _key(self, name: str, place: str, source: str) -> Key | None:
+        found = named(name, place, source)
+        if isinstance(found, Fault):
+            self._faults.append(found)
+            return None
+        return found
+
+    def _take_text(self, key: Key, source: str, text: str) -> None:
+        places = Places(self._home, Path.cwd())
+        self._take(key, source, partial(from_text, key, text, places))
+
+    def _take(self, key: Key, source: str, read: Callable[[], Value]) -> None:
+        if key.secret and source not in key.variables:
+            told = f"may only come from the environment ({key.variables[0]})"
+            self._faults.append(Fault(key.name, told, source))
+            return
+        try:
+            self.values[key.name] = read()
+            self._sources[key.name] = source
+        except Unfit as error:
+            self._faults.append(Fault(key.name, str(error), source))
+
+    def _source(self, name: str) -> str:
+        return self._sources.get(name, DEFAULT)
+
+    def _of(self, scope: Scope) -> Iterator[tuple[str, Any]]:
+        return (
+            (KEYS[name].field, value)
+            for name, value in self.values.items()
+            if KEYS[name].scope is scope
+        )
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+
+
+def _data_dir(environ: Mapping[str, str], home: Path) -> Path:
+    given = environ.get("XDG_DATA_HOME", "")
+    shared = Path(given) if Path(given).is_absolute() else home / ".local" / "share"
+    return shared / "replan"

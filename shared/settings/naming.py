@@ -1,0 +1,57 @@
+"""Names of keys as people type them, and what was probably meant."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from shared.settings.keys import KEYS, Key, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a key, and where it stands."""
+
+    name: str
+    told: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        place = f" (in {self.source})" if self.source else ""
+        return f"{self.name}: {self.told}{place}"
+
+
+def named(name: str, place: str, source: str) -> Key | Fault:
+    """The key of that name (`agent.planner`, too) in the scope that `place` names."""
+    scope, dot, bare = name.partition(".")
+    if dot and scope in {s.value for s in Scope} and place in {scope, Scope.AGENT.value}:
+        place, name = scope, bare
+    key = KEYS.get(name)
+    if key is None:
+        return Fault(name, _unknown(name, place), source)
+    if key.scope.value != place:
+        return Fault(name, _misplaced(key, source), source)
+    return key
+
+
+def lookalike(variable: str, known: Iterable[str]) -> str | None:
+    """The known variable that this one was probably meant to be; None when it is known or far off.
+
+    Variables that resemble none are nobody's business: other programs name theirs REPLAN_ too.
+    """
+    names = {*known, "REPLAN_CONFIG"}
+    if variable in names:
+        return None
+    return next(iter(get_close_matches(variable, sorted(names), n=1, cutoff=0.88)), None)
+
+
+def _unknown(name: str, place: str) -> str:
+    known = sorted(key.name for key in KEYS.values() if key.scope.value == place)
+    near = get_close_matches(name, list(KEYS), n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"is unknown; {meant}known: {', '.join(known)}"
+
+
+def _misplaced(key: Key, source: str) -> str:
+    if source == "--set":
+        return f"belongs to the {key.scope.value} scope and cannot be set for a task"
+    return f"belongs under [{key.scope.value}]"

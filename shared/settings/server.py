@@ -1,0 +1,64 @@
+"""The `server` scope: how the processes reach each other, and how they are paced."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shared.domain.errors import Misconfigured
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Settings of an installation; spans in seconds.
+
+    `lease` is how long a job belongs to a worker that says nothing, `heartbeat` how often it says
+    something, `ring_again` how long a job may wait unclaimed before its bell is rung once more,
+    `max_claims` how many workers may take a job and vanish before it is given up, `threads` how
+    many jobs an executor carries out side by side.
+
+    A role without a model of its own uses `model`; `model_timeout` is the longest silence of the
+    model. What is secret is never part of the value's text.
+    """
+
+    database: str | None = field(default=None, repr=False, metadata={"key": "database_url"})
+    broker: str | None = field(default=None, repr=False, metadata={"key": "broker_url"})
+    lease: float = 45.0
+    heartbeat: float = 15.0
+    ring_again: float = 5.0
+    max_claims: int = 20
+    threads: int = 16
+    data_dir: Path = Path("replan-data")
+    log_level: str = "info"
+    runbook_dirs: tuple[Path, ...] = ()
+    anthropic_base_url: str | None = None
+    model: str = "claude-sonnet-5-5"
+    taskmaster_model: str | None = None
+    planner_model: str | None = None
+    subtask_planner_model: str | None = None
+    model_effort: str | None = None
+    model_timeout: float = 300.0
+    anthropic_api_key: str | None = field(default=None, repr=False)
+    anthropic_auth_token: str | None = field(default=None, repr=False)
+
+    @property
+    def database_url(self) -> str:
+        """Where Postgres is; raises Misconfigured when nothing says it."""
+        return _said("database_url", self.database)
+
+    @property
+    def broker_url(self) -> str:
+        """Where Redis or Valkey is; raises Misconfigured when nothing says it."""
+        return _said("broker_url", self.broker)
+
+
+def _said(key: str, value: str | None) -> str:
+    if value is not None:
+        return value
+    raise Misconfigured(
+        f"nothing says {key}: neither REPLAN_{key.upper()} in the environment nor a settings file, "
+        "and no `replan up` of this user is running",
+        stage="config",
+        next_step_cmd="replan up",
+    )

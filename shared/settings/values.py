@@ -1,0 +1,132 @@
+"""Values as they were given, text or TOML, to values of the right kind; or why not."""
+
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.settings.keys import Key, Kind
+
+Value = bool | float | str | Path | tuple[str, ...] | tuple[Path, ...] | None
+
+_TRUE = frozenset({"true", "on", "yes", "1"})
+_FALSE = frozenset({"false", "off", "no", "0"})
+
+
+class Unfit(ValueError):
+    """A value that its key does not take; the text says the value and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What `~` stands for, and where relative folders begin."""
+
+    home: Path
+    base: Path
+
+    def folder(self, text: str) -> Path:
+        """The folder that a text names."""
+        if text == "~" or text.startswith("~/"):
+            return self.home / text[2:]
+        return self.base / text
+
+
+def from_text(key: Key, text: str, places: Places) -> Value:
+    """The value of a text, as it stands in the environment or behind `--set`; raises Unfit.
+
+    A list is TOML's `["a", "b"]`, or entries between commas (folders: between colons).
+    """
+    text = text.strip()
+    match key.kind:
+        case Kind.FLAG if text.lower() in _TRUE | _FALSE:
+            return text.lower() in _TRUE
+        case Kind.FLAG:
+            raise _unfit(key, text)
+        case Kind.WHOLE | Kind.NUMBER:
+            return _number(key, text)
+        case Kind.TEXTS | Kind.PATHS:
+            return from_toml(key, _listed(key, text), places)
+    return from_toml(key, text, places)
+
+
+def from_toml(key: Key, value: object, places: Places) -> Value:
+    """The value of what TOML gave; raises Unfit."""
+    match key.kind:
+        case Kind.FLAG if isinstance(value, bool):
+            return value
+        case Kind.WHOLE | Kind.NUMBER:
+            return _fits(key, value)
+        case Kind.TEXT | Kind.PATH if isinstance(value, str):
+            return _text(key, value) if key.kind is Kind.TEXT else _folder(key, value, places)
+        case Kind.TEXTS if isinstance(value, list):
+            return tuple(_plain(key, entry) for entry in value)
+        case Kind.PATHS if isinstance(value, list):
+            return tuple(_folder(key, entry, places) for entry in value)
+    raise _unfit(key, value)
+
+
+def _number(key: Key, text: str) -> float:
+    try:
+        return _fits(key, int(text) if key.kind is Kind.WHOLE else float(text))
+    except ValueError:
+        raise _unfit(key, text) from None
+
+
+def _fits(key: Key, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise _unfit(key, given)
+    if key.kind is Kind.WHOLE and not isinstance(given, int):
+        raise _unfit(key, given)
+    if not math.isfinite(given):
+        raise _unfit(key, given)
+    if key.limits is not None and not key.limits[0] <= given <= key.limits[1]:
+        raise _unfit(key, given)
+    return given if key.kind is Kind.WHOLE else float(given)
+
+
+def _text(key: Key, text: str) -> str | None:
+    if not text and key.optional:
+        return None
+    text = _plain(key, text)
+    if key.choices and text not in key.choices:
+        raise _unfit(key, text)
+    if key.schemes and not text.startswith(key.schemes):
+        raise _unfit(key, text)
+    return text
+
+
+def _plain(key: Key, given: object) -> str:
+    if not isinstance(given, str) or not given.strip() or "\0" in given:
+        raise _unfit(key, given)
+    return given.strip()
+
+
+def _folder(key: Key, given: object, places: Places) -> Path:
+    return places.folder(_plain(key, given))
+
+
+def _listed(key: Key, text: str) -> list[object]:
+    if text.startswith("["):
+        try:
+            listed: list[object] = tomllib.loads(f"entries = {text}")["entries"]
+        except tomllib.TOMLDecodeError:
+            raise _unfit(key, text) from None
+        return listed
+    separator = ":" if key.kind is Kind.PATHS else ","
+    return [entry for entry in (part.strip() for part in text.split(separator)) if entry]
+
+
+def _unfit(key: Key, value: object) -> Unfit:
+    return Unfit(f"{_shown(key, value)} is not allowed; allowed: {key.allowed}")
+
+
+def _shown(key: Key, value: object) -> str:
+    """The value, but of an address only how it begins: the rest may hold a password."""
+    if key.secret:
+        return "what was given"
+    if key.schemes and isinstance(value, str):
+        scheme, found, _ = value.partition("://")
+        return repr(f"{scheme}://…") if found else "what was given"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)

@@ -1,0 +1,88 @@
+"""Each library has a door: the few modules that know it, so that the others need not."""
+
+from fnmatch import fnmatch
+from typing import Final
+
+import grimp
+import pytest
+
+PACKAGES: Final = ("orchestrator", "workers", "shared")
+
+# Library: the modules that may import it.
+DOORS: Final = {
+    "celery": ("shared.queue.*", "*.tasks", "*.wiring", "workers.run"),
+    "kombu": ("shared.queue.*",),
+    "redis": ("shared.queue.*", "orchestrator.embedded.valkey"),
+    "paramiko": ("workers.remote.*",),
+    "anthropic": ("workers.llm.*",),
+    "alembic": ("shared.store.*",),
+    "psycopg": ("shared.store.*", "orchestrator.embedded.postgres"),
+    "sqlalchemy": (
+        "shared.store.*",
+        "orchestrator.store",
+        "orchestrator.submission",
+        "orchestrator.rows",
+        "orchestrator.views.*",
+        "workers.store",
+    ),
+    "typer": ("orchestrator.cli.*", "workers.__main__"),
+}
+
+# Deciding, prompting and reading answers are functions of their arguments alone.
+PURE: Final = (
+    "shared.domain*",
+    "orchestrator.core*",
+    "workers.llm.prompts",
+    "workers.llm.parsing",
+    "workers.llm.texts",
+)
+OUTSIDE_WORLD: Final = {
+    "asyncio", "ctypes", "io", "logging", "multiprocessing", "os", "pathlib",
+    "random", "secrets", "shutil", "signal", "socket", "subprocess", "sys", "tempfile",
+    "threading", "time", "urllib",
+}  # fmt: skip
+PURE_LIBRARIES: Final = {*DOORS, "pydantic", "yaml", "structlog", "rich", "tornado", "flower"}
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    """Who imports whom, libraries included."""
+    return grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+
+
+@pytest.mark.parametrize("library", sorted(DOORS))
+def test_a_library_is_imported_only_at_its_door(graph: grimp.ImportGraph, library: str) -> None:
+    """A module outside that wants it asks for a port instead."""
+    if library not in graph.modules:
+        return
+    importers = graph.find_modules_that_directly_import(library)
+    strangers = {
+        module for module in importers if not any(fnmatch(module, door) for door in DOORS[library])
+    }
+    assert strangers == set()
+
+
+def test_what_is_pure_touches_nothing(graph: grimp.ImportGraph) -> None:
+    """No clock, no file, no process, no library."""
+    pure = {name for name in graph.modules if any(fnmatch(name, pattern) for pattern in PURE)}
+    assert {"shared.domain.errors", "orchestrator.core.machine"} <= pure
+    found = {
+        (module, imported)
+        for module in pure
+        for imported in graph.find_modules_directly_imported_by(module)
+        if imported in OUTSIDE_WORLD | PURE_LIBRARIES
+    }
+    assert found == set()
+
+
+def test_faces_have_no_powers_of_their_own(graph: grimp.ImportGraph) -> None:
+    """The command line and the web page read views and post facts; they never see a table."""
+    faces = {
+        name for name in graph.modules if name.startswith(("orchestrator.cli", "orchestrator.web"))
+    }
+    assert {
+        (face, imported)
+        for face in faces
+        for imported in graph.find_modules_directly_imported_by(face)
+        if imported == "shared.store.tables"
+    } == set()

@@ -1,0 +1,161 @@
+"""A shell that answers from a script instead of a host, and remembers what was run on it."""
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.host import Host
+from workers.ports import Cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command does on the imagined host.
+
+    `takes` is how long it would run, in seconds: longer than the timeout means timed out. No time
+    really passes; a command that takes time can be cancelled once it has written its output.
+    """
+
+    exit_code: int = 0
+    stdout: bytes | str = b""
+    stderr: bytes | str = b""
+    takes: float = 0.0
+
+
+SimpleAnswer = Answer | int | str | bytes | Exception
+"""An Answer; an exit code; standard output with exit code 0; or an exception to raise."""
+
+ScriptedAnswer = SimpleAnswer | Sequence[SimpleAnswer] | Callable[[str], SimpleAnswer]
+"""One answer for ever; a list, one for each time it is asked, the last for ever after; or a
+function of the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One command that was run, and the timeout it was given."""
+
+    command: str
+    timeout: float
+
+
+class ScriptedShell:
+    """Answers by the first key that fits: a str is the whole command, a pattern is searched in it.
+
+    Exact commands go before patterns. What no key fits gets `default`, or fails the test by
+    AssertionError when `default` is None.
+    """
+
+    def __init__(
+        self,
+        answers: Mapping[str | re.Pattern[str], ScriptedAnswer] | None = None,
+        *,
+        default: SimpleAnswer | None = 0,
+    ) -> None:
+        self.calls: list[Call] = []
+        self.closed = False
+        self._answers = dict(answers or {})
+        self._default = default
+        self._asked: dict[str | re.Pattern[str], int] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that were run, oldest first."""
+        return [call.command for call in self.calls]
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float,
+        on_output: OnOutput | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> CommandResult:
+        """Answer as scripted; see `workers.ports.Shell.run`."""
+        assert not self.closed, f"run after close: {command}"
+        with self._lock:
+            self.calls.append(Call(command, timeout))
+            answer = _plain(self._pick(command))
+        started = datetime.now(UTC)
+        if cancelled is not None and cancelled():
+            return CommandResult(command, None, b"", b"", started, started, cancelled=True)
+        stdout, stderr = _bytes(answer.stdout), _bytes(answer.stderr)
+        for stream, data in (("stdout", stdout), ("stderr", stderr)):
+            if data and on_output is not None:
+                on_output(stream, data)
+        if answer.takes and cancelled is not None and cancelled():
+            ended = datetime.now(UTC)
+            return CommandResult(command, None, stdout, stderr, started, ended, cancelled=True)
+        timed_out = answer.takes > timeout
+        return CommandResult(
+            command,
+            None if timed_out else answer.exit_code,
+            stdout,
+            stderr,
+            started,
+            started + timedelta(seconds=min(answer.takes, timeout)),
+            timed_out=timed_out,
+        )
+
+    def close(self) -> None:
+        """End it: a later `run` fails the test."""
+        self.closed = True
+
+    def _pick(self, command: str) -> SimpleAnswer:
+        key = self._key(command)
+        if key is None:
+            assert self._default is not None, f"no answer was scripted for: {command}"
+            return self._default
+        answer = self._answers[key]
+        if isinstance(answer, Answer | int | str | bytes | Exception):
+            return answer
+        if isinstance(answer, Sequence):
+            turn = self._asked.get(key, 0)
+            self._asked[key] = turn + 1
+            return answer[min(turn, len(answer) - 1)]
+        return answer(command)
+
+    def _key(self, command: str) -> str | re.Pattern[str] | None:
+        if command in self._answers:
+            return command
+        patterns = (key for key in self._answers if isinstance(key, re.Pattern))
+        return next((pattern for pattern in patterns if pattern.search(command)), None)
+
+
+@dataclass(slots=True)
+class ScriptedConnections:
+    """Hands out one scripted shell for each host name, or raises the exception given for it."""
+
+    shells: Mapping[str, ScriptedShell | Exception]
+    opened: list[str] = field(default_factory=list)
+    closed: bool = False
+
+    def shell(self, host: Host) -> ScriptedShell:
+        """The shell of that host; `opened` keeps the names in order."""
+        self.opened.append(host.name)
+        shell = self.shells[host.name]
+        if isinstance(shell, Exception):
+            raise shell
+        shell.closed = False
+        return shell
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+
+def _plain(answer: SimpleAnswer) -> Answer:
+    if isinstance(answer, Answer):
+        return answer
+    if isinstance(answer, int):
+        return Answer(exit_code=answer)
+    if isinstance(answer, str | bytes):
+        return Answer(stdout=answer)
+    raise answer
+
+
+def _bytes(text: bytes | str) -> bytes:
+    return text.encode() if isinstance(text, str) else text

@@ -1,0 +1,99 @@
+"""A real shell on this machine whose PATH holds only what a test puts there."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from shared.domain.attempt import CommandResult, OnOutput
+from shared.guard import Guard, default_entries
+from tests.unit.executor.given import MemoryLog
+from workers.executor.clock import SystemClock
+from workers.executor.passes import carry_out
+from workers.ports import Cancelled, PassOrder, PassResult
+from workers.remote.local import LocalShell
+
+PROGRAMS = (
+    *("sh", "ls", "cat", "cp", "mv", "ln", "mkdir", "touch", "tar", "gzip", "test", "id", "grep"),
+    *("head", "sleep", "tee", "rm", "sed", "env", "true", "false"),
+)
+
+
+@dataclass
+class NarrowShell:
+    """The local shell with another PATH; commands run in the scratch folder."""
+
+    folder: Path
+    programs: Path
+    commands: list[str] = field(default_factory=list)
+    inner: LocalShell = field(default_factory=LocalShell)
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float,
+        on_output: OnOutput | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> CommandResult:
+        """Run a command as the local shell does."""
+        self.commands.append(command)
+        narrowed = f"cd {self.folder} && PATH={self.programs} && export PATH\n{command}"
+        result = self.inner.run(narrowed, timeout=timeout, on_output=on_output, cancelled=cancelled)
+        return replace(result, command=command)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def has(self, name: str, script: str) -> None:
+        """Put a program there: a POSIX shell script."""
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> NarrowShell:
+    """A shell with the everyday programs and nothing else."""
+    programs, folder = tmp_path / "programs", tmp_path / "work"
+    programs.mkdir()
+    folder.mkdir()
+    for name in PROGRAMS:
+        found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
+        assert found is not None, f"this machine has no {name}"
+        (programs / name).symlink_to(found)
+    return NarrowShell(folder, programs)
+
+
+@dataclass
+class RealPass:
+    """A pass on real parts."""
+
+    result: PassResult
+    log: MemoryLog
+
+
+Carry = Callable[..., RealPass]
+
+
+@pytest.fixture
+def carry(shell: NarrowShell) -> Carry:
+    """Carry out an order with the real guard, the real clock and the narrow shell."""
+    guard = Guard(default_entries())
+
+    def run(
+        order: PassOrder,
+        *,
+        approved: Callable[[str], bool] = lambda _: True,
+        log: MemoryLog | None = None,
+        settle: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6),
+    ) -> RealPass:
+        log = log or MemoryLog()
+        result = carry_out(
+            order, shell, guard, log, SystemClock(), approved=approved, settle=settle
+        )
+        return RealPass(result, log)
+
+    return run

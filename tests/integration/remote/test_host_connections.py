@@ -1,0 +1,37 @@
+"""One way to a shell, however the host is reached."""
+
+import subprocess
+import sys
+from contextlib import closing
+
+from shared.domain.host import LOCALHOST
+from tests.integration.remote.hosts import ssh_host
+from tests.services.sshd import SshServer
+from workers.remote.connections import HostConnections
+
+LOCAL_ONLY = """
+import sys
+import workers.remote.enrol
+from shared.domain.host import LOCALHOST
+from workers.remote.connections import HostConnections
+assert HostConnections().shell(LOCALHOST).run("true", timeout=20).ok
+print("paramiko" in sys.modules)
+"""
+
+
+def test_the_host_decides_how_it_is_reached(sshd: SshServer) -> None:
+    """This machine and another side by side."""
+    with closing(HostConnections()) as connections:
+        here = connections.shell(LOCALHOST).run('echo "${SSH_CONNECTION:-none}"', timeout=20)
+        there = connections.shell(ssh_host(sshd)).run('echo "$SSH_CONNECTION"', timeout=20)
+
+    assert here.stdout == b"none\n"
+    assert there.stdout.startswith(b"127.0.0.1 ")
+
+
+def test_a_worker_of_this_machine_alone_loads_no_ssh() -> None:
+    """Starting quickly counts where nothing is remote."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOCAL_ONLY], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -1,0 +1,25 @@
+"""Fetch the servers that only the tests need, before the clock of any test runs."""
+
+import sys
+from collections.abc import Callable
+
+from tests.services import redis_server, sshd
+from tests.services.availability import UnavailableError
+
+
+def main() -> None:
+    """Say which servers the tests will use; what is missing is the tests' to report."""
+    report("redis", lambda: redis_server.server()[0])
+    report("sshd", lambda: str(sshd.program().sshd))
+
+
+def report(name: str, find: Callable[[], str]) -> None:
+    """Say where a server is, or why there is none."""
+    try:
+        print(f"{name}: {find()}")
+    except UnavailableError as reason:
+        print(f"{name}: not available: {reason}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

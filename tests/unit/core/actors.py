@@ -1,0 +1,266 @@
+"""Who acts in the simulated world: workers who may fail, people who may want anything."""
+
+from random import Random
+
+from shared.domain import facts as f
+from shared.domain.budget import Ending
+from shared.domain.config import Policy
+from shared.domain.jobs import JobKind
+from shared.domain.plan import (
+    Author,
+    OnFailure,
+    Plan,
+    Recovery,
+    Role,
+    Step,
+    check_steps,
+    default_dependencies,
+)
+from shared.domain.task import RunPhase, StepPhase, TaskPhase
+from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step, subtasks
+from tests.unit.core.world import HELD_UP, OpenJob, World
+
+FAMILIES = ("transient", "transient", "rejected", "misconfigured", "defect")
+
+
+def some_policy(rng: Random) -> Policy:
+    """A policy with small numbers, so that every limit is reached."""
+    return Policy(
+        taskmaster_enabled=rng.random() < 0.3,
+        error_threshold_per_step=rng.randint(1, 3),
+        send_to_planner_after_threshold=rng.random() < 0.8,
+        human_escalation_threshold=rng.randint(0, 2),
+        max_retry_count=rng.randint(1, 3),
+        max_transient_failures=rng.randint(0, 2),
+        planner="human" if rng.random() < 0.2 else "anthropic",
+        subtask_planner="human" if rng.random() < 0.2 else "anthropic",
+    )
+
+
+def some_plan(rng: Random, *, complete: bool) -> Plan:
+    """A plan of one to five steps: in two lanes, in groups, or with dependencies of its own."""
+    ordinals = range(1, rng.randint(1, 5) + 1)
+    if rng.random() < 0.4:
+        depends: dict[int, tuple[int, ...]] = {n: (n - 2,) if n > 2 else () for n in ordinals}
+    else:
+        depends = default_dependencies(
+            (n, rng.choice([None, None, "a", "b"]), _some_needs(rng, n)) for n in ordinals
+        )
+    steps = tuple(_some_step(rng, n, depends[n], complete=complete) for n in depends)
+    check_steps(steps)
+    return Plan(steps)
+
+
+def _some_needs(rng: Random, ordinal: int) -> tuple[int, ...] | None:
+    if rng.random() < 0.6:
+        return None
+    return tuple(sorted(rng.sample(range(1, ordinal), rng.randint(0, ordinal - 1))))
+
+
+def _some_step(rng: Random, ordinal: int, depends_on: tuple[int, ...], *, complete: bool) -> Step:
+    kind = step if complete or rng.random() < 0.3 else bare
+    return kind(
+        ordinal,
+        depends_on=depends_on,
+        recovery=rng.choice(list(Recovery)),
+        on_failure=rng.choice([OnFailure.STOP, OnFailure.STOP, OnFailure.CONTINUE]),
+        **({"author": _some_author(rng)} if kind is step else {}),
+    )
+
+
+def _some_author(rng: Random) -> Author:
+    return rng.choice([SUBTASK_PLANNER, SUBTASK_PLANNER, PLANNER, BY_HAND])
+
+
+def begin(rng: Random, *, echoing: bool) -> World:
+    """A world in which a task has just been submitted."""
+    world = World(rng, echoing=echoing, impatience=rng.choice([0.0, 0.1, 1.0]))
+    given = some_plan(rng, complete=rng.random() < 0.8) if rng.random() < 0.6 else None
+    runs = tuple(range(1, rng.randint(1, 2) + 1))
+    world.submit(f.TaskSubmitted(some_policy(rng), runs, given))
+    if rng.random() < 0.02:
+        world.mail.appendleft((None, f.CancelRequested()))
+    for run in runs:
+        if rng.random() < 0.08:
+            world.post(run, f.CancelRequested())
+    return world
+
+
+def anything(world: World) -> None:
+    """One thing happens, whatever it may be."""
+    rng = world.rng
+    if world.mail and rng.random() < 0.6:
+        world.deliver()
+    elif world.echoes and rng.random() < 0.3:
+        world.echo()
+    elif world.jobs and rng.random() < 0.65:
+        erratic_worker(world, rng.choice(list(world.jobs.values())))
+    else:
+        erratic_person(world)
+
+
+def erratic_worker(world: World, job: OpenJob) -> None:
+    """A worker takes a job, does it well or badly, or is lost."""
+    rng = world.rng
+    if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
+        obliging_worker(world, job)
+    elif rng.random() < 0.25:
+        world.report(job, _failure(job, rng.choice(FAMILIES)))
+    elif job.kind is JobKind.EXECUTE:
+        ending = rng.choice([*Ending, Ending.CANCELLED, *[Ending.DONE] * 4])
+        world.report(job, _pass_end(job, ending, rng.randint(0, 4)))
+    else:
+        obliging_worker(world, job)
+
+
+def obliging_worker(world: World, job: OpenJob, *, ending: Ending = Ending.DONE) -> None:
+    """A worker does what it was asked; a pass is first begun, then ended."""
+    if job.kind is JobKind.EXECUTE and not job.started:
+        assert job.step is not None
+        job.started = True
+        world.tell_of(job, f.PassStarted(job.step, job.revision, job.pass_no))
+        return
+    world.report(job, _answer(world, job, ending))
+
+
+def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
+    match job.kind:
+        case JobKind.REFINE:
+            return f.PromptRefined("better")
+        case JobKind.PLAN:
+            return f.PlanDrafted(some_plan(world.rng, complete=False))
+    assert job.step is not None
+    match job.kind:
+        case JobKind.DETAIL:
+            return f.StepDetailed(job.step, subtasks("a", "b"), SUBTASK_PLANNER)
+        case JobKind.GATHER:
+            return f.BundleReady(job.step, job.revision, job.pass_no, 7)
+        case JobKind.REVISE:
+            author = PLANNER if job.role is Role.PLANNER else SUBTASK_PLANNER
+            return f.StepRevised(job.step, job.revision + 1, author, subtasks("again"))
+    return _pass_end(job, ending, 4 if ending is Ending.THRESHOLD else 0)
+
+
+def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
+    assert job.step is not None
+    return f.PassFinished(job.step, job.revision, job.pass_no, ending, errors)
+
+
+def _failure(job: OpenJob, family: str) -> f.JobFailed:
+    return f.JobFailed(
+        kind=job.kind,
+        step=job.step,
+        revision=job.revision,
+        pass_no=job.pass_no,
+        family=family,
+        stage="test",
+        reason=f"{family} trouble",
+        attempt=job.attempt,
+    )
+
+
+def erratic_person(world: World) -> None:
+    """Somebody asks for something, whether it makes sense now or not."""
+    rng = world.rng
+    run_id = rng.choice(list(world.runs))
+    steps = world.runs[run_id].steps
+    wishes: list[tuple[int | None, f.Fact]] = [
+        (None, f.ResumeRequested()),
+        (run_id, f.ResumeRequested()),
+        (None, f.PlanDrafted(some_plan(rng, complete=rng.random() < 0.5))),
+        (None, f.StepDetailed(rng.randint(1, 4), subtasks("by hand"), BY_HAND)),
+    ]
+    if rng.random() < world.impatience:
+        wishes += [(None, f.CancelRequested()), (run_id, f.CancelRequested())]
+    for ordinal, state in steps.items():
+        revised = f.StepRevised(ordinal, state.revision + 1, BY_HAND, subtasks("by hand"))
+        wishes += [
+            (run_id, revised),
+            (run_id, f.RevisionRequested(ordinal, rng.choice(["", "look"]))),
+            (run_id, f.StepAbandoned(ordinal)),
+        ]
+        if state.phase in HELD_UP:
+            wishes += [(run_id, f.StepAbandoned(ordinal))] * 4
+        if state.phase is StepPhase.SKIPPED:
+            wishes += [(run_id, revised), (run_id, f.ResumeRequested())] * 3
+    world.post(*rng.choice(wishes))
+
+
+def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
+    """Facts arrive, workers work, and a person answers what is asked, until nothing is left.
+
+    `strategy` is what the person does about a step that waits: "resume", "revise", "abandon" (in
+    that world no pass succeeds any more), or "mixed": now this, now that, with some success. Now
+    and then somebody thinks better of an end in error.
+    """
+    regretted = world.rng.random() < 0.4
+    for _ in range(bound):
+        if world.mail:
+            world.deliver()
+        elif world.echoes:
+            world.fold(*world.echoes.pop())
+        elif held_up(world) and world.rng.random() < 0.3:
+            _answer_run(world, held_up(world)[0], strategy)
+        elif world.jobs:
+            world.check_at_rest()
+            endings = {"abandon": [Ending.THRESHOLD], "mixed": [Ending.DONE, Ending.BLOCKED]}
+            ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
+            obliging_worker(world, next(iter(world.jobs.values())), ending=ending)
+        elif world.ended():
+            if regretted:
+                return
+            regretted = True
+            _think_better_of_it(world)
+        else:
+            world.check_at_rest()
+            _answer_what_is_asked(world, strategy)
+    raise AssertionError(f"not ended after {bound} turns: {world.task} {world.runs}")
+
+
+def _think_better_of_it(world: World) -> None:
+    """What ended in error is taken up again, as a whole or at some step."""
+    rng = world.rng
+    for run_id, run in world.runs.items():
+        if run.phase is not RunPhase.ERROR:
+            continue
+        lost = [s for s in run.steps.values() if s.phase in {StepPhase.ERROR, StepPhase.SKIPPED}]
+        one = rng.choice(lost[-2:])
+        revised = f.StepRevised(one.ordinal, one.revision + 1, BY_HAND, subtasks("by hand"))
+        world.post(run_id, revised if rng.random() < 0.5 else f.ResumeRequested())
+
+
+def _answer_what_is_asked(world: World, strategy: str) -> None:
+    if waiting := held_up(world):
+        _answer_run(world, waiting[0], strategy)
+        return
+    assert world.task.phase is TaskPhase.WAITING, "nothing is asked and nothing goes on"
+    if world.task.plan is None:
+        world.post(None, f.PlanDrafted(some_plan(world.rng, complete=True)))
+        return
+    missing = world.task.undetailed()
+    world.post(None, f.StepDetailed(missing[0], subtasks("by hand"), BY_HAND))
+
+
+def held_up(world: World) -> list[int]:
+    """The runs in which some step waits for a human."""
+    return [
+        run_id
+        for run_id, run in world.runs.items()
+        if any(step.phase in HELD_UP for step in run.steps.values())
+    ]
+
+
+def _answer_run(world: World, run_id: int, strategy: str) -> None:
+    if strategy == "resume":
+        world.post(run_id, f.ResumeRequested())
+        return
+    if strategy == "mixed":
+        _answer_run(world, run_id, world.rng.choice(["resume", "revise", "abandon"]))
+        return
+    first = next(s for s in world.runs[run_id].steps.values() if s.phase in HELD_UP)
+    if strategy == "revise":
+        author = BY_HAND if first.phase is StepPhase.BLOCKED else SUBTASK_PLANNER
+        fact = f.StepRevised(first.ordinal, first.revision + 1, author, subtasks("by hand"))
+        world.post(run_id, fact)
+    else:
+        world.post(run_id, f.StepAbandoned(first.ordinal))

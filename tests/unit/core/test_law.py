@@ -1,0 +1,194 @@
+"""The law is complete, and `advance` holds the rules to it."""
+
+from typing import Any, get_args
+
+import pytest
+
+from orchestrator.core.decisions import (
+    CancelJobs,
+    CloseInterventions,
+    Enqueue,
+    InterventionKind,
+    OpenIntervention,
+)
+from orchestrator.core.machine import advance, replay, replay_task
+from orchestrator.core.state import RunState, TaskState
+from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
+from shared.domain import facts as f
+from shared.domain.budget import Ending
+from shared.domain.errors import Defect
+from shared.domain.jobs import JobKind, QueueName, queue_of
+from shared.domain.plan import Role
+from shared.domain.task import RunPhase, StepPhase
+from tests.unit.core.given import BY_HAND, bare, plan, running, step, submitted, subtasks
+
+
+@pytest.mark.parametrize("fact", get_args(f.RunFact))
+def test_every_fact_about_a_run_is_ruled_in_some_phase(fact: type) -> None:
+    """A fact that no phase of a step knows could only ever be overtaken."""
+    assert any(fact in ruled for ruled in STEP_TRANSITIONS.values())
+
+
+@pytest.mark.parametrize("fact", get_args(f.TaskFact))
+def test_every_fact_about_a_task_is_ruled_in_some_phase(fact: type) -> None:
+    """A fact that no phase of a task knows could only ever be overtaken."""
+    assert any(fact in ruled for ruled in TASK_TRANSITIONS.values())
+
+
+def test_the_tables_rule_facts_only() -> None:
+    """No entry is for something that is not a fact of its kind."""
+    of_steps = {fact for ruled in STEP_TRANSITIONS.values() for fact in ruled}
+    of_tasks = {fact for ruled in TASK_TRANSITIONS.values() for fact in ruled}
+    assert of_steps == set(get_args(f.RunFact))
+    assert of_tasks == set(get_args(f.TaskFact))
+    assert set(f.FACTS.values()) == of_steps | of_tasks
+
+
+@pytest.mark.parametrize("kind", JobKind)
+@pytest.mark.parametrize("role", Role)
+def test_every_job_has_a_queue(kind: JobKind, role: Role) -> None:
+    """D.5: whatever is decided, some kind of worker will see it."""
+    assert queue_of(kind, role) in QueueName
+
+
+@pytest.mark.parametrize("kind", InterventionKind)
+def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
+    """Each kind of intervention is opened by some story."""
+    stories = {
+        InterventionKind.PLAN: lambda: submitted(planner="human").decided,
+        InterventionKind.REVISION: lambda: running(step(author=BY_HAND)).escalates(),
+        InterventionKind.HELD_BUNDLE: lambda: running(
+            send_to_planner_after_threshold=False
+        ).escalates(),
+        InterventionKind.ESCALATION: lambda: running(human_escalation_threshold=0).escalates(),
+        InterventionKind.BLOCKED: lambda: running().pass_ends(Ending.BLOCKED),
+        InterventionKind.APPROVAL: lambda: running().pass_ends(Ending.NEEDS_APPROVAL),
+        InterventionKind.OPERATOR: lambda: running().job_fails(JobKind.EXECUTE, "misconfigured"),
+    }
+    opened = [d.kind for d in stories[kind]() if isinstance(d, OpenIntervention)]
+    assert opened == [kind]
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        f.PassStarted(9, 0, 1),
+        f.PassFinished(9, 0, 1, Ending.DONE, 0),
+        f.BundleReady(9, 0, 1, 7),
+        f.StepRevised(9, 1, BY_HAND, subtasks("true")),
+        f.RevisionRequested(9),
+        f.StepAbandoned(9),
+    ],
+    ids=lambda fact: type(fact).__name__,
+)
+def test_a_fact_about_a_step_that_is_not_there_changes_nothing(fact: f.RunFact) -> None:
+    """It is overtaken: the very same state comes back, and nothing is decided."""
+    run = running()
+    before = run.state
+    assert run.tell(fact) == ()
+    assert run.state is before
+
+
+@pytest.mark.parametrize("fact", get_args(f.RunFact), ids=lambda kind: kind.__name__)
+def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -> None:
+    """Facts that come before the run has begun are no news, except that it is cancelled."""
+    told: dict[type, Any] = {
+        f.RunStarted: f.RunStarted(submitted().state.policy, plan(step())),
+        f.PassStarted: f.PassStarted(1, 0, 1),
+        f.PassFinished: f.PassFinished(1, 0, 1, Ending.DONE, 0),
+        f.BundleReady: f.BundleReady(1, 0, 1, 7),
+        f.StepRevised: f.StepRevised(1, 1, BY_HAND, subtasks("true")),
+        f.RevisionRequested: f.RevisionRequested(1),
+        f.StepAbandoned: f.StepAbandoned(1),
+        f.JobFailed: running().job_failure(JobKind.EXECUTE),
+        f.CancelRequested: f.CancelRequested(),
+        f.ResumeRequested: f.ResumeRequested(),
+    }
+    after, decisions = advance(RunState(), told[fact])
+    if fact in {f.RunStarted, f.CancelRequested}:
+        assert after.phase in {RunPhase.RUNNING, RunPhase.CANCELLED}
+        assert decisions
+    else:
+        assert (after, decisions) == (RunState(), ())
+
+
+def test_a_run_cancelled_before_it_began_does_not_begin() -> None:
+    """A start that comes after the cancellation is overtaken."""
+    cancelled, _ = advance(RunState(), f.CancelRequested())
+    after, decisions = advance(cancelled, f.RunStarted(submitted().state.policy, plan(step())))
+    assert (after.phase, decisions) == (RunPhase.CANCELLED, ())
+
+
+def test_a_run_is_started_once() -> None:
+    """A second start changes nothing, whatever plan it brings."""
+    run = running()
+    before = run.state
+    assert run.tell(f.RunStarted(before.policy, plan(step(1), step(2)))) == ()
+    assert run.state is before
+
+
+def test_a_fact_against_the_law_is_a_defect_that_tells_its_story() -> None:
+    """A run cannot have begun while its task is still planned."""
+    task = submitted()
+    with pytest.raises(Defect, match="may not go from planning to running") as caught:
+        task.tell(f.RunChanged(1, RunPhase.RUNNING))
+    assert caught.value.stage == "advance"
+    assert len(caught.value.story) == 2
+    assert "RunChanged(run_id=1" in str(caught.value)
+
+
+def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None:
+    """S1.15: nothing brings a finished step back."""
+    run = running(step(1), step(2))
+    run.pass_ends(Ending.DONE, 1)
+    done = run.step(1)
+    for fact in (
+        f.StepRevised(1, 1, BY_HAND, subtasks("true")),
+        f.RevisionRequested(1),
+        f.StepAbandoned(1),
+        f.BundleReady(1, 0, 1, 7),
+        f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
+        f.PassStarted(1, 0, 1),
+        run.job_failure(JobKind.EXECUTE, "defect"),
+    ):
+        assert run.tell(fact) == ()
+        assert run.step(1) is done
+
+
+def test_deciding_does_not_change_the_state_it_is_given() -> None:
+    """States are values: the same fact on the same state gives the same answer."""
+    run = running(step(1), step(2, depends_on=(1,)))
+    fact = run.pass_end(Ending.DONE)
+    first = advance(run.state, fact)
+    assert advance(run.state, fact) == first
+    assert run.phase(1) is StepPhase.READY
+
+
+def test_the_facts_of_a_run_retell_it() -> None:
+    """`doctor` folds the recorded facts and finds the state that was stored."""
+    run = running(step(1), step(2, depends_on=(1,)))
+    run.escalates()
+    run.is_revised()
+    run.pass_ends()
+    assert replay(RunState(), run.told) == run.state
+
+
+def test_the_facts_of_a_task_retell_it() -> None:
+    """The same for a task."""
+    task = submitted()
+    task.tell(f.PlanDrafted(plan(bare(1), step(2))))
+    task.tell(f.StepDetailed(1, subtasks("true"), BY_HAND))
+    task.runs_are(RunPhase.RUNNING)
+    assert replay_task(TaskState(), task.told) == task.state
+
+
+def test_jobs_are_withdrawn_before_new_ones_are_asked_for() -> None:
+    """The store carries decisions out in order: the new job must not be withdrawn with the old."""
+    run = running()
+    run.pass_starts()
+    for decided in (run.tell(f.RevisionRequested(1)), run.is_revised()):
+        assert [type(decision) for decision in decided] == [
+            CancelJobs,
+            CloseInterventions,
+            Enqueue,
+        ]

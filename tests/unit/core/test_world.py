@@ -1,0 +1,100 @@
+"""Whatever happens, in whatever order and however often: the promises of the core hold."""
+
+from functools import cache
+from random import Random
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.core.decisions import Decision
+from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
+from shared.domain.task import StepPhase, TaskPhase
+from tests.unit.core.actors import anything, begin, finish
+from tests.unit.core.world import Transition, World
+
+STRATEGIES = ("resume", "revise", "abandon", "mixed")
+WALKS = 5000
+
+
+def _entries(table: object) -> set[Transition]:
+    assert isinstance(table, dict)
+    return {
+        (old.value, fact.__name__, new.value)
+        for old, ruled in table.items()
+        for fact, allowed in ruled.items()
+        for new in allowed
+    }
+
+
+def _walk(rng: Random, *, turns: int, strategy: str, echoing: bool) -> World:
+    """Anything happens for a while; then the world settles."""
+    world = begin(rng, echoing=echoing)
+    for _ in range(turns):
+        anything(world)
+    world.check_replay()
+    finish(world, strategy)
+    world.check_replay()
+    return world
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(rng=st.randoms(use_true_random=False), turns=st.integers(0, 60), echoing=st.booleans())
+def test_every_task_ends_legally(strategy: str, rng: Random, turns: int, *, echoing: bool) -> None:
+    """Every task ends, within a bound, and its facts retell its story.
+
+    On the way (see `World`): no Defect; a step never has two passes at once; a finished step is
+    never touched; a fact told twice changes nothing; at rest nobody is forgotten or works in vain.
+    """
+    assert _walk(rng, turns=turns, strategy=strategy, echoing=echoing).ended()
+
+
+@cache
+def _travelled() -> tuple[set[Transition], set[Transition], set[type], set[str]]:
+    """Everything that happened on many walks, until every entry of the tables was met."""
+    steps: set[Transition] = set()
+    tasks: set[Transition] = set()
+    decided: set[type] = set()
+    ends: set[str] = set()
+    for seed in range(WALKS):
+        rng = Random(seed)  # noqa: S311 - the same walks every time
+        world = _walk(
+            rng,
+            turns=rng.randint(0, 60),
+            strategy=rng.choice([*STRATEGIES, "mixed"]),
+            echoing=seed % 3 == 0,
+        )
+        steps |= world.step_transitions
+        tasks |= world.task_transitions
+        decided |= world.decided
+        ends.add(world.task.phase.value)
+        if steps >= _entries(STEP_TRANSITIONS) and tasks >= _entries(TASK_TRANSITIONS):
+            break
+    return steps, tasks, decided, ends
+
+
+def test_every_entry_of_the_step_table_is_travelled() -> None:
+    """The law of steps says nothing that never happens, and nothing else happens."""
+    assert _travelled()[0] == _entries(STEP_TRANSITIONS)
+
+
+def test_every_entry_of_the_task_table_is_travelled() -> None:
+    """The law of tasks says nothing that never happens, and nothing else happens."""
+    assert _travelled()[1] == _entries(TASK_TRANSITIONS)
+
+
+def test_every_kind_of_decision_is_made() -> None:
+    """No decision is a dead letter."""
+    assert _travelled()[2] == set(get_args(Decision))
+
+
+def test_every_way_of_ending_is_met() -> None:
+    """The walks are no walk in one corner: tasks end well, badly and cancelled."""
+    assert _travelled()[3] == {"done", "error", "cancelled"}
+
+
+def test_every_phase_is_in_the_law() -> None:
+    """A phase without an entry would make every fact a Defect without a word about why."""
+    assert set(STEP_TRANSITIONS) == set(StepPhase)
+    assert set(TASK_TRANSITIONS) == set(TaskPhase)

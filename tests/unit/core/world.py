@@ -1,0 +1,246 @@
+"""A simulated world: what coordinator and store do with decisions, and the promises that must hold.
+
+Jobs are kept as the store keeps them: at most one of a kind is open for a step; a new one takes the
+place of the old. Facts between a task and its runs come in order; a worker's fact may come again,
+late, or after its job was withdrawn.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from orchestrator.core import decisions as d
+from orchestrator.core.machine import advance, replay, replay_task
+from orchestrator.core.state import RunState, TaskState
+from shared.domain import facts as f
+from shared.domain.budget import Ending
+from shared.domain.jobs import JobKind
+from shared.domain.plan import Role
+from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
+
+AT_WORK = {StepPhase.READY, StepPhase.RUNNING}
+HELD_UP = {StepPhase.WAITING, StepPhase.BLOCKED}
+PLANNING = {TaskPhase.REFINING: JobKind.REFINE, TaskPhase.PLANNING: JobKind.PLAN}
+
+Transition = tuple[str, str, str]
+"""From phase, kind of fact, to phase."""
+
+
+def _transition(before: TaskState, fact: f.Fact, after: TaskState) -> Transition:
+    return before.phase.value, type(fact).__name__, after.phase.value
+
+
+def _for_runs(decision: d.Decision) -> f.RunFact:
+    match decision:
+        case d.StartRuns(policy, plan):
+            return f.RunStarted(policy, plan)
+        case d.CancelRuns():
+            return f.CancelRequested()
+    assert isinstance(decision, d.ResumeRuns)
+    return f.ResumeRequested()
+
+
+@dataclass
+class OpenJob:
+    """A job that a worker may take; `run` is None for a task's."""
+
+    run: int | None
+    step: int | None
+    kind: JobKind
+    revision: int
+    pass_no: int
+    attempt: int
+    role: Role
+    started: bool = False
+
+
+@dataclass
+class World:
+    """A task, its runs, the open jobs, who is waited for, and the facts on their way.
+
+    `impatience` says how readily people there cancel.
+    """
+
+    rng: Random
+    echoing: bool = False
+    impatience: float = 0.1
+    task: TaskState = field(default_factory=TaskState)
+    runs: dict[int, RunState] = field(default_factory=dict)
+    jobs: dict[tuple[int | None, int | None, JobKind], OpenJob] = field(default_factory=dict)
+    asked: set[tuple[int | None, int | None]] = field(default_factory=set)
+    mail: deque[tuple[int | None, f.Fact]] = field(default_factory=deque)
+    echoes: list[tuple[int | None, f.Fact]] = field(default_factory=list)
+    told: dict[int | None, list[f.Fact]] = field(default_factory=dict)
+    counted: dict[int | None, list[f.Fact]] = field(default_factory=dict)
+    step_transitions: set[Transition] = field(default_factory=set)
+    task_transitions: set[Transition] = field(default_factory=set)
+    decided: set[type] = field(default_factory=set)
+
+    def submit(self, fact: f.TaskSubmitted) -> None:
+        """The first fact of all."""
+        self.runs = {run_id: RunState() for run_id in fact.run_ids}
+        self.post(None, fact)
+
+    def post(self, run: int | None, fact: f.Fact) -> None:
+        """A fact is reported; it will be folded in when its turn comes."""
+        self.mail.append((run, fact))
+
+    def report(self, job: OpenJob, fact: f.Fact) -> None:
+        """A worker ends its job with a fact, which in an echoing world may come again."""
+        del self.jobs[job.run, job.step, job.kind]
+        self.tell_of(job, fact)
+
+    def tell_of(self, job: OpenJob, fact: f.Fact) -> None:
+        """A worker tells something of its job."""
+        if self.echoing and isinstance(fact, f.PassStarted) and self.rng.random() < 0.2:
+            self.echoes.append((job.run, fact))  # overtaken by what follows it
+            return
+        self.post(job.run, fact)
+        if self.echoing and self.rng.random() < 0.3:
+            self.echoes.append((job.run, fact))
+
+    def deliver(self) -> None:
+        """Fold in the next fact."""
+        self.fold(*self.mail.popleft())
+
+    def echo(self) -> None:
+        """Fold in some duplicate or straggler; it may come yet again."""
+        at = self.rng.randrange(len(self.echoes))
+        run, fact = self.echoes[at]
+        if self.rng.random() < 0.7:
+            del self.echoes[at]
+        self.fold(run, fact)
+
+    def fold(self, run: int | None, fact: f.Fact) -> None:
+        """Advance the task or a run by one fact, check every promise, carry out the decisions."""
+        self.told.setdefault(run, []).append(fact)
+        if run is None:
+            before_task = self.task
+            self.task, decisions = advance(before_task, fact)  # type: ignore[arg-type]
+            counts = self.task is not before_task or bool(decisions)
+            if counts:
+                self.task_transitions.add(_transition(before_task, fact, self.task))
+            self._check_told_twice(self.task, fact)
+        else:
+            before = self.runs[run]
+            self.runs[run], decisions = advance(before, fact)  # type: ignore[arg-type]
+            counts = self.runs[run] is not before or bool(decisions)
+            self._note_run(before, self.runs[run], fact, counts=counts)
+            self._check_told_twice(self.runs[run], fact)
+        if counts:
+            self.counted.setdefault(run, []).append(fact)
+        for decision in decisions:
+            self.decided.add(type(decision))
+            self._carry_out(run, decision)
+
+    def _note_run(self, before: RunState, after: RunState, fact: f.Fact, *, counts: bool) -> None:
+        for ordinal, step in after.steps.items():
+            old = before.steps.get(ordinal)
+            phase = StepPhase.NOT_STARTED if old is None else old.phase
+            assert phase is not StepPhase.DONE or step == old, "a finished step was touched"
+            about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
+            if phase is not step.phase or about_it:
+                self.step_transitions.add((phase.value, type(fact).__name__, step.phase.value))
+
+    def _check_told_twice(self, state: RunState | TaskState, fact: Any) -> None:
+        """The same fact once more changes nothing; two kinds carry no number that would show it."""
+        if isinstance(fact, f.PassFinished) and fact.ending is Ending.LOST:
+            return
+        if isinstance(fact, f.JobFailed) and fact.kind is JobKind.DETAIL:
+            return
+        again, _ = advance(state, fact)
+        assert again == state, f"{fact} told twice"
+
+    def _carry_out(self, run: int | None, decision: d.Decision) -> None:
+        match decision:
+            case d.Enqueue():
+                self._enqueue(run, decision)
+            case d.CancelJobs(step):
+                self._cancel_jobs(run, step)
+            case d.OpenIntervention():
+                self.asked.add((run, decision.step))
+            case d.CloseInterventions(step):
+                self.asked = {
+                    (of, at)
+                    for of, at in self.asked
+                    if run not in {None, of} or step not in {None, at}
+                }
+            case d.ReportRun(phase):
+                assert run is not None
+                self.post(None, f.RunChanged(run, phase))
+            case _:
+                for run_id in self.runs:
+                    self.post(run_id, _for_runs(decision))
+
+    def _enqueue(self, run: int | None, asked: d.Enqueue) -> None:
+        if asked.kind is JobKind.EXECUTE:
+            assert run is not None
+            assert asked.step is not None
+            assert self.runs[run].steps[asked.step].phase in AT_WORK, "nobody runs what is at rest"
+            live = self.jobs.get((run, asked.step, JobKind.EXECUTE))
+            assert live is None or (live.revision, live.pass_no) == (
+                asked.revision,
+                asked.pass_no,
+            ), "two passes of one step at once"
+        self.jobs[run, asked.step, asked.kind] = OpenJob(
+            run, asked.step, asked.kind, asked.revision, asked.pass_no, asked.attempt, asked.role
+        )
+
+    def _cancel_jobs(self, run: int | None, step: int | None) -> None:
+        for key, job in list(self.jobs.items()):
+            if run not in {None, job.run} or step not in {None, job.step}:
+                continue
+            del self.jobs[key]
+            if self.echoing and job.kind is JobKind.EXECUTE and job.started:
+                assert job.step is not None
+                ending = self.rng.choice([Ending.CANCELLED, Ending.DONE, Ending.THRESHOLD])
+                late = f.PassFinished(job.step, job.revision, job.pass_no, ending, 1)
+                self.echoes.append((job.run, late))
+
+    # --- promises -------------------------------------------------------------------------------
+
+    def ended(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.task.phase in ENDED_TASK and all(
+            run.phase in ENDED_RUN for run in self.runs.values()
+        )
+
+    def check_replay(self) -> None:
+        """The facts tell the whole story: all of them, or only those that were no echoes."""
+        for kept in (self.told, self.counted):
+            for run_id, run in self.runs.items():
+                assert replay(RunState(), kept.get(run_id, ())) == run  # type: ignore[arg-type]
+            assert replay_task(TaskState(), kept.get(None, ())) == self.task  # type: ignore[arg-type]
+
+    def check_at_rest(self) -> None:
+        """With no fact on its way, nobody is forgotten and nobody works for nothing."""
+        assert not self.mail
+        for run_id, run in self.runs.items():
+            known = self.task.runs.get(run_id, RunPhase.NOT_STARTED)
+            if self.task.phase not in {TaskPhase.DONE, TaskPhase.CANCELLED}:
+                assert known is run.phase, "the task does not know where its run stands"
+            for ordinal, step in run.steps.items():
+                self._check_step_at_rest(run_id, ordinal, step.phase)
+        if self.task.phase is TaskPhase.WAITING:
+            assert self.asked, "the task waits and nobody was asked"
+        if self.task.phase in PLANNING:
+            assert (None, None, PLANNING[self.task.phase]) in self.jobs
+        if self.task.phase is TaskPhase.DETAILING:
+            for ordinal in self.task.undetailed():
+                assert (None, ordinal, JobKind.DETAIL) in self.jobs
+
+    def _check_step_at_rest(self, run: int, ordinal: int, phase: StepPhase) -> None:
+        open_kinds = {kind for of, at, kind in self.jobs if (of, at) == (run, ordinal)}
+        if phase in HELD_UP:
+            assert (run, ordinal) in self.asked, "a step waits and nobody was asked"
+        if phase in AT_WORK:
+            job = self.jobs.get((run, ordinal, JobKind.EXECUTE))
+            step = self.runs[run].steps[ordinal]
+            assert job is not None, "a step is at work and has no job"
+            assert (job.revision, job.pass_no) == (step.revision, step.pass_no)
+            assert job.attempt == step.putting_off, "its failure would go unheard"
+        if phase is StepPhase.REPLANNING:
+            assert open_kinds & {JobKind.GATHER, JobKind.REVISE}, "a revision nobody works at"
+        if phase not in AT_WORK | {StepPhase.REPLANNING}:
+            assert not open_kinds, "a job for a step at rest"

@@ -1,0 +1,206 @@
+"""What the tests of the executor begin with: orders, a log, a guard and a clock of their own."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.config import Policy
+from shared.domain.host import LOCALHOST
+from shared.domain.plan import Author, Recovery, Role, Step, Subtask, default_needs
+from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
+from tests.fakes.scripted_shell import ScriptedShell
+from workers.executor.passes import carry_out
+from workers.ports import PassOrder, PassResult
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+class SteppingClock:
+    """A clock that moves only when somebody waits."""
+
+    def __init__(self) -> None:
+        self.time = NOON
+        self.waits: list[float] = []
+
+    def now(self) -> datetime:
+        return self.time
+
+    def wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.time += timedelta(seconds=seconds)
+
+
+@dataclass
+class ScriptedJudge:
+    """Denies and asks by pattern; remembers every text it has judged."""
+
+    deny: str | None = None
+    approve: str | None = None
+    judged: list[str] = field(default_factory=list)
+
+    def judge(self, command: str, interpreter: str = "sh") -> Verdict:
+        self.judged.append(command)
+        for kind, pattern in ((VerdictKind.DENY, self.deny), (VerdictKind.APPROVE, self.approve)):
+            if pattern is not None and re.search(pattern, command):
+                return Verdict(kind, rule=f"rule:{pattern}", reason=f"{kind} by the test")
+        return ALLOWED
+
+
+@dataclass
+class MemoryLog:
+    """Keeps what a pass wrote; says that it is cancelled once `stop` answers True."""
+
+    stop: Callable[["MemoryLog"], bool] = lambda _: False
+    begun: list[Attempt] = field(default_factory=list)
+    ended: list[Attempt] = field(default_factory=list)
+    outputs: list[tuple[str, str, bytes]] = field(default_factory=list)
+
+    def started(self, attempt: Attempt) -> None:
+        self.begun.append(attempt)
+
+    def output(self, key: str, stream: str, chunk: bytes) -> None:
+        self.outputs.append((key, stream, chunk))
+
+    def finished(self, attempt: Attempt) -> None:
+        self.ended.append(attempt)
+
+    def cancelled(self) -> bool:
+        return self.stop(self)
+
+
+@dataclass
+class Pass:
+    """A pass that was carried out, with all that it touched."""
+
+    result: PassResult
+    shell: ScriptedShell
+    judge: ScriptedJudge
+    log: MemoryLog
+    clock: SteppingClock
+
+    @property
+    def outcomes(self) -> list[tuple[int, Outcome]]:
+        return [(attempt.subtask, attempt.outcome) for attempt in self.log.ended]
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        return self.log.ended
+
+
+def subtasks(*given: Subtask | str) -> tuple[Subtask, ...]:
+    """Subtasks numbered from 1; a bare string is a command that needs the one before it."""
+    made = [
+        Subtask(ordinal=n, key=f"s{n}", title="", command=one) if isinstance(one, str) else one
+        for n, one in enumerate(given, start=1)
+    ]
+    needs = default_needs(
+        (s.key, None if isinstance(g, str) else s.needs) for s, g in zip(made, given, strict=True)
+    )
+    return tuple(
+        Subtask(
+            **{
+                **{name: getattr(s, name) for name in Subtask.__dataclass_fields__},
+                "ordinal": n,
+                "needs": needs[s.key],
+            }
+        )
+        for n, s in enumerate(made, start=1)
+    )
+
+
+def subtask(command: str, key: str = "s1", **fields: object) -> Subtask:
+    """A subtask with what the test wants to say about it."""
+    return Subtask(ordinal=1, key=key, title="", command=command, **fields)  # type: ignore[arg-type]
+
+
+def order(
+    *given: Subtask | str,
+    policy: Policy | None = None,
+    earlier: Sequence[Attempt] = (),
+    revision: int = 0,
+    pass_no: int = 1,
+    recovery: Recovery = Recovery.REPLAN,
+) -> PassOrder:
+    """An order for a pass over step 1 of task T1."""
+    listed = subtasks(*given)
+    step = Step(
+        ordinal=1,
+        key="step",
+        title="",
+        instruction="",
+        author=Author(Role.SUBTASK_PLANNER, "runbook"),
+        recovery=recovery,
+        subtasks=listed,
+    )
+    return PassOrder(
+        run_id=7,
+        task_ref="T1",
+        host=LOCALHOST,
+        step=step,
+        subtasks=listed,
+        revision=revision,
+        pass_no=pass_no,
+        policy=policy or Policy(),
+        earlier=tuple(earlier),
+    )
+
+
+def carried_out(
+    what: PassOrder,
+    shell: ScriptedShell,
+    *,
+    judge: ScriptedJudge | None = None,
+    log: MemoryLog | None = None,
+    clock: SteppingClock | None = None,
+    approved: Callable[[str], bool] = lambda _: False,
+    settle: tuple[float, ...] = (),
+) -> Pass:
+    """Carry out a pass; fails when a text reached the shell that the guard has not judged."""
+    judge, log, clock = judge or ScriptedJudge(), log or MemoryLog(), clock or SteppingClock()
+    result = carry_out(what, shell, judge, log, clock, approved=approved, settle=settle)
+    assert set(shell.commands) <= set(judge.judged)
+    return Pass(result, shell, judge, log, clock)
+
+
+def ended(
+    command: str = "true", exit_code: int | None = 0, stderr: str = "", stdout: str = ""
+) -> CommandResult:
+    """A result of a command."""
+    return CommandResult(command, exit_code, stdout.encode(), stderr.encode(), NOON, NOON)
+
+
+def attempt(
+    subtask: int = 1,
+    outcome: Outcome = Outcome.FAILED,
+    *,
+    number: int = 1,
+    try_no: int = 0,
+    revision: int = 0,
+    pass_no: int = 1,
+    command: str = "false",
+    result: CommandResult | None = None,
+    check: CommandResult | None = None,
+    correction: str | None = None,
+    reason: str = "",
+) -> Attempt:
+    """An attempt as it was recorded before."""
+    return Attempt(
+        key=f"R7-1-r{revision}-{subtask}-p{pass_no}-t{try_no}",
+        run_id=7,
+        step=1,
+        revision=revision,
+        subtask=subtask,
+        pass_no=pass_no,
+        try_no=try_no,
+        number=number,
+        command=command,
+        outcome=outcome,
+        started_at=NOON,
+        ended_at=NOON,
+        correction=correction,
+        reason=reason,
+        result=result,
+        check=check,
+    )

@@ -1,0 +1,1 @@
+"""Carrying out a pass on a host, and what is learned from it."""

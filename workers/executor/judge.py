@@ -1,0 +1,88 @@
+"""Who may say whether a command runs, and the only door to the host that the executor has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.errors import Defect
+from shared.domain.verdict import Verdict, VerdictKind
+from workers.ports import Cancelled, Shell
+
+
+class Judge(Protocol):
+    """The guard, as the executor needs it (`shared.guard`)."""
+
+    def judge(self, command: str, interpreter: str = "sh") -> Verdict:
+        """The verdict on a command in the bytes that will reach the host."""
+        ...
+
+
+Approved = Callable[[str], bool]
+"""Answers True for a command that a person has approved for this run, byte for byte."""
+
+
+def nothing_approved(_: str) -> bool:
+    """No approval has been given."""
+    return False
+
+
+class Door:
+    """A host behind the guard: no string passes that was not judged in these very bytes (X18).
+
+    One verdict is kept for each text, so that a check that is repeated is judged once a pass.
+    """
+
+    def __init__(
+        self,
+        shell: Shell,
+        guard: Judge,
+        *,
+        approved: Approved = nothing_approved,
+        cancelled: Cancelled = lambda: False,
+    ) -> None:
+        self.approved = approved
+        self.cancelled = cancelled
+        self._shell = shell
+        self._guard = guard
+        self._verdicts: dict[str, Verdict] = {}
+
+    def verdict(self, command: str) -> Verdict:
+        """The guard's verdict; an approval turns `approve` into `allow`, but never a `deny`."""
+        known = self._verdicts.get(command)
+        if known is None:
+            known = self._guard.judge(command)
+            if known.kind is VerdictKind.APPROVE and self.approved(command):
+                known = Verdict(VerdictKind.ALLOW)
+            self._verdicts[command] = known
+        return known
+
+    def run(
+        self, command: str, *, timeout: float, on_output: OnOutput | None = None
+    ) -> CommandResult:
+        """Run what the guard allows; raises Defect for anything else, and what the shell raises."""
+        if not self.verdict(command).allowed:
+            raise Defect("a command that the guard does not allow was about to run", stage="guard")
+        return self._shell.run(
+            command, timeout=timeout, on_output=on_output, cancelled=self.cancelled
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HostProbe:
+    """Read-only looks at a host through its door (`corrections.correction.Probe`)."""
+
+    door: Door
+    timeout: float = 10.0
+
+    def ask(self, command: str) -> str:
+        """What the command printed on standard output; nothing when it may not run."""
+        if not self.door.verdict(command).allowed:
+            return ""
+        return self.door.run(command, timeout=self.timeout).stdout.decode(errors="replace")
+
+    def holds(self, command: str) -> bool:
+        """Whether the command exits with 0; False when it may not run."""
+        return (
+            self.door.verdict(command).allowed and self.door.run(command, timeout=self.timeout).ok
+        )

@@ -1,0 +1,33 @@
+"""What a command and its check together mean; pure."""
+
+from shared.domain.attempt import CommandResult, Outcome
+
+
+def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outcome, str]:
+    """The outcome and its reason in words.
+
+    Where there is a check, the check decides, not the exit code (S0.33, X20).
+    """
+    if result.cancelled or (check is not None and check.cancelled):
+        return Outcome.CANCELLED, "cancelled"
+    if check is not None and check.ok:
+        return Outcome.OK, "" if result.ok else f"{how_it_ended(result)}, but its check is green"
+    if result.ok:
+        if check is None:
+            return Outcome.OK, ""
+        return Outcome.CHECK_FAILED, f"exit code 0, but its check: {how_it_ended(check)}"
+    return Outcome.TIMED_OUT if result.timed_out else Outcome.FAILED, how_it_ended(result)
+
+
+def how_it_ended(result: CommandResult) -> str:
+    """How a command ended, in a few words."""
+    if result.timed_out:
+        return f"ended after {seconds_taken(result):.0f} s, its timeout"
+    if result.exit_code is None:
+        return "ended without an exit code"
+    return f"exit code {result.exit_code}"
+
+
+def seconds_taken(result: CommandResult) -> float:
+    """How long a command ran."""
+    return (result.ended_at - result.started_at).total_seconds()

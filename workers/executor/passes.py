@@ -1,0 +1,95 @@
+"""One pass: a worker carrying out a step in one run under one revision."""
+
+from shared.domain.attempt import GREEN, Attempt, Outcome
+from shared.domain.budget import Ending, threshold_reached
+from shared.domain.plan import Subtask, in_order
+from workers.executor.checks import SETTLE
+from workers.executor.clock import Clock
+from workers.executor.judge import Approved, Door, Judge, nothing_approved
+from workers.executor.trials import Trials
+from workers.ports import PassLog, PassOrder, PassResult, Shell
+
+_STOPS = {
+    Outcome.DENIED: Ending.BLOCKED,
+    Outcome.NEEDS_APPROVAL: Ending.NEEDS_APPROVAL,
+    Outcome.CANCELLED: Ending.CANCELLED,
+}
+
+
+def carry_out(
+    order: PassOrder,
+    shell: Shell,
+    guard: Judge,
+    log: PassLog,
+    clock: Clock,
+    *,
+    approved: Approved = nothing_approved,
+    settle: tuple[float, ...] = SETTLE,
+) -> PassResult:
+    """Carry out the subtasks of a step in order, and say how that ended.
+
+    A subtask without a check is done when its command exits with 0, and costs one run of the shell.
+    With a check: green beforehand, it is done without running; afterwards the check decides, and is
+    looked at again after the pauses of `settle` while it is red. What needs a failed subtask is
+    passed over, the rest goes on (X3). Every failed attempt counts, corrected ones too (X1); the
+    pass ends at once at the threshold, at a planned string that the guard denies (S0.61), at one
+    that needs an approval, and when the log says that it is cancelled.
+
+    A correction that the guard does not let through is recorded and left out: it was ours, not the
+    plan's, so the step does not stop for it. A critical command is never corrected, and runs only
+    when `approved` answers True for it (S0.88).
+
+    Under `dry_run_mode` only checks run. Raises Rejected for needs in a circle, before anything
+    runs, and what the shell raises: attempts recorded until then are not repeated by a later order
+    for the same pass that names them in `earlier`.
+    """
+    subtasks = in_order(order.subtasks)
+    door = Door(shell, guard, approved=approved, cancelled=log.cancelled)
+    trials = Trials(order, door, log, clock, settle=settle)
+    done: set[str] = set()
+    unmet: list[Subtask] = []
+    for subtask in subtasks:
+        if trials.history.done_before(subtask):
+            done.add(subtask.key)
+            continue
+        if False:
+            return PassResult(Ending.CANCELLED, trials.history.errors, "cancelled")
+        missing = [key for key in subtask.needs if key not in done]
+        if missing:
+            trials.block(subtask, missing)
+            unmet.append(subtask)
+            continue
+        attempt = trials.carry_out(subtask)
+        if attempt.outcome in GREEN:
+            done.add(subtask.key)
+            continue
+        stop = _stop(order, subtask, attempt, trials.history.errors)
+        if stop is not None:
+            return stop
+        unmet.append(subtask)
+    errors = trials.history.errors
+    if not unmet:
+        return PassResult(Ending.DONE, errors, "")
+    if log.cancelled():
+        return PassResult(Ending.CANCELLED, errors, "cancelled")
+    names = ", ".join(_ref(order, subtask) for subtask in unmet)
+    return PassResult(
+        Ending.INCOMPLETE,
+        errors,
+        f"not done: {names}; errors: {errors}, threshold: {order.policy.error_threshold_per_step}",
+    )
+
+
+def _stop(order: PassOrder, subtask: Subtask, attempt: Attempt, errors: int) -> PassResult | None:
+    """How the pass ends with this attempt, None when it goes on."""
+    what = f"{_ref(order, subtask)}: {attempt.reason}"
+    ending = _STOPS.get(attempt.outcome)
+    if ending is not None:
+        return PassResult(ending, errors, what)
+    if threshold_reached(errors, order.policy):
+        return PassResult(Ending.THRESHOLD, errors, f"errors: {errors}; the last at {what}")
+    return None
+
+
+def _ref(order: PassOrder, subtask: Subtask) -> str:
+    return f"{order.task_ref}.{order.step.ordinal}.{subtask.ordinal}"

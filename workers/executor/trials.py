@@ -1,0 +1,284 @@
+"""One subtask in a pass: its check, its preconditions, its command, and the corrections of it."""
+
+from dataclasses import replace
+from functools import partial
+
+from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.budget import may_correct
+from shared.domain.plan import Subtask, SubtaskKind
+from workers.executor.checks import run_check
+from workers.executor.clock import Clock, wait_unless
+from workers.executor.corrections.correction import Failure, Proposal
+from workers.executor.corrections.table import HELD, choose
+from workers.executor.history import History, is_red
+from workers.executor.judge import Door, HostProbe
+from workers.executor.outcomes import how_it_ended, outcome_of
+from workers.executor.recorder import Recorder
+from workers.executor.snippets import as_command
+from workers.ports import PassLog, PassOrder
+
+_CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
+_READ_AT_MOST = 65_536
+"""Bytes of each stream, from its end, that the corrections read."""
+_POLL = (1.0, 2.0, 4.0)
+
+
+class Trials:
+    """Tries the subtasks of one pass, recording every attempt."""
+
+    def __init__(
+        self,
+        order: PassOrder,
+        door: Door,
+        log: PassLog,
+        clock: Clock,
+        *,
+        settle: tuple[float, ...],
+    ) -> None:
+        self.history = History(order)
+        self._recorder = Recorder(order, self.history, log, clock)
+        self._policy = order.policy
+        self._door = door
+        self._probe = HostProbe(door, min(10.0, order.policy.check_timeout))
+        self._log = log
+        self._clock = clock
+        self._settle = settle
+
+    def carry_out(self, subtask: Subtask) -> Attempt:
+        """Try a subtask until it is green or nothing is left to try; the attempt that settled it.
+
+        Attempts of this same pass that were recorded before are not repeated.
+        """
+        attempt = self.history.last(subtask.ordinal) or self._first(subtask)
+        command = attempt.command
+        while self._is_correctable(subtask, attempt):
+            found = choose(
+                _failure(subtask, attempt.result, attempt.check, command),
+                self._probe,
+                used=self.history.used(subtask.ordinal),
+                tried=self.history.tried(subtask.ordinal),
+            )
+            if found is None or not self._is_time_for(found[1]):
+                break
+            rule, proposal = found
+            verdict = self._door.verdict(proposal.text)
+            if not verdict.allowed:
+                self._recorder.refused(subtask, proposal.text, "correction", verdict, rule.name)
+                continue
+            attempt, command = self._run(subtask, proposal.text, rule.name), proposal.command
+        return attempt
+
+    def block(self, subtask: Subtask, missing: list[str]) -> Attempt:
+        """Pass over a subtask whose needs are not met (X3): recorded once, not counted."""
+        known = self.history.last(subtask.ordinal)
+        if known is not None and known.outcome is Outcome.BLOCKED:
+            return known
+        reason = f"needs {', '.join(missing)}, which is not done"
+        return self._recorder.unrun(subtask, _text(subtask), Outcome.BLOCKED, reason)
+
+    def _first(self, subtask: Subtask) -> Attempt:
+        """The command as planned, unless its check is green already (S0.87)."""
+        if self._policy.dry_run_mode:
+            return self._simulate(subtask)
+        red = False
+        if subtask.check is not None:
+            look = self._first_look(subtask, subtask.check)
+            if isinstance(look, Attempt):
+                return look
+            red = is_red(look)
+        stopped = self._unmet(subtask) or self._uncleared(subtask)
+        return stopped or self._run(subtask, _text(subtask), None, seen_red=red)
+
+    def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
+        """What the check says before anything runs; an attempt where that settles the subtask."""
+        verdict = self._door.verdict(check)
+        if not verdict.allowed:
+            return self._recorder.refused(subtask, check, "check", verdict)
+        look = self._look(check)
+        if look.ok:
+            return self._satisfied(subtask, look)
+        return self._cancelled(subtask) if look.cancelled else look
+
+    def _unmet(self, subtask: Subtask) -> Attempt | None:
+        """The attempt that a precondition brings to its end; None when all are met."""
+        for precondition in subtask.preconditions:
+            verdict = self._door.verdict(precondition)
+            if not verdict.allowed:
+                return self._recorder.refused(subtask, precondition, "precondition", verdict)
+            look = self._look(precondition)
+            if look.cancelled:
+                return self._cancelled(subtask)
+            if not look.ok:
+                reason = f"precondition not met: {precondition} ({how_it_ended(look)})"
+                return self._recorder.unrun(
+                    subtask, _text(subtask), Outcome.PRECONDITION_UNMET, reason, check=look
+                )
+        return None
+
+    def _uncleared(self, subtask: Subtask) -> Attempt | None:
+        """The attempt of a command that may not run as it is; None when it may."""
+        command = _text(subtask)
+        verdict = self._door.verdict(command)
+        if not verdict.allowed:
+            return self._recorder.refused(subtask, command, "command", verdict)
+        if not subtask.critical or self._door.approved(command):
+            return None
+        reason = "a critical command needs a person's confirmation"
+        return self._recorder.unrun(
+            subtask, command, Outcome.NEEDS_APPROVAL, reason, rule="critical"
+        )
+
+    def _simulate(self, subtask: Subtask) -> Attempt:
+        """Say what would happen: the check alone is run, and everything is judged (S0.31)."""
+        command, look, waits = _text(subtask), None, subtask.critical
+        if subtask.check is not None and self._door.verdict(subtask.check).allowed:
+            look = self._look(subtask.check)
+            if look.ok:
+                return self._satisfied(subtask, look)
+        parts = [("check", subtask.check)] if subtask.check is not None else []
+        parts += [("precondition", text) for text in subtask.preconditions]
+        for what, text in (*parts, ("command", command)):
+            verdict = self._door.verdict(text)
+            if verdict.denied:
+                return self._recorder.refused(subtask, text, what, verdict)
+            waits = waits or not verdict.allowed
+        reason = "dry run: it would " + ("wait for an approval" if waits else "run")
+        return self._recorder.unrun(subtask, command, Outcome.SIMULATED, reason, check=look)
+
+    def _run(
+        self, subtask: Subtask, command: str, correction: str | None, *, seen_red: bool = False
+    ) -> Attempt:
+        """Run a command that the guard allows, look at its check, record the attempt."""
+        draft = self._recorder.draft(subtask, command, Outcome.FAILED, correction=correction)
+        self._log.started(draft)
+        on_output = partial(self._log.output, draft.key)
+        result = self._door.run(command, timeout=subtask.timeout, on_output=on_output)
+        if result.exit_code and self._may_change(subtask):
+            result, held = self._while_held(subtask, result, on_output)
+            if held is not None:
+                draft = replace(draft, command=result.command, correction=correction or held)
+        check = None
+        if subtask.check is not None and not result.cancelled:
+            check = run_check(
+                subtask.check,
+                self._door,
+                self._clock,
+                timeout=self._policy.check_timeout,
+                settle=self._settle if result.ok else (),
+            )
+            seen_red = seen_red or is_red(check) or self.history.seen_red(subtask.ordinal)
+        outcome, reason = outcome_of(result, check)
+        return self._recorder.finish(
+            replace(
+                draft,
+                outcome=outcome,
+                reason=reason,
+                ended_at=self._clock.now(),
+                result=result,
+                check=check,
+                never_red=check is not None and not seen_red,
+            )
+        )
+
+    def _while_held(
+        self, subtask: Subtask, result: CommandResult, on_output: partial[None]
+    ) -> tuple[CommandResult, str | None]:
+        """Wait for what somebody else holds, and repeat: the attempt goes on, nothing is counted.
+
+        The last result, and the name of the rule that waited.
+        """
+        waited, name = 0.0, None
+        while result.exit_code:
+            failure = _failure(subtask, result, None, result.command, waited)
+            found = choose(failure, self._probe, rules=HELD)
+            if found is None or not self._door.verdict(found[1].text).allowed:
+                break
+            rule, proposal = found
+            if not wait_unless(self._door.cancelled, self._clock, proposal.pause):
+                return replace(result, cancelled=True), name
+            waited, name = waited + proposal.pause, rule.name
+            result = self._door.run(proposal.text, timeout=subtask.timeout, on_output=on_output)
+        return result, name
+
+    def _is_correctable(self, subtask: Subtask, attempt: Attempt) -> bool:
+        tries = self.history.corrected(subtask.ordinal)
+        return (
+            attempt.outcome in _CORRECTABLE
+            and attempt.result is not None
+            and self._may_change(subtask)
+            and may_correct(tries, self.history.errors, self._policy)
+            and not self._log.cancelled()
+        )
+
+    def _may_change(self, subtask: Subtask) -> bool:
+        """A critical command runs as a person confirmed it or not at all; a snippet is no shell."""
+        return (
+            self._policy.auto_correction_enabled
+            and not subtask.critical
+            and subtask.kind is SubtaskKind.COMMAND
+        )
+
+    def _is_time_for(self, proposal: Proposal) -> bool:
+        """Wait as a proposal asks; False when what it waits for does not come, or it is cancelled.
+
+        A condition that the guard does not let us look at is taken as met.
+        """
+        if not wait_unless(self._door.cancelled, self._clock, proposal.pause):
+            return False
+        if proposal.until is None or not self._door.verdict(proposal.until).allowed:
+            return True
+        waited = 0.0
+        while not self._probe.holds(proposal.until):
+            pause = next((p for p in _POLL if p > waited), _POLL[-1])
+            if waited + pause > proposal.patience:
+                return False
+            if not wait_unless(self._door.cancelled, self._clock, pause):
+                return False
+            waited += pause
+        return True
+
+    def _look(self, check: str) -> CommandResult:
+        return self._door.run(check, timeout=self._policy.check_timeout)
+
+    def _cancelled(self, subtask: Subtask) -> Attempt:
+        return self._recorder.unrun(subtask, _text(subtask), Outcome.CANCELLED, "cancelled")
+
+    def _satisfied(self, subtask: Subtask, look: CommandResult) -> Attempt:
+        return self._recorder.unrun(
+            subtask,
+            _text(subtask),
+            Outcome.SATISFIED,
+            "its check was green before anything ran",
+            check=look,
+            never_red=not self.history.seen_red(subtask.ordinal),
+        )
+
+
+def _text(subtask: Subtask) -> str:
+    """The bytes that reach the host for a subtask as planned."""
+    if subtask.kind is SubtaskKind.CODE:
+        return as_command(subtask.command)
+    return subtask.command
+
+
+def _failure(
+    subtask: Subtask,
+    result: CommandResult | None,
+    check: CommandResult | None,
+    command: str,
+    waited: float = 0.0,
+) -> Failure:
+    return Failure(
+        command=command,
+        exit_code=result.exit_code if result else None,
+        stdout=_tail(result.stdout) if result else "",
+        stderr=_tail(result.stderr) if result else "",
+        check=subtask.check,
+        check_output=_tail(check.stderr + check.stdout) if check else "",
+        timeout=subtask.timeout,
+        waited=waited,
+    )
+
+
+def _tail(stream: bytes) -> str:
+    return stream[-_READ_AT_MOST:].decode(errors="replace")

@@ -1,0 +1,134 @@
+"""The errors of the anthropic SDK, sorted by who must act; the only place that knows their names."""
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
+
+FAMILIES: dict[str, type[ReplanError]] = {
+    # nobody has to act: it will probably work later
+    "APIConnectionError": Transient,
+    "APITimeoutError": Transient,
+    "APIResponseValidationError": Transient,
+    "RequestTimeoutError": Transient,
+    "ConflictError": Transient,
+    "RateLimitError": Transient,
+    "RampLimitExceededError": Transient,
+    "ClientClosedRequestError": Transient,
+    "InternalServerError": Transient,
+    "HTTPNotImplementedError": Transient,
+    "ServiceUnavailableError": Transient,
+    "GatewayTimeoutError": Transient,
+    "OverloadedError": Transient,
+    "CMEKKeyUnreachableError": Transient,
+    "CMEKContextUnavailableError": Transient,
+    "RetryableError": Transient,
+    # the question cannot be answered as it was put
+    "BadRequestError": Rejected,
+    "PreconditionFailedError": Rejected,
+    "ContentTooLargeError": Rejected,
+    "UnprocessableEntityError": Rejected,
+    "RequestBodyEncodingInvalidError": Rejected,
+    "RequestBodyEncodingUnsupportedError": Rejected,
+    "RequestBodyTooLargeAfterDecodingError": Rejected,
+    # the operator has to act: key, account, name of the model
+    "AuthenticationError": Misconfigured,
+    "PaymentRequiredError": Misconfigured,
+    "PermissionDeniedError": Misconfigured,
+    "NotFoundError": Misconfigured,
+    "RequestHeaderFieldsTooLargeError": Misconfigured,
+    "CredentialsError": Misconfigured,
+    "IdentityTokenFileError": Misconfigured,
+    "WorkloadIdentityError": Misconfigured,
+    "MissingDependencyError": Misconfigured,
+    "MutuallyExclusiveAuthError": Misconfigured,
+    "SandboxEgressRestrictedError": Misconfigured,
+    "OrganizationOnHoldError": Misconfigured,
+    "OrganizationTypeNotSupportedError": Misconfigured,
+    "ParentOrganizationRequiredError": Misconfigured,
+    "ClaudeCodeKeyCreatorNotMemberError": Misconfigured,
+    "ClaudeCodeVersionTooOldError": Misconfigured,
+    "CMEKKeyDisabledError": Misconfigured,
+    "CMEKKeyNetworkBlockedError": Misconfigured,
+    "ContractSpendLimitReachedError": Misconfigured,
+    "EnforcedSpendLimitReachedError": Misconfigured,
+    "LinkedOrganizationBillingUnavailableError": Misconfigured,
+    "LinkedOrganizationSpendLimitReachedError": Misconfigured,
+    # never raised by the one call that is made here; if it is, this program is wrong
+    "APIWebhookValidationError": Defect,
+    "StreamAlreadyConsumed": Defect,
+    "ToolsetUsageError": Defect,
+}
+"""What each class of error means. A class that is not listed counts as the nearest it inherits."""
+
+_OPERATOR_TYPES = frozenset(
+    {"authentication_error", "billing_error", "permission_error", "not_found_error"}
+)
+"""`error.type` of an answer that only the operator can change, whatever its status code."""
+
+_NEXT = {401: "export ANTHROPIC_API_KEY=KEY", 403: "export ANTHROPIC_API_KEY=KEY"}
+_NEXT_MODEL = "export REPLAN_MODEL=NAME"
+
+
+def family_of(error: BaseException) -> type[ReplanError]:
+    """The family of an error of the SDK; Defect for one that is not known at all."""
+    status = getattr(error, "status_code", None)
+    if getattr(error, "type", None) in _OPERATOR_TYPES and status not in {429, 529}:
+        return Misconfigured
+    for kind in type(error).__mro__:
+        if kind.__name__ in FAMILIES:
+            return FAMILIES[kind.__name__]
+    if isinstance(status, int):
+        return Transient if status >= 500 else Rejected
+    return Defect
+
+
+def translated(
+    error: BaseException, *, stage: str, next_step_cmd: str | None = None
+) -> ReplanError:
+    """The error as this program knows it. `next_step_cmd` is given to a Rejected one."""
+    reason = _reason(error)
+    family = family_of(error)
+    if family is Transient:
+        return Transient(reason, stage=stage, retry_after=retry_after(error))
+    if family is Misconfigured:
+        status = getattr(error, "status_code", None)
+        command = _NEXT_MODEL if status == 404 else _NEXT.get(status or 0, "replan doctor")
+        return Misconfigured(reason, stage=stage, next_step_cmd=command)
+    return family(reason, stage=stage, next_step_cmd=next_step_cmd)
+
+
+def retry_after(error: BaseException) -> float | None:
+    """The seconds that the other side asked to be left alone, if it did; never a reason to sleep."""
+    headers: Any = getattr(getattr(error, "response", None), "headers", None)
+    if headers is None:
+        return None
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            asked = float(headers.get(name, ""))
+        except ValueError:
+            continue
+        if 0 <= asked < float("inf"):
+            return asked * unit
+    return _until(headers.get("retry-after", ""), headers.get("date", ""))
+
+
+def _until(moment: str, now: str) -> float | None:
+    try:
+        then = parsedate_to_datetime(moment)
+        since = parsedate_to_datetime(now) if now else datetime.now(UTC)
+        return max((then - since).total_seconds(), 0.0)
+    except (TypeError, ValueError):
+        return None
+
+
+def _reason(error: BaseException) -> str:
+    status = getattr(error, "status_code", None)
+    said = getattr(error, "api_message", None) or str(error) or type(error).__name__
+    cause = error.__cause__
+    told = f"the model answered {status}: {said}" if status else f"the model: {said}"
+    if not status and cause is not None and str(cause):
+        told += f" ({cause})"
+    request_id = getattr(error, "request_id", None)
+    return f"{told} (request {request_id})" if request_id else told

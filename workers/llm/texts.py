@@ -1,0 +1,27 @@
+"""The texts of the prompts, which are files of this package."""
+
+from functools import cache
+from importlib.resources import files
+
+from workers.llm.prompts import PromptTexts
+
+VERSION = "v1"
+
+
+@cache
+def prompt_texts(version: str = VERSION) -> PromptTexts:
+    """The texts of one version."""
+    folder = files("workers.llm") / "prompts"
+
+    def text(name: str) -> str:
+        return (folder / f"{name}.{version}.md").read_text(encoding="utf-8").strip()
+
+    return PromptTexts(
+        version=version,
+        house=text("house"),
+        refine=text("refine"),
+        plan=text("plan"),
+        detail=text("detail"),
+        revise=text("revise"),
+        repair=text("repair"),
+    )

@@ -1,0 +1,1 @@
+"""Shells on the hosts: over SSH, and on the machine itself."""

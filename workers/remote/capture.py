@@ -1,0 +1,94 @@
+"""What is kept of a stream: its head and its tail, whatever its length."""
+
+from collections import deque
+
+from shared.domain.attempt import OnOutput
+
+STREAM_LIMIT = 1_048_576
+"""Bytes kept of each stream of a command."""
+
+_SMALL = 4096  # shorter pieces of the tail are joined, or a slow trickle would cost memory
+_NOISE_LIMIT = 65_536
+
+
+class Capture:
+    """Keeps the first and the last half of `limit` bytes of a stream and counts what falls out.
+
+    Taking a chunk never waits and never fails; memory stays below twice the limit.
+    """
+
+    def __init__(
+        self, stream: str, on_output: OnOutput | None = None, *, limit: int = STREAM_LIMIT
+    ) -> None:
+        self._dropped = 0
+        self._stream = stream
+        self._on_output = on_output
+        self._head = bytearray()
+        self._tail: deque[bytearray] = deque()
+        self._tail_size = 0
+        self._head_limit = (limit + 1) // 2
+        self._tail_limit = limit // 2
+
+    def take(self, chunk: bytes) -> None:
+        """The next bytes of the stream; they are passed on to `on_output` whole."""
+        if not chunk:
+            return
+        if self._on_output is not None:
+            self._on_output(self._stream, chunk)
+        room = self._head_limit - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        if chunk:
+            self._keep_tail(chunk)
+
+    def content(self) -> bytes:
+        """What was kept; where bytes are missing a line says how many."""
+        tail = b"".join(self._tail)
+        if not self.dropped:
+            return bytes(self._head) + tail
+        note = b"\n[... %d bytes left out ...]\n" % self.dropped
+        return bytes(self._head) + note + tail[len(tail) - self._tail_limit :]
+
+    @property
+    def dropped(self) -> int:
+        """How many bytes of the stream are not in `content`."""
+        return self._dropped + max(0, self._tail_size - self._tail_limit)
+
+    def _keep_tail(self, chunk: bytes) -> None:
+        if self._tail and len(self._tail[-1]) < _SMALL:
+            self._tail[-1] += chunk
+        else:
+            self._tail.append(bytearray(chunk))
+        self._tail_size += len(chunk)
+        while self._tail_size - len(self._tail[0]) >= self._tail_limit:
+            oldest = self._tail.popleft()
+            self._tail_size -= len(oldest)
+            self._dropped += len(oldest)
+
+
+class Opening:
+    """Finds the opening line (`@@<nonce> <pid>`) in standard output.
+
+    What a login shell prints before it (greetings, noise of start-up files) is no output of the
+    command and is put aside in `noise`.
+    """
+
+    def __init__(self, nonce: str) -> None:
+        self.word: str | None = None
+        self.noise = b""
+        self._mark = f"@@{nonce} ".encode()
+
+    def take(self, chunk: bytes) -> bytes:
+        """The part of the chunk that the command wrote."""
+        if self.word is not None:
+            return chunk
+        self.noise += chunk
+        before, mark, after = self.noise.partition(self._mark)
+        line, newline, rest = after.partition(b"\n")
+        if mark and newline:
+            self.word, self.noise = line.decode("ascii", "replace").strip(), before
+            return rest
+        if not mark:
+            self.noise = self.noise[-_NOISE_LIMIT:]
+        return b""
