@@ -30,7 +30,8 @@ class Shell(Protocol):
 
         After `timeout` seconds, or once `cancelled` answers True, the whole process group on the
         host is ended (TERM, then KILL). Raises Transient when the connection is lost before the
-        outcome is known, Misconfigured when the host refuses us.
+        outcome is known, Misconfigured when the host refuses us, Rejected for a command that no
+        host can take (too long, a NUL byte).
         """
         ...
 

@@ -19,7 +19,6 @@ from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
-from workers.connections import HostConnections
 from workers.escalation import EscalationHandler
 from workers.execution import Executor, Guards
 from workers.executor.snapshot import take
@@ -28,6 +27,7 @@ from workers.leases import LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
 from workers.planner import Planner
 from workers.ports import PlannerBackend
+from workers.remote.connections import HostConnections
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
 from workers.tasks import open_doors

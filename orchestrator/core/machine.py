@@ -16,7 +16,7 @@ from shared.domain.facts import RunFact, TaskFact
 from shared.domain.task import StepPhase
 
 RULES_VERSION = 1
-"""Raised when the same facts may lead to another state; events are folded under their own version."""
+"""Raised when the same facts may lead to another state; events are folded under their own."""
 
 
 @overload

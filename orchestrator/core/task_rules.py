@@ -107,7 +107,7 @@ def apply(state: TaskState, fact: f.TaskFact) -> Advance:
 def _submit(fact: f.TaskSubmitted) -> Advance:
     state = TaskState(
         policy=fact.policy,
-        runs={run_id: RunPhase.NOT_STARTED for run_id in fact.run_ids},
+        runs=dict.fromkeys(fact.run_ids, RunPhase.NOT_STARTED),
     )
     if fact.plan is not None:
         return _detail(replace(state, plan=fact.plan))

@@ -1,6 +1,7 @@
 """Brace expansion, as bash does it before anything else: `{a,b}`, `{1..3}`."""
 
 import re
+from itertools import pairwise
 
 from shared.guard.tree import Literal, Part, WordNode
 
@@ -91,7 +92,7 @@ def _between(
 ) -> list[list[_Unit]] | None:
     if commas:
         edges = [start, *commas, end]
-        return [units[a + 1 : b] for a, b in zip(edges, edges[1:], strict=False)]
+        return [units[a + 1 : b] for a, b in pairwise(edges)]
     inside = units[start + 1 : end]
     if not all(isinstance(unit, str) for unit in inside):
         return None

@@ -140,7 +140,8 @@ def arguments(program: str, words: tuple[Word, ...]) -> Arguments:
     options_ended = after_option = False
     for word in words:
         prefix = word.prefix
-        first_unknown = bool(word.pieces) and isinstance(word.pieces[0], Hole)
+        first = word.pieces[0] if word.pieces else None
+        first_unknown = isinstance(first, Hole) and not first.below
         if options_ended or len(prefix) == 1 or not (prefix.startswith("-") or first_unknown):
             sorted_words.operands.append(Operand(word, after_option))
             after_option = False

@@ -30,6 +30,9 @@ class Dialect(StrEnum):
 _JOINED_COMMENT = re.compile(r"(?:^|[\s;&|()<>`])#[^\n]*\\\n")
 """A comment that ends in a backslash: shfmt takes the next line as a part of it, no shell does."""
 
+_JOINED_OPERATOR = re.compile(r"[$<>`#!*?~{}\[]\\\n|[&|;(]\\\n[&|;()<>]")
+"""A line joined inside an operator, as in `$\\<newline>X`: shfmt does not see the operator."""
+
 
 class BadSyntax(Unreadable):
     """The text is no text of this dialect."""
@@ -83,6 +86,8 @@ class Shfmt:
     def _parse(self, text: str, dialect: Dialect) -> Block:
         if _JOINED_COMMENT.search(text):
             raise Unreadable("what may be a comment ends in a backslash")
+        if _JOINED_OPERATOR.search(text):
+            raise Unreadable("a line is joined in the middle of an operator")
         try:
             done = subprocess.run(
                 [self._binary, "-ln", dialect.value, "--to-json"],

@@ -33,8 +33,9 @@ class RuleSet:
                 continue
             given = arguments(run.program, run.argv[1:])
             for rule in rules:
-                if found := rule.match(run, given):
-                    yield _verdict(rule, run, found)
+                found = rule.match(run, given)
+                if found:
+                    yield _verdict(rule, run, found if run.sure else Match.MAYBE)
 
     def _rules_for(self, run: Run) -> list[Rule]:
         rules = [*self._any_program] if run.argv else []
@@ -46,6 +47,7 @@ class RuleSet:
 def _verdict(rule: Rule, run: Run, found: Match) -> Verdict:
     shown = " ".join(map(str, run.argv or run.writes))[:200]
     if found is Match.YES:
-        return Verdict(VerdictKind.DENY, rule.entry, f"`{rule.entry}` is forbidden: {shown}", run.part)
+        reason = f"`{rule.entry}` is forbidden: {shown}"
+        return Verdict(VerdictKind.DENY, rule.entry, reason, run.part)
     reason = f"`{rule.entry}` is forbidden, and this may turn out to be it: {shown}"
     return Verdict(VerdictKind.APPROVE, rule.entry, reason, run.part)

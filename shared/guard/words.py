@@ -129,7 +129,8 @@ class Run:
 
     `directories` are those it may run in, the likeliest first. `writes` are the files it opens for
     writing. `feeders` are the runs whose output it takes as its program (shells, interpreters) or
-    as its input (all others). `part` is the piece of the text that it comes from.
+    as its input (all others). `part` is the piece of the text that it comes from. `sure` is False
+    where another reading of the text is as likely.
     """
 
     argv: tuple[Word, ...]
@@ -138,6 +139,7 @@ class Run:
     writes: tuple[Word, ...] = ()
     feeders: tuple["Run", ...] = ()
     part: str = ""
+    sure: bool = True
 
 
 def known(text: str) -> Word:

@@ -1,7 +1,8 @@
 """Programs that run another program, which stands in their own arguments."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from shared.guard.words import Hole, Word
 
@@ -39,12 +40,14 @@ class Wrapper:
 class Inner:
     """One way to read what a wrapper runs: its words, and the variables set for it.
 
-    `before` are the words of the wrapper itself.
+    `before` are the words of the wrapper itself. `sure` is False where an option that is not known
+    may take the first word as its value, or not.
     """
 
     words: tuple[Word, ...]
     assigned: tuple[tuple[str, Word], ...] = ()
     before: tuple[Word, ...] = ()
+    sure: bool = True
 
 
 _CONTAINER_LONGS = (
@@ -166,7 +169,8 @@ WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
         Wrapper(
             valued="aEIdLnPs",
             flags="0rtxopeil",
-            longs=("arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"),
+            longs=("arg-file", "delimiter", "max-args", "max-procs", "max-chars",
+                   "process-slot-var"),
             extra=True,
         ),
     ),
@@ -190,7 +194,7 @@ WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
     "tsp": (Wrapper(valued="Ld", flags="nfm"),),
     "nq": (Wrapper(flags="cq"),),
     "ssh": (_SSH,),
-    "autossh": (Wrapper(valued=f"{_SSH.valued}M", flags=_SSH.flags, skip=1, joins=True, remote=True),),
+    "autossh": (replace(_SSH, valued=f"{_SSH.valued}M"),),
     "rsh": (Wrapper(valued="l", flags="n", skip=1, joins=True, remote=True),),
     "mosh": (Wrapper(longs=("ssh", "port"), skip=1, remote=True),),
     "sshpass": (Wrapper(valued="fdpP", flags="ev"),),
@@ -218,8 +222,15 @@ WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
 """The table; several entries for one name are several ways to read it."""
 
 
-_Position = tuple[int, int, bool]
-"""Where reading is, how many operands are still to be skipped, and whether options may come."""
+class _Position(NamedTuple):
+    """Where reading is, and how it came there."""
+
+    at: int
+    to_skip: int
+    """Operands that still stand before the command."""
+    options: bool
+    """Options may come."""
+    sure: bool = True
 
 
 @dataclass(slots=True)
@@ -229,52 +240,59 @@ class _Search:
     words: tuple[Word, ...]
     wrapper: Wrapper
 
-    def from_word(self, start: int) -> set[int]:
-        """The places, when reading begins at `start`."""
-        found: set[int] = set()
-        waiting: list[_Position] = [(start, self.wrapper.skip, not self.wrapper.after)]
+    def from_word(self, start: int) -> dict[int, bool]:
+        """The places, and whether each is sure, when reading begins at `start`."""
+        found: dict[int, bool] = {}
+        waiting = [_Position(start, self.wrapper.skip, not self.wrapper.after)]
         seen = set(waiting)
         while waiting:
-            at, to_skip, options = waiting.pop()
-            if at >= len(self.words):
+            here = waiting.pop()
+            if here.at >= len(self.words):
                 continue
-            following = self._following(at, to_skip, options=options)
-            if following is None:
-                found.add(at)
-                following = []
-            if options and self._starts_unknown(at):
-                following.append((at + 1, to_skip, True))  # it may be an option
+            following = self._following(here)
+            if not following:
+                found[here.at] = found.get(here.at, False) or here.sure
+            if here.options and self._starts_unknown(here.at):
+                # it may be an option
+                following.append(here._replace(at=here.at + 1, sure=False))
             waiting += [position for position in following if position not in seen]
             seen.update(following)
         return found
 
-    def _following(self, at: int, to_skip: int, *, options: bool) -> list[_Position] | None:
-        """The positions that may come next, or None when the command begins here."""
-        word = self.words[at]
+    def _following(self, here: _Position) -> list[_Position]:
+        """The positions that may come next; none when the command begins here."""
+        word = self.words[here.at]
         prefix = word.prefix
-        if word.literal == "--" and options:
-            return [(at + 1, to_skip, False)]
-        if options and len(prefix) > 1 and prefix.startswith("-"):
-            return [(at + step, to_skip, True) for step in self._option(word, prefix)]
+        following = here._replace(at=here.at + 1)
+        if word.literal == "--" and here.options:
+            return [following._replace(options=False)]
+        if here.options and len(prefix) > 1 and prefix.startswith("-"):
+            steps = self._option(word, prefix)
+            beyond = _Position(len(self.words), 0, options=False)
+            return [
+                here._replace(at=here.at + step, sure=here.sure and step == steps[0])
+                for step in steps
+            ] or [beyond]
         if self.wrapper.assigns and _ASSIGNMENT.match(prefix):
-            return [(at + 1, to_skip, options)]
-        if to_skip:
+            return [following]
+        if here.to_skip:
             # ssh reads options behind the host, too
-            return [(at + 1, to_skip - 1, options and self.wrapper.remote)]
-        return None
+            options = here.options and self.wrapper.remote
+            return [following._replace(to_skip=here.to_skip - 1, options=options)]
+        return []
 
     def _starts_unknown(self, at: int) -> bool:
         pieces = self.words[at].pieces
         return bool(pieces) and isinstance(pieces[0], Hole)
 
     def _option(self, word: Word, prefix: str) -> tuple[int, ...]:
+        """How many words the option takes, the likeliest number first; none: nothing is run."""
         if prefix.startswith("--"):
             if "=" in prefix:
                 return (1,)
             name = prefix[2:]
-            if any(long.startswith(name) for long in self.wrapper.longs):
-                return (2,)
-            return (1,) if self.wrapper.longs else (1, 2)
+            valued = any(long.startswith(name) for long in self.wrapper.longs)
+            return (2,) if valued else (1, 2)
         for index, letter in enumerate(prefix[1:], start=2):
             if letter in self.wrapper.stops:
                 return ()
@@ -291,8 +309,11 @@ def inner_commands(program: str, words: tuple[Word, ...]) -> list[tuple[Wrapper,
     found = []
     for wrapper in WRAPPERS.get(program, ()):
         for start, given in _begins(wrapper, words):
-            for at in sorted(_Search(given, wrapper).from_word(start)):
-                found.append((wrapper, Inner(given[at:], _assigned(given[:at]), given[:at])))
+            places = _Search(given, wrapper).from_word(start)
+            found += [
+                (wrapper, Inner(given[at:], _assigned(given[:at]), given[:at], sure))
+                for at, sure in sorted(places.items())
+            ]
     return found
 
 
@@ -313,8 +334,5 @@ def _begins(wrapper: Wrapper, words: tuple[Word, ...]) -> list[tuple[int, tuple[
 
 
 def _assigned(words: tuple[Word, ...]) -> tuple[tuple[str, Word], ...]:
-    found = []
-    for word in words:
-        if match := _ASSIGNMENT.match(word.prefix):
-            found.append((match[1], word.after(match.end())))
-    return tuple(found)
+    matches = ((word, _ASSIGNMENT.match(word.prefix)) for word in words)
+    return tuple((match[1], word.after(match.end())) for word, match in matches if match)

@@ -52,7 +52,7 @@ def carry_out(
         if trials.history.done_before(subtask):
             done.add(subtask.key)
             continue
-        if False:
+        if log.cancelled():
             return PassResult(Ending.CANCELLED, trials.history.errors, "cancelled")
         missing = [key for key in subtask.needs if key not in done]
         if missing:

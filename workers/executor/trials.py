@@ -5,6 +5,7 @@ from functools import partial
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.budget import may_correct
+from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask, SubtaskKind
 from workers.executor.checks import run_check
 from workers.executor.clock import Clock, wait_unless
@@ -65,7 +66,8 @@ class Trials:
             if not verdict.allowed:
                 self._recorder.refused(subtask, proposal.text, "correction", verdict, rule.name)
                 continue
-            attempt, command = self._run(subtask, proposal.text, rule.name), proposal.command
+            attempt = self._run(subtask, proposal.text, rule.name, allowance=proposal.allowance)
+            command = proposal.command
         return attempt
 
     def block(self, subtask: Subtask, missing: list[str]) -> Attempt:
@@ -87,7 +89,7 @@ class Trials:
                 return look
             red = is_red(look)
         stopped = self._unmet(subtask) or self._uncleared(subtask)
-        return stopped or self._run(subtask, _text(subtask), None, seen_red=red)
+        return stopped or self._run(subtask, _text(subtask), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
         """What the check says before anything runs; an attempt where that settles the subtask."""
@@ -146,28 +148,31 @@ class Trials:
         return self._recorder.unrun(subtask, command, Outcome.SIMULATED, reason, check=look)
 
     def _run(
-        self, subtask: Subtask, command: str, correction: str | None, *, seen_red: bool = False
+        self,
+        subtask: Subtask,
+        command: str,
+        correction: str | None = None,
+        *,
+        allowance: float = 0.0,
+        seen_red: bool = False,
     ) -> Attempt:
         """Run a command that the guard allows, look at its check, record the attempt."""
         draft = self._recorder.draft(subtask, command, Outcome.FAILED, correction=correction)
         self._log.started(draft)
         on_output = partial(self._log.output, draft.key)
-        result = self._door.run(command, timeout=subtask.timeout, on_output=on_output)
+        timeout = subtask.timeout + allowance
+        try:
+            result = self._door.run(command, timeout=timeout, on_output=on_output)
+        except Rejected as error:  # no host can take it: the planner's error, so it counts
+            reason = f"it could not be run: {error.reason}"
+            return self._recorder.finish(replace(draft, reason=reason, ended_at=self._clock.now()))
         if result.exit_code and self._may_change(subtask):
-            result, held = self._while_held(subtask, result, on_output)
+            result, held = self._while_held(subtask, result, timeout, on_output)
             if held is not None:
                 draft = replace(draft, command=result.command, correction=correction or held)
-        check = None
-        if subtask.check is not None and not result.cancelled:
-            check = run_check(
-                subtask.check,
-                self._door,
-                self._clock,
-                timeout=self._policy.check_timeout,
-                settle=self._settle if result.ok else (),
-            )
-            seen_red = seen_red or is_red(check) or self.history.seen_red(subtask.ordinal)
+        check = self._checked(subtask, result)
         outcome, reason = outcome_of(result, check)
+        proven = seen_red or is_red(check) or self.history.seen_red(subtask.ordinal)
         return self._recorder.finish(
             replace(
                 draft,
@@ -176,12 +181,24 @@ class Trials:
                 ended_at=self._clock.now(),
                 result=result,
                 check=check,
-                never_red=check is not None and not seen_red,
+                never_red=check is not None and not proven,
             )
         )
 
+    def _checked(self, subtask: Subtask, result: CommandResult) -> CommandResult | None:
+        """The check after a command: patiently when it went well, one look when it did not."""
+        if subtask.check is None or result.cancelled:
+            return None
+        return run_check(
+            subtask.check,
+            self._door,
+            self._clock,
+            timeout=self._policy.check_timeout,
+            settle=self._settle if result.ok else (),
+        )
+
     def _while_held(
-        self, subtask: Subtask, result: CommandResult, on_output: partial[None]
+        self, subtask: Subtask, result: CommandResult, timeout: float, on_output: partial[None]
     ) -> tuple[CommandResult, str | None]:
         """Wait for what somebody else holds, and repeat: the attempt goes on, nothing is counted.
 
@@ -197,7 +214,9 @@ class Trials:
             if not wait_unless(self._door.cancelled, self._clock, proposal.pause):
                 return replace(result, cancelled=True), name
             waited, name = waited + proposal.pause, rule.name
-            result = self._door.run(proposal.text, timeout=subtask.timeout, on_output=on_output)
+            result = self._door.run(
+                proposal.text, timeout=timeout + proposal.allowance, on_output=on_output
+            )
         return result, name
 
     def _is_correctable(self, subtask: Subtask, attempt: Attempt) -> bool:
@@ -275,7 +294,6 @@ def _failure(
         stderr=_tail(result.stderr) if result else "",
         check=subtask.check,
         check_output=_tail(check.stderr + check.stdout) if check else "",
-        timeout=subtask.timeout,
         waited=waited,
     )
 

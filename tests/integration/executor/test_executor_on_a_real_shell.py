@@ -82,7 +82,7 @@ def test_a_program_goes_by_its_other_name(shell: NarrowShell, carry: Carry) -> N
     ]
 
 
-def test_a_program_is_found_beyond_the_path(shell: NarrowShell, carry: Carry) -> None:
+def test_a_program_is_found_beyond_the_path(carry: Carry) -> None:
     """/usr/sbin is not in the PATH of an ordinary account."""
     done = carry(order("ldconfig --version"))
     assert [(a.outcome, a.correction) for a in done.log.ended] == [
@@ -112,7 +112,8 @@ def test_a_service_that_was_only_enabled_is_restarted(shell: NarrowShell, carry:
         "case $1 in is-active) test -e up;; restart) : > up;; enable|cat|reset-failed) :;;"
         " *) exit 1;; esac",
     )
-    done = carry(order(subtask("systemctl enable app", check="systemctl is-active app")))
+    given = subtask("systemctl enable app", check="systemctl is-active app")
+    done = carry(order(given), settle=(0.1,))
     assert [(a.outcome, a.correction) for a in done.log.ended] == [
         (Outcome.CHECK_FAILED, None),
         (Outcome.OK, "restart_service"),

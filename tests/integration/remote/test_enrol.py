@@ -90,4 +90,4 @@ def test_a_key_file_that_others_can_read_is_a_notice(sshd: SshServer, tmp_path: 
     report = check_host(ssh_host(sshd, key_path=str(key)))
 
     assert report.ok
-    assert [problem.next_step_cmd for problem in report.problems] == [f"chmod 600 {key}"]
+    assert f"chmod 600 {key}" in [problem.next_step_cmd for problem in report.problems]

@@ -41,6 +41,7 @@ class ScriptedJudge:
     judged: list[str] = field(default_factory=list)
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
+        assert interpreter == "sh"
         self.judged.append(command)
         for kind, pattern in ((VerdictKind.DENY, self.deny), (VerdictKind.APPROVE, self.approve)):
             if pattern is not None and re.search(pattern, command):

@@ -89,10 +89,14 @@ def test_hypotheses_say_what_was_tried_and_what_came_of_it() -> None:
         attempt(7, correction="a_rule_of_another_version", reason="exit code 1"),
     ]
     assert hypotheses(attempts) == (
-        "subtask 2: ran the command as planned: exit code 100"
-        " (E: Unable to locate package nginx) (2 times)",
-        "subtask 2: installed without the recommended packages (--no-install-recommends):"
-        " that worked",
+        (
+            "subtask 2: ran the command as planned: exit code 100"
+            " (E: Unable to locate package nginx) (2 times)"
+        ),
+        (
+            "subtask 2: installed without the recommended packages (--no-install-recommends):"
+            " that worked"
+        ),
         "subtask 3: forbidden: rm -rf / (correction: forbidden)",
         "subtask 4: precondition not met: id app (exit code 1)",
         "subtask 6: nothing to do, its check was green before anything ran",

@@ -72,6 +72,15 @@ def test_a_lost_connection_is_the_callers_to_handle() -> None:
     assert [a.command for a in log.ended] == ["one"]
 
 
+def test_a_command_that_no_host_can_take_is_the_planners_error() -> None:
+    """It is counted and part of the evidence; the rest of the step goes on."""
+    shell = ScriptedShell({"too long": Rejected("the command is too long", stage="execute")})
+    done = carried_out(order("too long", subtask("b", "s2", needs=())), shell)
+    assert done.outcomes == [(1, Outcome.FAILED), (2, Outcome.OK)]
+    assert done.attempts[0].reason == "it could not be run: the command is too long"
+    assert done.result.errors == 1
+
+
 # --- checks ---------------------------------------------------------------------------------------
 
 

@@ -149,7 +149,7 @@ def test_a_look_that_the_guard_forbids_does_not_happen() -> None:
 
 def test_a_held_lock_is_waited_for_and_is_no_error() -> None:
     """The attempt goes on with a command that waits; the record has the bytes that ran last."""
-    waiting = "apt-get -o DPkg::Lock::Timeout=240 install -y nginx"
+    waiting = "apt-get -o DPkg::Lock::Timeout=300 install -y nginx"
     shell = ScriptedShell({INSTALL: LOCKED, waiting: "Setting up nginx"}, default=None)
     done = carried_out(order(INSTALL), shell)
     assert shell.commands == [INSTALL, waiting]
@@ -158,6 +158,14 @@ def test_a_held_lock_is_waited_for_and_is_no_error() -> None:
     assert done.attempts[0].correction == "dpkg_lock"
     assert [a.key for a in done.log.begun] == [done.attempts[0].key]
     assert done.result.errors == 0
+
+
+def test_waiting_and_preparing_take_nothing_from_the_commands_own_time() -> None:
+    """What runs before, and the lock's own timeout, come on top of the subtask's timeout."""
+    waiting = "apt-get -o DPkg::Lock::Timeout=300 install -y nginx"
+    shell = ScriptedShell({INSTALL: LOCKED, waiting: ABSENT})
+    carried_out(order(subtask(INSTALL, timeout=10.0)), shell)
+    assert [call.timeout for call in shell.calls] == [10.0, 310.0, 130.0]
 
 
 def test_a_lock_that_apt_cannot_wait_for_is_asked_again_with_growing_pauses() -> None:
@@ -176,7 +184,7 @@ def test_a_lock_that_is_never_given_back_is_one_error_and_uses_up_no_retry() -> 
     done = carried_out(order("apt-get update"), shell)
     assert done.outcomes == [(1, Outcome.FAILED)]
     assert done.result.errors == 1
-    assert 60 < sum(done.clock.waits) <= 150
+    assert 240 < sum(done.clock.waits) <= 330
 
 
 def test_waiting_for_a_lock_uses_up_no_retry() -> None:
@@ -204,8 +212,8 @@ def test_cancelling_ends_the_waiting_for_a_lock() -> None:
 def test_a_lock_met_by_a_corrected_command_does_not_change_the_corrections_name() -> None:
     """The record names the rule that changed the command."""
     again = (
-        "apt-get -o DPkg::Lock::Timeout=240 update;"
-        " apt-get -o DPkg::Lock::Timeout=240 install --fix-missing -y nginx"
+        "apt-get -o DPkg::Lock::Timeout=300 update;"
+        " apt-get -o DPkg::Lock::Timeout=300 install --fix-missing -y nginx"
     )
     shell = ScriptedShell({INSTALL: ABSENT, UPDATED: LOCKED, again: 0}, default=None)
     done = carried_out(order(INSTALL), shell)

@@ -70,14 +70,22 @@ def test_the_planner_sees_what_was_tested_and_that_the_package_is_absent() -> No
     """S0.92: the evidence names the hypotheses tested and the assumption that failed."""
     done = carried_out(order(*INSTALL_POSTGRESQL), host_without_the_repository())
     assert hypotheses(done.attempts) == (
-        "subtask 2: ran the command as planned: exit code 100"
-        " (E: Unable to locate package postgresql)",
-        "subtask 2: read the package lists anew (apt update) and installed with --fix-missing:"
-        " exit code 100 (E: Unable to locate package postgresql)",
-        "subtask 2: tried another package name that the host's index knows: exit code 100"
-        " (E: Unable to locate package postgresql-13)",
-        "subtask 3: ran the command as planned: exit code 1"
-        " (Failed to enable unit: Unit file postgresql.service does not exist.)",
+        (
+            "subtask 2: ran the command as planned: exit code 100"
+            " (E: Unable to locate package postgresql)"
+        ),
+        (
+            "subtask 2: read the package lists anew (apt update) and installed with --fix-missing:"
+            " exit code 100 (E: Unable to locate package postgresql)"
+        ),
+        (
+            "subtask 2: tried another package name that the host's index knows: exit code 100"
+            " (E: Unable to locate package postgresql-13)"
+        ),
+        (
+            "subtask 3: ran the command as planned: exit code 1"
+            " (Failed to enable unit: Unit file postgresql.service does not exist.)"
+        ),
     )
     assert failed_assumptions(done.attempts) == (
         "subtask 2: the package postgresql is absent from the host's repositories",

@@ -22,6 +22,10 @@ _UNSOLVED = re.compile(
 _PROMPT = re.compile(
     r"continue\? \[Y/n\][\s\S]*Abort|[Ii]s this ok \[[yY]/[yYdDNn/]+\][\s\S]*abort"
 )
+_APT_ERROR = 100
+"""The exit code of apt for whatever went wrong."""
+UPDATING = 120.0
+"""Seconds that reading the package lists anew may take."""
 NO_REMOVE = "--no-remove"
 """What an answer given unseen must never allow: taking packages away."""
 
@@ -72,7 +76,11 @@ def _apt(failure: Failure) -> list[Install]:
 
 
 def _fails_with(failure: Failure, pattern: re.Pattern[str]) -> bool:
-    return failure.exit_code == 100 and bool(_apt(failure)) and bool(pattern.search(failure.output))
+    return (
+        failure.exit_code == _APT_ERROR
+        and bool(_apt(failure))
+        and bool(pattern.search(failure.output))
+    )
 
 
 def _refreshed(failure: Failure, _: Probe) -> Proposal | None:
@@ -88,6 +96,7 @@ def _refreshed(failure: Failure, _: Probe) -> Proposal | None:
     return Proposal(
         inserted(failure.command, found.verb.end, " --fix-missing"),
         first=() if updated_before else (update,),
+        allowance=UPDATING,
     )
 
 

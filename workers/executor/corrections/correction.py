@@ -23,7 +23,6 @@ class Failure:
     stderr: str = ""
     check: str | None = None
     check_output: str = ""
-    timeout: float = 300.0
     waited: float = 0.0
 
     @cached_property
@@ -49,7 +48,8 @@ class Proposal:
     `first` runs before the command, in the same shell; its exit code does not matter, so that a
     half-failed preparation does not hide what the command itself says. `pause` seconds pass before;
     `until` is a command awaited for at most `patience` seconds: when it never exits with 0, nothing
-    further is tried. All spans in seconds.
+    further is tried. `allowance` is what the preparation may take on top of the subtask's timeout,
+    so that it does not eat up the command's own time. All spans in seconds.
     """
 
     command: str
@@ -57,6 +57,7 @@ class Proposal:
     pause: float = 0.0
     until: str | None = None
     patience: float = 0.0
+    allowance: float = 0.0
 
     @property
     def text(self) -> str:

@@ -14,8 +14,10 @@ _INTERRUPTED = re.compile(r"dpkg was interrupted, you must manually run")
 _BROKEN = re.compile(r"--fix-broken install|apt-get -f install")
 _CONFFILE = re.compile(r"end of file on stdin at conffile prompt")
 
-LOCK_PATIENCE = 120.0
-"""Seconds that a command may wait for a lock that apt itself cannot wait for."""
+LOCK_PATIENCE = 300
+"""Seconds that a command may wait for a lock."""
+_CONFIGURING = 300.0
+"""Seconds that completing what was left half-installed may take."""
 
 
 def _package_commands(failure: Failure) -> list[Simple]:
@@ -37,19 +39,19 @@ def _wait_for_lock(failure: Failure, _: Probe) -> Proposal | None:
     if apt_can_wait and "DPkg::Lock::Timeout" in failure.command:
         return None
     if apt_can_wait and programs:
-        seconds = max(1, min(600, int(failure.timeout * 0.8)))
         command = failure.command
         for program in reversed(programs):
-            command = inserted(command, program.end, f" -o DPkg::Lock::Timeout={seconds}")
-        return Proposal(command)
-    if failure.waited >= min(LOCK_PATIENCE, failure.timeout):
+            command = inserted(command, program.end, f" -o DPkg::Lock::Timeout={LOCK_PATIENCE}")
+        return Proposal(command, allowance=LOCK_PATIENCE)
+    if failure.waited >= LOCK_PATIENCE:
         return None
     return Proposal(failure.command, pause=max(1.0, min(15.0, failure.waited)))
 
 
 def _before(failure: Failure, remedy: str) -> Proposal | None:
     simple = _package_commands(failure)[0]
-    return Proposal(failure.command, first=(f"{simple.prefix(failure.command)}{remedy}",))
+    first = f"{simple.prefix(failure.command)}{remedy}"
+    return Proposal(failure.command, first=(first,), allowance=_CONFIGURING)
 
 
 def _configured(failure: Failure, _: Probe) -> Proposal | None:

@@ -36,6 +36,8 @@ _SENDS = re.compile(
 
 PATIENCE = 20.0
 """Seconds to wait for a name to resolve, or the network to come back."""
+_RETRYING = 30.0
+"""Seconds that a downloader's own pauses may take."""
 PAUSE = 3.0
 """Seconds before what a passing fault has cut off is repeated."""
 
@@ -81,7 +83,7 @@ def _retried(failure: Failure, _: Probe) -> Proposal | None:
         if simple.name == "curl"
         else " --tries=4 --waitretry=2 --retry-connrefused --retry-on-http-error=502,503,504"
     )
-    return Proposal(inserted(failure.command, simple.program.end, flags))
+    return Proposal(inserted(failure.command, simple.program.end, flags), allowance=_RETRYING)
 
 
 def _fetch_was_cut(failure: Failure) -> bool:

@@ -37,6 +37,9 @@ A command line with any other program in it is left alone: the nearest existing 
 one that must not be changed, removed or run.
 """
 _DEPTH = 4
+_ALIKE = 0.8
+_CLEARLY = 0.05
+"""How like a name must be (1 is equal), and by how much more than the next."""
 
 
 def _missing_target(failure: Failure) -> str | None:
@@ -140,10 +143,11 @@ def _nearest_name(wanted: str, names: list[str]) -> str | None:
     versions = [name for name in names if re.fullmatch(r"\d+(\.\d+)*", name)]
     if re.fullmatch(r"\d+(\.\d+)*", wanted):
         return versions[0] if len(versions) == 1 else None
-    close = difflib.get_close_matches(wanted, names, n=2, cutoff=0.8)
-    if len(close) == 2 and _likeness(wanted, close[0]) - _likeness(wanted, close[1]) < 0.05:
+    close = difflib.get_close_matches(wanted, names, n=2, cutoff=_ALIKE)
+    if not close:
         return None
-    return close[0] if close else None
+    lead = _likeness(wanted, close[0]) - max((_likeness(wanted, n) for n in close[1:]), default=0)
+    return close[0] if lead >= _CLEARLY else None
 
 
 def _likeness(one: str, other: str) -> float:

@@ -6,6 +6,8 @@ import shlex
 from workers.executor.corrections.command_line import Simple, replaced
 from workers.executor.corrections.correction import Correction, Failure, Probe, Proposal
 
+_NO_PROGRAM = 127
+_SUDO_FAILED = 1
 _NOT_FOUND = re.compile(
     r"(?:^|[\s:])'?([\w.+-]+)'?: (?:command not found|not found|No such file or directory)"
     r"|sudo: ([\w.+-]+): command not found"
@@ -65,6 +67,10 @@ _PACKAGES: dict[str, str] = {
 service or holds data: what the plan is about is for the planner to install."""
 
 
+_INSTALLING = 300.0
+"""Seconds that installing a small tool may take."""
+
+
 def _lost(failure: Failure) -> Simple | None:
     """The simple command whose program was not found."""
     missing = {name for groups in _NOT_FOUND.findall(failure.output) for name in groups if name}
@@ -75,7 +81,7 @@ def _lost(failure: Failure) -> Simple | None:
 
 
 def _not_found(failure: Failure) -> bool:
-    return failure.exit_code in (1, 127) and _lost(failure) is not None
+    return failure.exit_code in (_SUDO_FAILED, _NO_PROGRAM) and _lost(failure) is not None
 
 
 def _full_path(failure: Failure, probe: Probe) -> Proposal | None:
@@ -113,7 +119,7 @@ def _installed(failure: Failure, probe: Probe) -> Proposal | None:
     install = f"{sudo}apt-get -y --no-remove install --no-install-recommends {package}"
     known = probe.ask(f"apt-cache search --names-only {shlex.quote(f'^{re.escape(package)}$')}")
     first = (install,) if known.strip() else (f"{sudo}apt-get update", install)
-    return Proposal(failure.command, first=first)
+    return Proposal(failure.command, first=first, allowance=_INSTALLING)
 
 
 def _without_sudo(failure: Failure, probe: Probe) -> Proposal | None:
@@ -151,6 +157,6 @@ INSTALL_TOOL = Correction(
 SUDO_NOT_NEEDED = Correction(
     "sudo_not_needed",
     "left sudo out, which is absent, since the account is root",
-    lambda failure: failure.exit_code == 127 and "sudo: " in failure.output,
+    lambda failure: failure.exit_code == _NO_PROGRAM and "sudo: " in failure.output,
     _without_sudo,
 )

@@ -10,6 +10,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _FLAGS = frozenset({"-q", "--quiet", "-U", "--upgrade", "--user", "--no-input", "--no-cache-dir"})
 
 
+_INSTALLING = 300.0
+"""Seconds that the distribution's packages may take where pip's were refused at once."""
+
+
 def _pip_install(failure: Failure) -> tuple[Simple, list[str]] | None:
     """A whole command that is one plain `pip install NAME…`, with its names."""
     if len(failure.commands) != 1:
@@ -45,7 +49,7 @@ def _from_distribution(failure: Failure, probe: Probe) -> Proposal | None:
         if not known.strip():
             return None
     install = f"apt-get -y --no-remove install {' '.join(packages)}"
-    return Proposal(f"{simple.prefix(failure.command)}{install}")
+    return Proposal(f"{simple.prefix(failure.command)}{install}", allowance=_INSTALLING)
 
 
 FROM_DISTRIBUTION = Correction(

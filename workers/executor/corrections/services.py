@@ -27,6 +27,8 @@ _CLIENTS: dict[str, tuple[str, ...]] = {
     "nginx": ("nginx",),
 }
 """The services that a client program talks to."""
+_RESTARTING = 90.0
+"""Seconds that a service may take to come up: systemd's own limit."""
 _NO_ANSWER = re.compile(
     r"[Cc]onnection refused|Cannot connect to the Docker daemon|Can't connect to"
     r"|could not connect to server|Could not connect|No such file or directory\s+Is the server"
@@ -67,7 +69,7 @@ def _restarted(failure: Failure, probe: Probe) -> Proposal | None:
             continue
         sudo = "sudo -n " if simple.wrapped_in("sudo") else ""
         first = (f"{sudo}systemctl reset-failed {name}", f"{sudo}systemctl restart {name}")
-        return Proposal(failure.command, first=first)
+        return Proposal(failure.command, first=first, allowance=_RESTARTING)
     return None
 
 

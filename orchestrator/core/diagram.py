@@ -1,0 +1,74 @@
+"""State diagrams in Mermaid, drawn from the transition tables; a document may hold them."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
+
+BEGIN = "<!-- diagrams: begin (python -m orchestrator.core.diagram --write ARCHITECTURE.md) -->"
+END = "<!-- diagrams: end -->"
+
+Phase = TypeVar("Phase", bound=StrEnum)
+
+
+def diagram(table: Mapping[Phase, Mapping[type, frozenset[Phase]]]) -> str:
+    """One table as a Mermaid state diagram; arrows carry the facts, in the table's order."""
+    phases = list(table)
+    lines = ["stateDiagram-v2", f"    [*] --> {phases[0]}"]
+    for old in phases:
+        for new in phases:
+            facts = [kind.__name__ for kind, allowed in table[old].items() if new in allowed]
+            if facts:
+                lines.append(f"    {old} --> {new}: {', '.join(facts)}")
+    lines += [f"    {phase} --> [*]" for phase in phases if not table[phase]]
+    return "\n".join(lines)
+
+
+def section() -> str:
+    """The diagrams as Markdown, between the markers that hold their place in a document."""
+    drawn = {"A step in a run": diagram(STEP_TRANSITIONS), "A task": diagram(TASK_TRANSITIONS)}
+    parts = [f"### {title}\n\n```mermaid\n{text}\n```" for title, text in drawn.items()]
+    return "\n\n".join([BEGIN, *parts, END])
+
+
+def renewed(document: str) -> str:
+    """The document with its diagrams as the tables are now; raises ValueError without markers."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the lines {BEGIN!r} and {END!r} must both stand in it, in this order")
+    return before + section() + after
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print, check or write; returns 0, 1 when a document is out of date, 2 when it is unfit."""
+    parser = argparse.ArgumentParser(prog="python -m orchestrator.core.diagram")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", type=Path, metavar="FILE", help="fail if FILE is out of date")
+    what.add_argument("--write", type=Path, metavar="FILE", help="bring FILE up to date")
+    chosen = parser.parse_args(arguments)
+    path: Path | None = chosen.check or chosen.write
+    if path is None:
+        sys.stdout.write(section() + "\n")
+        return 0
+    try:
+        document = path.read_text(encoding="utf-8")
+        current = renewed(document)
+        if chosen.write:
+            path.write_text(current, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{path}: {error}\n")
+        return 2
+    if chosen.check and document != current:
+        again = f"python -m orchestrator.core.diagram --write {path}"
+        sys.stderr.write(f"{path}: the diagrams are out of date; run: {again}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,153 @@
+"""Flower as it is deployed, over a real broker: it shows the queues to whoever has the password."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.embedded import port
+from shared.domain.jobs import QueueName
+from shared.queue.app import make_app, task_name
+from shared.queue.bell import CeleryBell
+from tests.services.ring import Ring, eventually
+
+NAME, PASSWORD = "watcher", "only-a-test"
+
+
+@dataclass(frozen=True)
+class Flower:
+    """A running Flower."""
+
+    url: str
+
+    def get(
+        self, path: str, password: str | None = PASSWORD, method: str = "GET"
+    ) -> tuple[int, str]:
+        """The status and the body of an answer; status 0 while nobody answers."""
+        request = urllib.request.Request(self.url + path, method=method)  # noqa: S310 - loopback
+        if password is not None:
+            credentials = b64encode(f"{NAME}:{password}".encode()).decode()
+            request.add_header("Authorization", f"Basic {credentials}")
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """The jobs that it lists."""
+        return list(json.loads(self.get("/api/tasks")[1] or "{}").values())
+
+
+def command(root: Path, compose: dict[str, Any]) -> list[str]:
+    """The command of the compose file, with this machine's paths."""
+    service = compose["services"]["flower"]
+    words = [*service["entrypoint"], *service["command"]]
+    assert words[0] == "/opt/replan/bin/celery"
+    options = str(root / "deploy/flower")
+    return [
+        sys.executable,
+        "-m",
+        "celery",
+        *(word.replace("/opt/replan/flower", options) for word in words[1:]),
+    ]
+
+
+def environ(root: Path, broker_url: str, **more: str) -> dict[str, str]:
+    """The environment of the service, on this machine's broker."""
+    path = os.pathsep.join([str(root), str(root / "deploy/flower")])
+    return {**os.environ, "PYTHONPATH": path, "REPLAN_BROKER_URL": broker_url, **more}
+
+
+@pytest.fixture
+def flower(
+    root: Path, compose: dict[str, Any], broker_url: str, tmp_path: Path
+) -> Iterator[Flower]:
+    """Flower with the deployment's own options."""
+    number = port.any_free()
+    with (tmp_path / "flower.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command(root, compose), "--address=127.0.0.1", f"--port={number}"],
+            env=environ(root, broker_url, FLOWER_BASIC_AUTH=f"{NAME}:{PASSWORD}"),
+            stdout=log,
+            stderr=log,
+            cwd=tmp_path,
+        )
+    running = Flower(f"http://127.0.0.1:{number}")
+    try:
+        eventually(lambda: running.get("/healthcheck", None)[0] == 200, "Flower")
+        yield running
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_nobody_looks_without_the_password(flower: Flower) -> None:
+    for path in ("/", "/tasks", "/broker", "/api/tasks", "/api/workers"):
+        assert flower.get(path, None)[0] == 401, path
+        assert flower.get(path, "wrong")[0] == 401, path
+        assert flower.get(path)[0] == 200, path
+
+
+def test_it_does_not_start_without_a_password(
+    root: Path, compose: dict[str, Any], broker_url: str, tmp_path: Path
+) -> None:
+    """Flower itself would let everybody in."""
+    done = subprocess.run(
+        command(root, compose),
+        env=environ(root, broker_url, FLOWER_BASIC_AUTH="replan:"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode != 0
+    assert "FLOWER_BASIC_AUTH" in done.stderr
+
+
+def test_it_lists_the_queues_of_the_product(flower: Flower) -> None:
+    status, page = flower.get("/broker")
+    assert status == 200
+    for queue in QueueName:
+        assert f'id="{queue.value}"' in page
+
+
+def test_it_only_looks(flower: Flower, broker_url: str) -> None:
+    """Nothing can be sent, changed or stopped through it."""
+    name = task_name(QueueName.EXECUTION.value)
+    for path in (f"/api/task/send-task/{name}", "/api/worker/shutdown/x", "/api/task/revoke/1"):
+        assert flower.get(path, method="POST")[0] in {403, 405}, path
+    assert CeleryBell(make_app(broker_url)).length(QueueName.EXECUTION.value) == 0
+
+
+def test_it_lists_workers_and_their_jobs(flower: Flower, ring: Ring) -> None:
+    """D.9: from the workers' events alone, for they take no remote control."""
+    ring.worker("executor")
+
+    def workers() -> list[dict[str, Any]]:
+        return list(json.loads(flower.get("/workers?json=1")[1] or '{"data": []}')["data"])
+
+    eventually(lambda: [each for each in workers() if each["status"]], "a worker online")
+    CeleryBell(make_app(ring.broker_url)).ring(QueueName.EXECUTION.value, [7])
+    eventually(
+        lambda: [each for each in flower.tasks() if each.get("state") == "SUCCESS"], "the job's end"
+    )
+    (worker,) = workers()
+    (job,) = flower.tasks()
+    assert worker["hostname"].startswith("executor.")
+    assert worker["task-received"] == worker["task-succeeded"] == 1
+    assert job["name"] == task_name(QueueName.EXECUTION.value)
+    assert (job["args"], job["result"]) == ("[7]", "'nothing to do'")
+    assert job["worker"] == worker["hostname"]

@@ -1,0 +1,1 @@
+"""The offline planner: a library of known jobs, with recorded alternatives per error pattern."""

@@ -1,0 +1,128 @@
+"""The planner backend that answers from the library."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from shared.contracts.planfile import load_plan, load_revision
+from shared.domain.attempt import GREEN
+from shared.domain.bundle import Bundle
+from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
+from workers.ports import DetailRequest, PlanRequest, ReviseRequest, RevisionDraft
+from workers.runbook.entries import Alternative
+from workers.runbook.library import read_library
+from workers.runbook.template import fill
+
+_GREEN = frozenset(outcome.value for outcome in GREEN)
+
+
+class RunbookBackend:
+    """Answers for the planning roles with what has been recorded; no model, no network."""
+
+    def __init__(self, folders: Iterable[Path] = ()) -> None:
+        self._library = read_library(folders)
+
+    def refine(self, request: PlanRequest) -> str:
+        """A library improves no prompt."""
+        raise Misconfigured(
+            "the runbook backend cannot improve prompts",
+            stage="refine",
+            next_step_cmd="replan task submit --set taskmaster_enabled=false …",
+        )
+
+    def plan(self, request: PlanRequest) -> Plan:
+        """The steps of the job that the prompt asks for, subtasks included.
+
+        Raises Rejected when the library knows no such job.
+        """
+        found = self._library.asked(request.prompt)
+        if found is None:
+            known = ", ".join(job.id for job in self._library.jobs) or "none"
+            raise Rejected(
+                f"the runbook library knows no job for {request.prompt!r}; it knows {known}",
+                stage="plan",
+                next_step_cmd="replan task submit --plan FILE …",
+            )
+        job, parameters = found
+        document = {"summary": job.summary, "planner": "runbook", "steps": job.steps}
+        text = yaml.safe_dump(fill(document, parameters), allow_unicode=True, sort_keys=False)
+        plan = load_plan(text, policy=request.policy, source=f"job {job.id} of the library")
+        author = Author(Role.PLANNER, "runbook")
+        steps = tuple(
+            replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps
+        )
+        return replace(plan, steps=steps)
+
+    def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
+        """The recorded subtasks of a step of a known job."""
+        plan = self.plan(PlanRequest(request.prompt, request.targets, request.policy))
+        for step in plan.steps:
+            if request.step.key in {step.key, step.title}:
+                return step.subtasks
+        raise Rejected(
+            f"the runbook library has no step {request.step.key!r} for this task",
+            stage="detail",
+            next_step_cmd="replan plan provide --file FILE",
+        )
+
+    def revise(self, request: ReviseRequest) -> RevisionDraft:
+        """The first recorded alternative that fits the evidence and has not been tried.
+
+        Raises Rejected when there is none.
+        """
+        output = _output(request.bundle)
+        for alternative, parameters in self._alternatives(request):
+            groups = alternative.found_in(output)
+            if groups is None:
+                continue
+            subtasks = _subtasks(alternative, {**parameters, **groups}, request)
+            if not _tried(subtasks, request):
+                return RevisionDraft(subtasks, alternative.reason)
+        raise Rejected(
+            f"the runbook library has no further alternative for what step "
+            f"{request.step.ordinal} shows",
+            stage="revise",
+            next_step_cmd=f"replan step revise {request.bundle.step_ref} --file FILE",
+        )
+
+    def _alternatives(self, request: ReviseRequest) -> list[tuple[Alternative, dict[str, str]]]:
+        bundle = request.bundle
+        found = self._library.asked(bundle.improved_prompt or bundle.prompt)
+        listed: list[tuple[Alternative, dict[str, str]]] = []
+        if found is not None:
+            job, parameters = found
+            listed += [
+                (alternative, parameters)
+                for alternative in job.revisions
+                if alternative.step in {None, request.step.key}
+            ]
+        return listed + [(alternative, {}) for alternative in self._library.revisions]
+
+
+def _output(bundle: Bundle) -> str:
+    """What everything that failed has printed."""
+    return "\n".join(
+        "\n".join((attempt.stdout, attempt.stderr, attempt.check_output, attempt.reason))
+        for attempt in bundle.attempts
+        if attempt.outcome not in _GREEN
+    )
+
+
+def _subtasks(
+    alternative: Alternative, parameters: dict[str, str], request: ReviseRequest
+) -> tuple[Subtask, ...]:
+    document = fill({"subtasks": alternative.subtasks}, parameters)
+    text = yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+    return load_revision(text, policy=request.policy, source="an alternative of the library")
+
+
+def _tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:
+    """Whether these commands are those of the present revision or of an earlier one."""
+    commands = [subtask.command for subtask in subtasks]
+    if commands == [subtask.command for subtask in request.subtasks]:
+        return True
+    told = "\n".join(f"  {command}" for command in commands)
+    return any(earlier.endswith(told) for earlier in request.bundle.earlier_revisions)

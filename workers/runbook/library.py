@@ -1,0 +1,69 @@
+"""The library: the runbook files that ship, and those of the operator's folders."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from shared.domain.errors import Misconfigured
+from workers.runbook.entries import Alternative, Job, RunbookFile
+
+SHIPPED = Path(__file__).parent / "library"
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Every known job, and the alternatives that hold for any step; the operator's come first."""
+
+    jobs: tuple[Job, ...]
+    revisions: tuple[Alternative, ...]
+
+    def asked(self, prompt: str) -> tuple[Job, dict[str, str]] | None:
+        """The first job that the prompt asks for, with its parameters."""
+        for job in self.jobs:
+            parameters = job.asked_in(prompt)
+            if parameters is not None:
+                return job, parameters
+        return None
+
+
+def read_library(folders: Iterable[Path] = ()) -> Library:
+    """Read the operator's folders and the shipped one.
+
+    Raises Misconfigured for a folder that is not there, and for a file that is no runbook, with the
+    place of the fault.
+    """
+    files = [_read(path) for folder in (*folders, SHIPPED) for path in _paths(folder)]
+    return Library(
+        jobs=tuple(job for file in files for job in file.jobs),
+        revisions=tuple(alternative for file in files for alternative in file.revisions),
+    )
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        raise Misconfigured(
+            f"the runbook folder {folder} does not exist",
+            stage="plan",
+            next_step_cmd="replan config show",
+        )
+    yield from sorted(path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"})
+
+
+def _read(path: Path) -> RunbookFile:
+    try:
+        return RunbookFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _unusable(path, str(error)) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise _unusable(path, f"{place}: {first['msg']}") from error
+
+
+def _unusable(path: Path, reason: str) -> Misconfigured:
+    return Misconfigured(
+        f"{path} is no runbook: {reason}", stage="plan", next_step_cmd="replan config show"
+    )
