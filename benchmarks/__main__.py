@@ -1,13 +1,14 @@
 """`make bench`: every measurement in one run, each beside its floor.
 
-    python -m benchmarks            all of it (some minutes)
-    python -m benchmarks --short    fewer repetitions, for continuous integration
+python -m benchmarks            all of it (some minutes)
+python -m benchmarks --short    fewer repetitions, for continuous integration
 """
 
 import argparse
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -87,8 +88,8 @@ def resident(stage: Stage) -> dict[str, float]:
     sizes = {}
     for name, pid in sorted(stage.pids().items()):
         try:
-            with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-                kilobytes = next(line for line in status if line.startswith("VmRSS:")).split()[1]
+            lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+            kilobytes = next(line for line in lines if line.startswith("VmRSS:")).split()[1]
         except (OSError, StopIteration):
             kilobytes = "0"
         sizes[name] = int(kilobytes) / 1024
@@ -114,14 +115,26 @@ def main() -> None:
     console.print("starting Postgres, Valkey, four sshd, a coordinator and workers …")
     with set_up(4) as stage:
         named: list[tuple[str, Callable[[], tuple[float, float]], str]] = [
-            (f"(a) {commands} commands, one host; bare paramiko",
-             lambda: one_host(stage, commands, rounds), "/s"),
-            ("(b) 20 x 10 commands, four hosts; bare paramiko, 8 threads",
-             lambda: four_hosts(stage, rounds), "/s"),
-            ("(c) tasks through the ring; Celery no-ops",
-             lambda: whole_ring(stage, 50 if short else 400), "/s"),
-            ("(d) submit to first command; Celery latency",
-             lambda: first_command(stage, 5 if short else 20), "s"),
+            (
+                f"(a) {commands} commands, one host; bare paramiko",
+                lambda: one_host(stage, commands, rounds),
+                "/s",
+            ),
+            (
+                "(b) 20 x 10 commands, four hosts; bare paramiko, 8 threads",
+                lambda: four_hosts(stage, rounds),
+                "/s",
+            ),
+            (
+                "(c) tasks through the ring; Celery no-ops",
+                lambda: whole_ring(stage, 50 if short else 400),
+                "/s",
+            ),
+            (
+                "(d) submit to first command; Celery latency",
+                lambda: first_command(stage, 5 if short else 20),
+                "s",
+            ),
         ]
         for name, measure, unit in named:
             add(name, measure(), unit)

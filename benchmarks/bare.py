@@ -1,4 +1,4 @@
-"""The floor over SSH: bare paramiko on warm transports with TCP_NODELAY, nothing kept or checked."""
+"""The floor over SSH: bare paramiko, warm, with TCP_NODELAY, nothing kept or checked."""
 
 import base64
 import socket
@@ -47,7 +47,7 @@ def sequential(server: SshServer, commands: int) -> float:
 
 
 def fleet(servers: Sequence[SshServer], plans: int, commands: int, threads: int = 8) -> float:
-    """Commands a second: so many plans of so many commands, eight threads, one warm transport a host."""
+    """Commands a second for so many plans at once; eight threads, one warm transport a host."""
     transports = [connect(server) for server in servers]
     try:
         for transport in transports:

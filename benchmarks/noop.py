@@ -18,8 +18,11 @@ def make(broker_url: str) -> Celery:
     """An application with one task that only leaves a trace."""
     app = Celery("noop", broker=broker_url, set_as_current=False)
     app.conf.update(
-        task_default_queue="noop", task_ignore_result=True, worker_prefetch_multiplier=1,
-        worker_enable_remote_control=False, broker_connection_retry_on_startup=True,
+        task_default_queue="noop",
+        task_ignore_result=True,
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        broker_connection_retry_on_startup=True,
     )
     store = redis.Redis.from_url(broker_url)
 
@@ -84,6 +87,11 @@ def latencies(app: Celery, broker_url: str, count: int) -> list[float]:
 
 if __name__ == "__main__":
     make(os.environ["BROKER_URL"]).Worker(
-        pool="threads", concurrency=16, queues=["noop"], loglevel="ERROR", quiet=True,
-        without_gossip=True, without_mingle=True,
+        pool="threads",
+        concurrency=16,
+        queues=["noop"],
+        loglevel="ERROR",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
     ).start()

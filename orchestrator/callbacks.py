@@ -5,10 +5,9 @@ decision to ask the author of the step. Each link is a job in the outbox, so tha
 between two links loses nothing.
 """
 
+from orchestrator.core.decisions import Enqueue
 from shared.domain.jobs import queue_of
 from shared.store.jobs import NewJob
-
-from orchestrator.core.decisions import Enqueue
 
 
 def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:

@@ -56,7 +56,7 @@ def _fold(unit: Unit, report: Report) -> None:
             else:
                 following.extend(_fold_run(unit, task_id, run_id, fact))  # type: ignore[arg-type]
         except Defect as error:
-            log.error("fact_parked", task_id=task_id, run_id=run_id, error=str(error))
+            log.exception("fact_parked", task_id=task_id, run_id=run_id)
             unit.park(task_id, run_id, fact, error)
 
 

@@ -105,4 +105,3 @@ def end_service(site: Path) -> None:
 def _taken(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-

@@ -15,7 +15,7 @@ _LONGEST_WAIT = 5.0
 
 
 class Loop:
-    """Calls `work` again and again until `stop` is set; `work` returns its longest pause in seconds.
+    """Calls `work` again and again until `stop` is set; `work` returns its longest pause (s).
 
     While the database or the broker is away the loop waits, a little longer each time, and goes on.
     `beat` is called whenever it has done its work.
@@ -47,8 +47,8 @@ class Loop:
                 wait = _FIRST_WAIT
             except Transient as error:
                 log.warning("loop_waits", loop=self._name, reason=error.reason, seconds=wait)
-            except Defect as error:
-                log.error("loop_failed", loop=self._name, error=str(error))
+            except Defect:
+                log.exception("loop_failed", loop=self._name)
             self._stop.wait(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
 

@@ -46,7 +46,7 @@ class Unit(Protocol):
         ...
 
     def park(self, task_id: int, run_id: int | None, fact: Fact, error: ReplanError) -> None:
-        """A fact that could not be folded in: it is kept with the error, and an operator is told."""
+        """Keep a fact that could not be folded in, with the error, and tell an operator."""
         ...
 
 

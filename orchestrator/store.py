@@ -238,7 +238,13 @@ class SqlUnit:
         if isinstance(fact, f.RunStarted):
             body = {}  # policy and plan stand in the task's row, once for all its runs
         self._events.append(
-            {"task_id": task_id, "run_id": run_id, "kind": kind, "body": body, "rules": RULES_VERSION}
+            {
+                "task_id": task_id,
+                "run_id": run_id,
+                "kind": kind,
+                "body": body,
+                "rules": RULES_VERSION,
+            }
         )
         self._orders.extend((task_id, run_id, decision) for decision in decisions)
 
@@ -280,15 +286,18 @@ class SqlUnit:
         if steps:
             statement = upsert(RunStepRow)
             fresh: dict[str, Any] = {
-                name: statement.excluded[name] for name in steps[0] if name not in {"run_id", "step"}
+                name: statement.excluded[name]
+                for name in steps[0]
+                if name not in {"run_id", "step"}
             }
             fresh["changed_at"] = func.clock_timestamp()
             self._connection.execute(
-                statement.on_conflict_do_update(index_elements=["run_id", "step"], set_=fresh), steps
+                statement.on_conflict_do_update(index_elements=["run_id", "step"], set_=fresh),
+                steps,
             )
 
     def _carry_out(self) -> None:
-        """Decisions in the order they were made: a step's old job goes before its next one comes."""
+        """In the order they were decided: a step's old job goes before its next one comes."""
         enqueued: list[jobs.NewJob] = []
         for task_id, run_id, decision in self._orders:
             match decision:

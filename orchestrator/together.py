@@ -12,7 +12,7 @@ from pathlib import Path
 
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.watched import Child, ChildEvent
-from shared.settings import ConnectionFile, Settings
+from shared.settings import ConnectionFile
 from shared.store.migrate import upgrade
 
 THINKERS = ("taskmaster", "planner", "subtask_planner", "escalation")

@@ -37,7 +37,8 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     database = Database(settings.server.database_url)
     require_current(database)
     threads = [
-        threading.Thread(target=loop.run, name=name) for name, loop in _loops(settings, database, stopping)
+        threading.Thread(target=loop.run, name=name)
+        for name, loop in _loops(settings, database, stopping)
     ]
     for thread in threads:
         thread.start()
@@ -48,9 +49,7 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     log.info("coordinator_stopped")
 
 
-def _loops(
-    settings: Settings, database: Database, stop: threading.Event
-) -> list[tuple[str, Loop]]:
+def _loops(settings: Settings, database: Database, stop: threading.Event) -> list[tuple[str, Loop]]:
     coordinator = Coordinator(SqlLedger(database))
     bell = CeleryBell(make_app(settings.server.broker_url))
     relay = Relay(database, bell, ring_again=settings.server.ring_again)

@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _start(roles: list[str], threads: int | None) -> int:
-    from workers.run import run_worker  # noqa: PLC0415 - Celery takes its time to load
+    from workers.run import run_worker
 
     settings = load_settings(os.environ)
     configure_logs(settings.server.log_level)
@@ -64,7 +64,7 @@ def _start(roles: list[str], threads: int | None) -> int:
 
 
 def _answer(verb: str) -> int:
-    from workers.remote import enrol  # noqa: PLC0415 - paramiko takes its time to load
+    from workers.remote import enrol
 
     host = from_json(Host, json.load(sys.stdin))
     if verb == "host-key":

@@ -41,7 +41,12 @@ class EscalationHandler:
         bundle = compose(brief, self._look_at(brief))
         with self._database.begin() as connection:
             bundle_id = bundles.save(
-                connection, brief.run_id, brief.step.ordinal, job.revision, job.pass_no, bundle
+                connection,
+                brief.run_id,
+                brief.step.ordinal,
+                revision=job.revision,
+                pass_no=job.pass_no,
+                bundle=bundle,
             )
         return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
 
@@ -103,8 +108,8 @@ def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
         command=attempt.command,
         outcome=attempt.outcome.value,
         exit_code=None if result is None else result.exit_code,
-        stdout="" if result is None else result.stdout.decode(errors="backslashreplace"),
-        stderr="" if result is None else result.stderr.decode(errors="backslashreplace"),
+        stdout="" if result is None else _text(result.stdout),
+        stderr="" if result is None else _text(result.stderr),
         retry_count=attempt.try_no,
         started_at=attempt.started_at.isoformat(),
         ended_at=attempt.ended_at.isoformat(),
@@ -112,12 +117,18 @@ def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
         reason=attempt.reason,
         check_command=None if check is None else check.command,
         check_exit_code=None if check is None else check.exit_code,
-        check_output="" if check is None else check.stdout.decode(errors="backslashreplace"),
+        check_output="" if check is None else _text(check.stdout + check.stderr),
     )
 
 
+def _text(output: bytes) -> str:
+    return output.decode(errors="backslashreplace")
+
+
 def _told(revision: Revision) -> str:
-    lines = [f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")]
+    lines = [
+        f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")
+    ]
     lines += [f"  {subtask.command}" for subtask in revision.subtasks]
     return "\n".join(lines)
 

@@ -39,9 +39,7 @@ class Executor:
         guard = self._guard_for(order.policy.forbidden_commands)
         shell = self._connections.shell(order.host)
         try:
-            result = carry_out(
-                order, shell, guard, HeldLog(self._journal, hold), SystemClock()
-            )
+            result = carry_out(order, shell, guard, HeldLog(self._journal, hold), SystemClock())
         finally:
             shell.close()
         return PassFinished(

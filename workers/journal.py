@@ -28,7 +28,7 @@ _BEGUN_AFTER = 0.2
 """Seconds an attempt must last before its beginning is written on its own."""
 
 _LINGER = 0.02
-"""Seconds that an ended attempt may wait for company before it is committed; a report never does."""
+"""Seconds that an ended attempt may wait for company before it is committed."""
 
 _OUTPUT_EVERY = 0.3
 """Seconds between two writes of live output."""
@@ -180,8 +180,11 @@ class Journal:
                 return None
 
     def _write(self, group: _Group) -> None:
-        """One commit. Safe to repeat: if an earlier try was committed after all, nothing of it is
-        written twice, for its jobs are no longer open."""
+        """One commit, safe to repeat.
+
+        If an earlier try was committed after all, nothing of it is written twice, for its jobs are
+        no longer open.
+        """
         records = list(group.records.values())
         with self._database.begin() as connection:
             written = attempts.record(connection, records)

@@ -67,7 +67,7 @@ class Lifecycle:
         except ReplanError as error:
             log.warning("job_failed", family=error.family, stage=error.stage, reason=error.reason)
             return _failed(hold.job, error)
-        except Exception as error:  # noqa: BLE001 - the one place that must survive anything
+        except Exception as error:
             log.exception("job_broke")
             reason = f"{type(error).__name__}: {error}"
             return _failed(hold.job, Defect(reason, stage=hold.job.kind.value))

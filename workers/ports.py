@@ -157,7 +157,7 @@ class PassLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """How a pass ended; `errors` counts this revision's errors, earlier passes included."""
+    """How a pass ended; `errors` counts its own, and those of a pass that it continues."""
 
     ending: Ending
     errors: int

@@ -8,7 +8,8 @@ from sqlalchemy import Connection, select
 from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured
-from shared.domain.host import LOCALHOST, Connection as Via, Host
+from shared.domain.host import LOCALHOST, Host
+from shared.domain.host import Connection as Via
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
 from shared.store import attempts
@@ -55,9 +56,9 @@ class StepBrief:
 def task_brief(connection: Connection, task_id: int) -> TaskBrief:
     """The task of a job."""
     row = connection.execute(
-        select(
-            TaskRow.prompt, TaskRow.improved_prompt, TaskRow.policy, TaskRow.plan
-        ).where(TaskRow.id == task_id)
+        select(TaskRow.prompt, TaskRow.improved_prompt, TaskRow.policy, TaskRow.plan).where(
+            TaskRow.id == task_id
+        )
     ).one()
     targets = connection.execute(
         select(RunRow.target).where(RunRow.task_id == task_id).order_by(RunRow.id)
@@ -78,9 +79,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     if task.plan is None or job.step is None or job.run_id is None:
         raise Defect(f"job {job.id} names no step of a planned run", stage=job.kind.value)
     row = connection.execute(
-        select(
-            RunRow.target, RunStepRow.author_role, RunStepRow.author_backend, RunStepRow.reason
-        )
+        select(RunRow.target, RunStepRow.author_role, RunStepRow.author_backend, RunStepRow.reason)
         .join(RunStepRow, RunStepRow.run_id == RunRow.id)
         .where(RunRow.id == job.run_id, RunStepRow.step == job.step)
     ).one()

@@ -63,13 +63,14 @@ class Reviser:
 
 def _refuse_repetition(brief: StepBrief, subtasks: tuple[Subtask, ...]) -> None:
     proposed = _essence(subtasks)
+    place = f"T{brief.task.id}.{brief.step.ordinal}@{brief.host.name}"
     for revision in brief.revisions:
         if _essence(revision.subtasks) == proposed:
             raise Rejected(
                 f"the planner proposed revision {revision.revision} of step "
                 f"{brief.step.ordinal} again, which has failed",
                 stage="revise",
-                next_step_cmd=f"replan step revise T{brief.task.id}.{brief.step.ordinal} --file FILE",
+                next_step_cmd=f"replan step revise {place} --file FILE",
             )
 
 

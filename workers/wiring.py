@@ -70,7 +70,8 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
     unknown = [role for role in roles if role not in ROLES]
     if unknown or not roles:
         raise Rejected(
-            f"{', '.join(unknown) or 'nothing'} is no worker role; there are all, {', '.join(ROLES)}",
+            f"{', '.join(unknown) or 'nothing'} is no worker role; "
+            f"there are all, {', '.join(ROLES)}",
             stage="input",
             next_step_cmd="replan worker start all",
         )
@@ -137,8 +138,8 @@ def _performers(
 
 def _backends(server: ServerSettings) -> Backends:
     def anthropic() -> PlannerBackend:
-        from workers.llm.backend import anthropic_backend  # noqa: PLC0415 - takes seconds to load
-        from workers.llm.settings import LlmSettings  # noqa: PLC0415
+        from workers.llm.backend import anthropic_backend
+        from workers.llm.settings import LlmSettings
 
         return anthropic_backend(
             LlmSettings(
@@ -155,7 +156,7 @@ def _backends(server: ServerSettings) -> Backends:
         )
 
     def runbook() -> PlannerBackend:
-        from workers.runbook.backend import RunbookBackend  # noqa: PLC0415 - reads the library
+        from workers.runbook.backend import RunbookBackend
 
         return RunbookBackend(server.runbook_dirs)
 

@@ -30,9 +30,9 @@ def advance(
 ) -> tuple[RunState | TaskState, tuple[Decision, ...]]:
     """Apply one fact; an overtaken one changes nothing. Raises Defect when the law is broken."""
     if isinstance(state, RunState):
-        assert isinstance(fact, get_args(RunFact))
+        assert isinstance(fact, get_args(RunFact))  # noqa: S101 - narrows the type
         return _advance_run(state, fact)
-    assert isinstance(fact, get_args(TaskFact))
+    assert isinstance(fact, get_args(TaskFact))  # noqa: S101 - narrows the type
     return _advance_task(state, fact)
 
 

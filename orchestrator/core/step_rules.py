@@ -29,7 +29,11 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
     ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1)
     return ready, (
         Enqueue(
-            JobKind.EXECUTE, step.ordinal, revision=ready.revision, pass_no=ready.pass_no, delay=delay
+            JobKind.EXECUTE,
+            step.ordinal,
+            revision=ready.revision,
+            pass_no=ready.pass_no,
+            delay=delay,
         ),
     )
 
@@ -44,9 +48,7 @@ def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvan
         case Ending.CANCELLED:
             return replace(counted, phase=StepPhase.CANCELLED), ()
         case Ending.BLOCKED:
-            return _wait(
-                counted, InterventionKind.BLOCKED, stage="guard", phase=StepPhase.BLOCKED
-            )
+            return _wait(counted, InterventionKind.BLOCKED, stage="guard", phase=StepPhase.BLOCKED)
         case Ending.NEEDS_APPROVAL:
             return _wait(counted, InterventionKind.APPROVAL, stage="guard")
     failed = replace(counted, failures=step.failures + 1)
@@ -88,9 +90,7 @@ def put_off_or_wait(
         delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, put_off.putting_off))
         again = _ask_author(step) if fact.kind is JobKind.REVISE else _again(put_off, fact.kind)
         return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
-    kind = (
-        InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
-    )
+    kind = InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
     return _wait(
         replace(failed, putting_off=0), kind, stage=fact.stage, next_step_cmd=fact.next_step_cmd
     )

@@ -65,9 +65,7 @@ def _plan_wanted(state: TaskState, plan: Plan) -> bool:
         return True
     complete = all(step.subtasks for step in plan.steps)
     return (
-        state.phase is TaskPhase.WAITING
-        and not _begun(state)
-        and (state.plan is None or complete)
+        state.phase is TaskPhase.WAITING and not _begun(state) and (state.plan is None or complete)
     )
 
 
@@ -140,7 +138,7 @@ def _detail(state: TaskState) -> Advance:
 
 
 def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
-    assert state.plan is not None
+    assert state.plan is not None  # noqa: S101 - narrows the type
     steps = tuple(
         replace(step, subtasks=fact.subtasks, author=fact.author)
         if step.ordinal == fact.step
@@ -155,7 +153,7 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
 
 
 def _start(state: TaskState) -> Advance:
-    assert state.plan is not None
+    assert state.plan is not None  # noqa: S101 - narrows the type
     return replace(state, phase=TaskPhase.RUNNING, reason=""), (
         CloseInterventions(),
         StartRuns(state.policy, state.plan),
@@ -185,9 +183,7 @@ def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
     if fact.family == "transient" and fact.attempt < state.policy.max_transient_failures:
         delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, fact.attempt + 1))
         role = Role.PLANNER if fact.kind is JobKind.PLAN else Role.SUBTASK_PLANNER
-        again = Enqueue(
-            fact.kind, fact.step, role=role, delay=delay, attempt=fact.attempt + 1
-        )
+        again = Enqueue(fact.kind, fact.step, role=role, delay=delay, attempt=fact.attempt + 1)
         counted = state.putting_off + (fact.kind is not JobKind.DETAIL)
         return replace(state, putting_off=counted, reason=fact.reason), (again,)
     if fact.kind is JobKind.REFINE and fact.family == "rejected":
@@ -196,12 +192,15 @@ def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
 
 
 def _wait(
-    state: TaskState, reason: str, *, stage: str, step: int | None = None, command: str | None = None
+    state: TaskState,
+    reason: str,
+    *,
+    stage: str,
+    step: int | None = None,
+    command: str | None = None,
 ) -> Advance:
     waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, putting_off=0)
-    return waiting, (
-        OpenIntervention(InterventionKind.PLAN, step, reason, stage, command),
-    )
+    return waiting, (OpenIntervention(InterventionKind.PLAN, step, reason, stage, command),)
 
 
 def _cancel(state: TaskState) -> Advance:

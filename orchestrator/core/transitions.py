@@ -73,9 +73,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
 
 TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
     T.SUBMITTED: {
-        f.TaskSubmitted: frozenset(
-            {T.REFINING, T.PLANNING, T.DETAILING, T.RUNNING, T.WAITING}
-        ),
+        f.TaskSubmitted: frozenset({T.REFINING, T.PLANNING, T.DETAILING, T.RUNNING, T.WAITING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.REFINING: {

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-REQUEST = (
-    "Revise the step plan and propose alternatives, additional diagnostics or recovery steps."
-)
+REQUEST = "Revise the step plan and propose alternatives, additional diagnostics or recovery steps."
 """S0.70, word for word what every bundle asks."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The `agent` scope of the configuration; a task keeps the one it was submitted with (S0.9–S0.17).
+    """The `agent` scope of the configuration (S0.9–S0.17); a task keeps the one it came with.
 
     Spans are in seconds.
     """

@@ -24,7 +24,7 @@ class ReplanError(Exception):
 
 
 class Transient(ReplanError):
-    """It will probably work later; `retry_after` is a span in seconds, if the other side named one."""
+    """It will probably work later; `retry_after` in seconds, if the other side named a span."""
 
     family = "transient"
 

@@ -34,7 +34,7 @@ class PromptRefined:
 
 @dataclass(frozen=True, slots=True)
 class PlanDrafted:
-    """A planner, or a person, gave the main steps; steps without subtasks are still to be detailed."""
+    """A planner, or a person, gave the main steps; those without subtasks are to be detailed."""
 
     plan: Plan
 
@@ -78,7 +78,7 @@ class PassStarted:
 
 @dataclass(frozen=True, slots=True)
 class PassFinished:
-    """A pass ended; `errors` are those counted in this revision so far, this pass included."""
+    """A pass ended; `errors` are those it counted, and those of a pass that it continues."""
 
     step: int
     revision: int
@@ -150,7 +150,7 @@ class CancelRequested:
 
 @dataclass(frozen=True, slots=True)
 class ResumeRequested:
-    """An operator has removed the cause: counters are cleared, what failed runs again (S1.12–S1.15)."""
+    """An operator removed the cause: counters are cleared, what failed runs again (S1.12–S1.15)."""
 
 
 TaskFact = (

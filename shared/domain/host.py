@@ -13,9 +13,11 @@ class Connection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """An enrolled host. `host_key` is the pinned public key ("ssh-ed25519 AAAA…"), `key_path` the
-    private key file on the worker's machine; both are None for a local connection.
-    `workdir` is where commands start (None: the account's home).
+    """An enrolled host.
+
+    `host_key` is the pinned public key ("ssh-ed25519 AAAA…"), `key_path` the private key file on
+    the worker's machine; both are None for a local connection. `workdir` is where commands start
+    (None: the account's home).
     """
 
     name: str

@@ -66,7 +66,7 @@ def parse_ref(text: str) -> Ref:
     return Ref(task=int(found["task"]), target=found["target"], **numbers)
 
 
-def attempt_key(
+def attempt_key(  # noqa: PLR0917 - the parts of one name, in its order
     run: int, step: int, revision: int, subtask: int, pass_no: int, try_no: int
 ) -> str:
     """The identity of an attempt: whoever resumes a pass computes the same key."""

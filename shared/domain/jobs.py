@@ -1,4 +1,4 @@
-"""What workers are asked to do: a job is a row; its message carries the row's id and nothing else."""
+"""What workers are asked to do: a job is a row, and its message carries the row's id alone."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -108,7 +108,9 @@ class Revision:
     reason: str = ""
 
 
-def default_needs(given: Iterable[tuple[str, tuple[str, ...] | None]]) -> dict[str, tuple[str, ...]]:
+def default_needs(
+    given: Iterable[tuple[str, tuple[str, ...] | None]],
+) -> dict[str, tuple[str, ...]]:
     """Fill in what was not said: a subtask needs the one before it (X3)."""
     needs: dict[str, tuple[str, ...]] = {}
     before: tuple[str, ...] = ()

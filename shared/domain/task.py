@@ -45,9 +45,7 @@ class StepPhase(StrEnum):
 
 ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.ERROR, TaskPhase.CANCELLED})
 ENDED_RUN = frozenset({RunPhase.DONE, RunPhase.ERROR, RunPhase.CANCELLED})
-ENDED_STEP = frozenset(
-    {StepPhase.DONE, StepPhase.ERROR, StepPhase.SKIPPED, StepPhase.CANCELLED}
-)
+ENDED_STEP = frozenset({StepPhase.DONE, StepPhase.ERROR, StepPhase.SKIPPED, StepPhase.CANCELLED})
 
 COARSE: dict[StepPhase, str] = {
     StepPhase.NOT_STARTED: "NotStarted",

@@ -11,9 +11,9 @@ from shared.guard.follower import Follower
 from shared.guard.outputs import output
 from shared.guard.paths import NOWHERE
 from shared.guard.scope import Scope
-from shared.guard.scripts import program_from_input, script_file
+from shared.guard.scripts import STANDARD_INPUT, run_input, run_script
 from shared.guard.variables import assign
-from shared.guard.words import HOME, Word, joined, known, unknown
+from shared.guard.words import Word, joined, known, unknown
 
 Builtin = Callable[[Follower, tuple[Word, ...], Scope, Input], Outcome]
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,7 +37,7 @@ def _change_directory(
     del walk, given
     operands = [word for word in _operands(words) if not _DIRECTORY_FLAG.fullmatch(str(word))]
     if not operands:
-        return Outcome(scope.go(known(HOME)), scope, known(""))
+        return Outcome(scope.go(scope.value("HOME")), scope, known(""))
     if operands[0].literal == "-" or operands[0].prefix.startswith("+"):
         return Outcome(replace(scope, directories=(NOWHERE,)), scope)
     return Outcome(scope.go(operands[0]), scope, known(""))
@@ -50,24 +50,44 @@ def _pop_directory(
     return Outcome(replace(scope, directories=(NOWHERE,)), scope)
 
 
-def _declare(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
-    """`local`, `declare`, `readonly`: the words are names, with or without values."""
+def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    """`local`, `declare`: the variables are gone when the function ends."""
     del given
-    return silent(_declared(walk, words, scope, export=_exports(words)))
+    names = _declared_names(words)
+    walk.local.update(names)
+    scope = _declared(walk, words, scope.forget(frozenset(names)), export=_has_flag(words, "x"))
+    if _has_flag(words, "r"):
+        walk.fixed.update(names)
+    return unchanged(scope)
+
+
+def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
+    scope = _declared(walk, words, scope, export=False)
+    walk.fixed.update(_declared_names(words))
+    return unchanged(scope)
 
 
 def _export(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
     del given
-    return silent(_declared(walk, words, scope, export=True))
+    prints = not words or _has_flag(words, "p")
+    after = _declared(walk, words, scope, export=True)
+    return unchanged(after) if prints else silent(after)
 
 
-def _exports(words: tuple[Word, ...]) -> bool:
-    return any(word.prefix.startswith("-") and "x" in word.prefix for word in words)
+def _has_flag(words: tuple[Word, ...], letters: str) -> bool:
+    flags = "".join(word.prefix[1:] for word in words if word.prefix.startswith("-"))
+    return any(letter in flags for letter in letters)
+
+
+def _declared_names(words: tuple[Word, ...]) -> set[str]:
+    found = (_NAME.match(word.prefix) for word in words)
+    return {name[0] for name in found if name}
 
 
 def _declared(walk: Follower, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
-    if any(re.match(r"-\w*[ni]", word.prefix) for word in words):
-        walk.doubt("name-reference", "a variable is declared to stand for another")
+    if _has_flag(words, "niluc"):
+        walk.doubt("variable-attribute", "a variable is declared whose value is not what is set")
     for word in words:
         if found := _ASSIGNMENT.match(word.prefix):
             appended = found[0].endswith("+=")
@@ -141,20 +161,21 @@ def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input)
         return unchanged(scope)
     interpreter = "bash" if walk.dialect == "bash" else "dash"
     inside = replace(scope, arguments=words[1:]) if words[1:] else scope
-    if words[0].literal in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
-        return program_from_input(walk, interpreter, inside, given)
+    if words[0].literal in STANDARD_INPUT:
+        return run_input(walk, interpreter, inside, given)
     written = walk.files.at(words[0], scope.directories[0])
     if not written and not words[0].unknown:
         walk.doubt("sourced-file", f"it reads {words[0]}, which may change what later words mean")
         return unchanged(_all_unknown(scope))
-    return script_file(walk, words[0], interpreter, inside, given)
+    return run_script(walk, words[0], interpreter, inside, given)
 
 
 def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
     operands = _operands(words)
     if len(operands) > 1 and operands[0].literal not in ("-", ""):
+        walk.traps.append(operands[0])
         walk.here(operands[0], scope, given)
-    return silent(scope)
+    return unchanged(scope)
 
 
 def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
@@ -189,11 +210,11 @@ BUILTINS: dict[str, Builtin] = {
     "pushd": _change_directory,
     "popd": _pop_directory,
     "export": _export,
-    "readonly": _declare,
-    "local": _declare,
-    "declare": _declare,
-    "typeset": _declare,
-    "nameref": _declare,
+    "readonly": _readonly,
+    "local": _local,
+    "declare": _local,
+    "typeset": _local,
+    "nameref": _changes_shell,
     "read": _sets,
     "unset": _sets,
     "getopts": _sets,

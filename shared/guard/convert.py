@@ -193,8 +193,11 @@ class Conversion:
         return Redirect(node["Op"], self.word(node["Word"]), descriptor, body)
 
     def _heredoc(self, node: Node, redirect: Node) -> WordNode:
-        delimiter = self.word(redirect["Word"])
-        literal = any(isinstance(part, Literal) and part.quoted for part in delimiter.parts)
+        delimiter = redirect["Word"].get("Parts") or ()
+        literal = any(
+            item["Type"] in ("SglQuoted", "DblQuoted") or "\\" in item.get("Value", "")
+            for item in delimiter
+        )
         parts: list[Part] = []
         line_start = True
         for item in node.get("Parts") or ():

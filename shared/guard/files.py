@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from shared.guard.codes import option_values
 from shared.guard.paths import canonical
-from shared.guard.words import Word, joined, known, unknown
+from shared.guard.words import Word, joined, known
 
 _OUTPUT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sort": ("o", ("output",)),
@@ -38,6 +38,9 @@ class Files:
 
     def __init__(self) -> None:
         self._known: dict[str, list[File]] = {}
+        self._commands: dict[str, list[File]] = {}
+        self._ran: set[str] = set()
+        self._late: set[str] = set()
 
     def write(self, path: Word, directory: Word, file: File, *, append: bool = False) -> None:
         """A file is written."""
@@ -48,6 +51,28 @@ class Files:
         if append and before and file.copy_of is None:
             file = File(joined((before[-1].content, file.content), ""))
         before.append(file)
+        if name in self._ran:
+            self._late.add(name)
+        place, _, program = name.rpartition("/")
+        if place.endswith("bin"):
+            self._commands.setdefault(program, []).append(file)
+
+    def ran(self, path: Word, directory: Word) -> None:
+        """A file is run; should it be written later, it may be the other way round."""
+        name = canonical(path, directory).literal
+        if name is not None:
+            self._ran.add(name)
+
+    def run_before_written(self) -> list[str]:
+        """Files that were run, at a time when this text had not yet written them."""
+        return sorted(self._late)
+
+    def run_as(self, program: Word, directory: Word) -> list[File]:
+        """What a program may be, given by its path or found on PATH, that this text has written."""
+        name = program.literal
+        if name is None or "/" in name:
+            return self.at(program, directory)
+        return self._commands.get(name, [])
 
     def at(self, path: Word, directory: Word) -> list[File]:
         """All that the file may hold; nothing when this text has not written it."""
@@ -104,6 +129,3 @@ def downloads(program: str, words: tuple[Word, ...]) -> list[Word]:
         return []
     names = [str(word).partition("?")[0].rpartition("/")[2] for word in operands(words)]
     return [known(name) for name in names if name]
-
-
-UNKNOWN_FILE = File(unknown())

@@ -44,6 +44,11 @@ class Outcome:
         """What is known whether it succeeded or failed."""
         return merged(self.succeeded, self.failed)
 
+    def forgetting(self, names: frozenset[str]) -> "Outcome":
+        """The same, with these variables unknown."""
+        succeeded, failed = self.succeeded.forget(names), self.failed.forget(names)
+        return replace(self, succeeded=succeeded, failed=failed)
+
     def within(self, scope: Scope) -> "Outcome":
         """The same, run in a process of its own: what it changes is lost."""
         return replace(self, succeeded=scope, failed=scope)

@@ -12,21 +12,43 @@ from shared.guard.words import Run, Word
 
 
 class Follower(Protocol):
-    """Follows texts, and notes what is found in them."""
+    """Follows texts, and notes what is found in them.
+
+    `aliases` are names that have become aliases, `fixed` variables that cannot be set again,
+    `local` variables of the function that is being followed, `traps` texts that run later.
+    """
 
     files: Files
-    aliases: set[str]
     dialect: Dialect
-    part: str
+    aliases: set[str]
+    fixed: set[str]
+    local: set[str]
+    traps: list[Word]
 
     def doubt(self, rule: str, reason: str) -> None:
         """Something cannot be decided."""
 
-    def found(self, run: Run) -> None:
+    def found(
+        self,
+        argv: tuple[Word, ...],
+        program: str,
+        scope: Scope,
+        *,
+        writes: tuple[Word, ...] = (),
+        feeders: tuple[Run, ...] = (),
+    ) -> Run:
         """A program runs."""
 
     def deeper(self) -> AbstractContextManager[None]:
         """One level of commands inside commands."""
+
+    def guessing(self) -> AbstractContextManager[None]:
+        """What is found meanwhile is only one way to read the text."""
+
+    def execute(
+        self, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
+    ) -> Outcome:
+        """Follow a command whose words are known."""
 
     def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
         """Follow a word that is a command text, as far as it is known."""

@@ -74,7 +74,7 @@ class Guard:
                 walk.plain(words, command)
             else:
                 walk.text(command, interpreter, Scope(), Input())
-            walk.functions_never_called()
+            walk.finish()
         except TooMuch as error:
             walk.reading.doubts.append(Doubt("too-large", str(error)))
         except RecursionError:

@@ -6,7 +6,7 @@ from shared.guard.arithmetic import runs_in_arithmetic
 from shared.guard.flow import Input
 from shared.guard.follower import Follower
 from shared.guard.scope import Scope
-from shared.guard.words import Word
+from shared.guard.words import Word, unknown
 
 _CHANGES_PROGRAMS = re.compile(
     r"PATH|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|SHELL"
@@ -40,4 +40,4 @@ def assign(walk: Follower, scope: Scope, name: str, value: Word) -> Scope:
         walk.code(value, "sh", scope.child(), Input())
     if runs_in_arithmetic(str(value)):
         walk.doubt("arithmetic-code", f"arithmetic would run a command inside {name}")
-    return scope.assign(name, value)
+    return scope.assign(name, unknown() if name in walk.fixed else value)

@@ -65,9 +65,13 @@ class Walk:
     def __init__(self, shfmt: Shfmt) -> None:
         self.reading = Reading()
         self.files = Files()
-        self.aliases: set[str] = set()
         self.dialect = Dialect.POSIX
-        self.part = ""
+        self.aliases: set[str] = set()
+        self.fixed: set[str] = set()
+        self.local: set[str] = set()
+        self.traps: list[Word] = []
+        self._part = ""
+        self._sure = True
         self._shfmt = shfmt
         self._parses = 0
         self._steps = 0
@@ -81,13 +85,32 @@ class Walk:
 
     def doubt(self, rule: str, reason: str) -> None:
         """Something cannot be decided."""
-        self.reading.doubts.append(Doubt(rule, reason, self.part))
+        self.reading.doubts.append(Doubt(rule, reason, self._part))
 
-    def found(self, run: Run) -> None:
+    def found(
+        self,
+        argv: tuple[Word, ...],
+        program: str,
+        scope: Scope,
+        *,
+        writes: tuple[Word, ...] = (),
+        feeders: tuple[Run, ...] = (),
+    ) -> Run:
         """A program runs; raises TooMuch past the limit."""
         if len(self.reading.runs) >= MOST_RUNS:
             raise TooMuch(f"it runs more than {MOST_RUNS} commands")
+        run = Run(argv, program, scope.directories, writes, feeders, self._part, self._sure)
         self.reading.runs.append(run)
+        return run
+
+    @contextmanager
+    def guessing(self) -> Iterator[None]:
+        """What is found meanwhile is only one way to read the text."""
+        before, self._sure = self._sure, False
+        try:
+            yield
+        finally:
+            self._sure = before
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
@@ -104,8 +127,8 @@ class Walk:
 
     def plain(self, words: list[str], text: str) -> None:
         """Follow one command whose words are certain."""
-        self.part = text.strip()[:_PART]
-        execute(self, tuple(map(known, words)), Scope(), Input())
+        self._part = text.strip()[:_PART]
+        self.execute(tuple(map(known, words)), Scope(), Input())
 
     def text(self, text: str, interpreter: str, scope: Scope, given: Input) -> Outcome:
         """Follow a text as `interpreter` would read it."""
@@ -137,9 +160,18 @@ class Walk:
         before, self.dialect = self.dialect, dialect
         try:
             with self.deeper():
-                return self.block(block, scope, given)
+                outcome = self.block(block, scope, given)
+                self._run_traps(scope, outcome)
+                return outcome
         finally:
             self.dialect = before
+
+    def _run_traps(self, scope: Scope, outcome: Outcome) -> None:
+        """Traps run at the end too, when variables may have other values."""
+        traps, self.traps = self.traps, []
+        for text in traps:
+            self.here(text, merged(scope, outcome.either), Input())
+        self.traps = []
 
     def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
         """Follow a word that is a command text, as far as it is known."""
@@ -156,11 +188,13 @@ class Walk:
         interpreter = "bash" if self.dialect is Dialect.BASH else "dash"
         return self.code(word, interpreter, scope, given)
 
-    def functions_never_called(self) -> None:
-        """Follow what may still be called, in a way that is not seen."""
+    def finish(self) -> None:
+        """Follow functions that may still be called, in a way that is not seen."""
         while self._uncalled:
             name, (function, scope) = self._uncalled.popitem()
             self.call(name, (function,), replace(scope, arguments=None), Input())
+        if late := self.files.run_before_written():
+            self.doubt("written-script", f"it runs files and writes them: {', '.join(late)}")
 
     # statements
 
@@ -182,14 +216,14 @@ class Walk:
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise TooMuch(f"it may take more than {MOST_STEPS} steps")
-        part_before = self.part
-        self.part = statement.source[:_PART] or self.part
+        part_before = self._part
+        self._part = statement.source[:_PART] or self._part
         try:
             if statement.background:
                 self._spawned += 1
             outcome = self._redirected(statement, scope, given)
         finally:
-            self.part = part_before
+            self._part = part_before
         if statement.negated:
             outcome = replace(outcome, succeeded=outcome.failed, failed=outcome.succeeded)
         return outcome.within(scope) if statement.background else outcome
@@ -231,12 +265,12 @@ class Walk:
         return given
 
     def _opened_for_writing(self, target: Word, scope: Scope) -> None:
-        self.found(Run((), "", scope.directories, (target,), (), self.part))
+        self.found((), "", scope, writes=(target,))
 
     def _command(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
         match statement.command:
             case None:
-                return silent(scope)
+                return unchanged(scope)  # `$(< file)` puts out the file
             case Simple() as simple:
                 return self._simple(simple, scope, given)
             case Pipeline(stages):
@@ -278,8 +312,16 @@ class Walk:
             inside = assign(self, inside, name, value).export(name)
         if simple.words and any(isinstance(p, Substitution) for p in simple.words[0].parts):
             self.doubt("computed-command", f"the name of the command is computed: {words[0]}")
-        outcome = execute(self, tuple(words), inside, given)
-        return outcome.within(scope) if values else outcome
+        outcome = self.execute(tuple(words), inside, given)
+        # shells differ in whether the variables keep these values
+        names = frozenset(name for name, _ in values)
+        return outcome.forgetting(names) if names else outcome
+
+    def execute(
+        self, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
+    ) -> Outcome:
+        """Follow a command whose words are known."""
+        return execute(self, words, scope, given, functions=functions)
 
     def _pipeline(self, stages: tuple[Statement, ...], scope: Scope, given: Input) -> Outcome:
         self._spawned += 1
@@ -289,7 +331,8 @@ class Walk:
             outcome = self.statement(stage, scope, given)
             makers = sources(self.reading.runs[first:])
             given = Input(text=outcome.output, makers=makers, piped=True)
-        return outcome.within(scope)
+        # some shells run the last stage themselves
+        return outcome.within(merged(scope, outcome.either))
 
     def _and_or(self, both: AndOr, scope: Scope, given: Input) -> Outcome:
         left = self.statement(both.left, scope, given)
@@ -324,7 +367,7 @@ class Walk:
         after = expansion.scope
         with self._choice():
             for arm in arms:
-                after = merged(after, self.block(arm, expansion.scope, given).either)
+                after = merged(after, self.block(arm, after, given).either)
         return unchanged(after)
 
     def _loop(self, loop: Loop, scope: Scope, given: Input) -> Outcome:
@@ -385,20 +428,23 @@ class Walk:
         if active:
             first = active[0]
             if self._choices == first.choices and self._spawned > first.spawned:
-                self.found(Run((known(FORK_BOMB),), FORK_BOMB, scope.directories, part=self.part))
+                self.found((known(FORK_BOMB),), FORK_BOMB, scope)
                 return unchanged(scope)
             if len(active) >= _MOST_CALLS:
                 self.doubt("recursion", f"the function {name} calls itself")
                 return unchanged(scope)
         self._frames.append(_Frame(name, self._choices, self._spawned))
+        outside, self.local = self.local, set()
         try:
             outcomes = [self.statement(function.body, scope, given) for function in functions]
+            local = frozenset(self.local)
         finally:
             self._frames.pop()
+            self.local = outside
         after = outcomes[0]
         for other in outcomes[1:]:
             after = unchanged(merged(after.either, other.either))
-        return after
+        return after.forgetting(local) if local else after
 
     def substitute(self, substitution: Substitution, scope: Scope) -> Hole | Word:
         """Run a substitution; its output, or a hole."""

@@ -109,9 +109,7 @@ def of_step(connection: Connection, run_id: int, step: int) -> tuple[Attempt, ..
     """The attempts of a step in a run that have ended, oldest first."""
     found = connection.execute(
         select(AttemptRow.__table__)
-        .where(
-            AttemptRow.run_id == run_id, AttemptRow.step == step, AttemptRow.outcome != RUNNING
-        )
+        .where(AttemptRow.run_id == run_id, AttemptRow.step == step, AttemptRow.outcome != RUNNING)
         .order_by(AttemptRow.id)
     )
     return tuple(attempt_of(row) for row in found)

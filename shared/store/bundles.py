@@ -10,7 +10,7 @@ from shared.wire import from_json, to_json
 
 
 def save(
-    connection: Connection, run_id: int, step: int, revision: int, pass_no: int, bundle: Bundle
+    connection: Connection, run_id: int, step: int, *, revision: int, pass_no: int, bundle: Bundle
 ) -> int:
     """Keep a bundle; one of the same pass that is there already stays. Returns its id."""
     place = {"run_id": run_id, "step": step, "revision": revision, "pass_no": pass_no}

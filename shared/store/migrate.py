@@ -78,7 +78,7 @@ def _config() -> Config:
 
 def _head() -> str:
     head = ScriptDirectory.from_config(_config()).get_current_head()
-    assert head is not None
+    assert head is not None  # noqa: S101 - there is always a first migration
     return head
 
 

@@ -73,7 +73,9 @@ class TaskRow(Row):
 
     __table_args__ = (
         Index(
-            "ix_tasks_live", "id", postgresql_where=text("phase NOT IN ('done','error','cancelled')")
+            "ix_tasks_live",
+            "id",
+            postgresql_where=text("phase NOT IN ('done','error','cancelled')"),
         ),
     )
 
@@ -115,9 +117,7 @@ class RunStepRow(Row):
 
     __tablename__ = "run_steps"
 
-    run_id: Mapped[int] = mapped_column(
-        ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
-    )
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     step: Mapped[int] = mapped_column(primary_key=True)
     title: Mapped[str]
     author_role: Mapped[str]
@@ -142,9 +142,7 @@ class RevisionRow(Row):
 
     __tablename__ = "revisions"
 
-    run_id: Mapped[int] = mapped_column(
-        ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
-    )
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     step: Mapped[int] = mapped_column(primary_key=True)
     revision: Mapped[int] = mapped_column(primary_key=True)
     author_role: Mapped[str]
@@ -231,8 +229,9 @@ class EventRow(Row):
 
 
 class AttemptRow(Row):
-    """An attempt. `outcome` is 'running' until it has ended; text is safe and capped, what did not
-    fit lies in `blobs` under the digest.
+    """An attempt; `outcome` is 'running' until it has ended.
+
+    Text is safe and capped; the whole of what did not fit lies in `blobs` under its digest.
     """
 
     __tablename__ = "attempts"

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, text, update
 
+from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
-from orchestrator.core.state import RunState, TaskState
 from orchestrator.store import SqlLedger
 from shared.domain.config import Policy
 from shared.domain.facts import Fact, TaskSubmitted
@@ -173,9 +173,7 @@ class SqlUnderTest:
             return list(
                 connection.execute(
                     select(InterventionRow.kind)
-                    .where(
-                        InterventionRow.task_id == task_id, InterventionRow.closed_at.is_(None)
-                    )
+                    .where(InterventionRow.task_id == task_id, InterventionRow.closed_at.is_(None))
                     .order_by(InterventionRow.id)
                 ).scalars()
             )

@@ -14,11 +14,11 @@ from orchestrator.core.decisions import (
     OpenIntervention,
 )
 from orchestrator.core.state import RunState, TaskState
+from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import Fact, TaskSubmitted
 from shared.domain.jobs import Job
 from shared.domain.plan import Plan
-from shared.domain.config import Policy
 from shared.store.inbox import Report
 from shared.store.jobs import NewJob
 from shared.wire import decode_fact, encode_fact, from_json, to_json
@@ -194,7 +194,13 @@ class MemoryUnit:
         self._runs[run_id] = state
         self._record(task_id, run_id, fact, decisions)
 
-    def park(self, task_id: int, run_id: int | None, fact: Fact, error: ReplanError) -> None:
+    def park(
+        self,
+        task_id: int,
+        run_id: int | None,
+        fact: Fact,  # noqa: ARG002 - the port's signature
+        error: ReplanError,
+    ) -> None:
         """Keep the fact with the error, and tell an operator."""
         assert isinstance(error, Defect)
         self._acts.append(lambda: self._store.events.append((task_id, run_id, "Defect")))

@@ -66,7 +66,7 @@ def test_a_broker_killed_and_restarted_empty_loses_nothing(tmp_path: Path) -> No
     ledger = tmp_path / "ledger"
     commands = appending(str(ledger), COUNT)
     with EmbeddedServices(tmp_path / "data", durable=False) as services:
-        from shared.store.migrate import upgrade  # noqa: PLC0415
+        from shared.store.migrate import upgrade
 
         upgrade(services.database_url)
         ring = Ring(services.database_url, services.broker_url, tmp_path)
@@ -85,7 +85,7 @@ def test_a_broker_killed_and_restarted_empty_loses_nothing(tmp_path: Path) -> No
     assert numbers(ledger) == list(range(1, COUNT + 1))
 
 
-def test_two_coordinators_and_two_executors_share_the_work(ring: Ring, tmp_path: Path) -> None:
+def test_two_coordinators_and_two_executors_share_the_work(ring: Ring) -> None:
     ring.coordinator("one")
     ring.coordinator("two")
     ring.worker("executor", name="first")
@@ -125,9 +125,7 @@ def test_the_threshold_brings_the_evidence_back_to_the_author(whole_ring: Ring) 
         author=RUNBOOK,
         recovery=Recovery.REPLAN,
     )
-    free = tuple(
-        type(s)(s.ordinal, s.key, s.title, s.command, needs=()) for s in failing.subtasks
-    )
+    free = tuple(type(s)(s.ordinal, s.key, s.title, s.command, needs=()) for s in failing.subtasks)
     task = whole_ring.submit(
         plan(type(failing)(1, "s", "s", "", RUNBOOK, subtasks=free)), "localhost", policy=policy
     )

@@ -25,7 +25,7 @@ class RunbookBackend:
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._library = read_library(folders)
 
-    def refine(self, request: PlanRequest) -> str:
+    def refine(self, request: PlanRequest) -> str:  # noqa: ARG002 - the port's signature
         """A library improves no prompt."""
         raise Misconfigured(
             "the runbook backend cannot improve prompts",
@@ -51,9 +51,7 @@ class RunbookBackend:
         text = yaml.safe_dump(fill(document, parameters), allow_unicode=True, sort_keys=False)
         plan = load_plan(text, policy=request.policy, source=f"job {job.id} of the library")
         author = Author(Role.PLANNER, "runbook")
-        steps = tuple(
-            replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps
-        )
+        steps = tuple(replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps)
         return replace(plan, steps=steps)
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
@@ -105,7 +103,7 @@ class RunbookBackend:
 def _output(bundle: Bundle) -> str:
     """What everything that failed has printed."""
     return "\n".join(
-        "\n".join((attempt.stdout, attempt.stderr, attempt.check_output, attempt.reason))
+        f"{attempt.stdout}\n{attempt.stderr}\n{attempt.check_output}\n{attempt.reason}"
         for attempt in bundle.attempts
         if attempt.outcome not in _GREEN
     )

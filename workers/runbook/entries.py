@@ -5,7 +5,7 @@
         match: ["restart nginx(?: on port (?P<port>[0-9]+))?"]   # over the prompt, any case
         summary: Restart nginx and see that it answers.
         parameters: {port: "80"}                                 # what a missing group stands for
-        steps: [...]                                             # as in a plan file, ${port} filled in
+        steps: [...]                                             # as in a plan file
         revisions:
           - step: restart                                        # a step's id
             when: "Address already in use"                       # over the output of what failed

@@ -94,7 +94,7 @@ def flower(
 
 
 def test_nobody_looks_without_the_password(flower: Flower) -> None:
-    for path in ("/", "/tasks", "/broker", "/api/tasks", "/api/workers"):
+    for path in ("/", "/tasks", "/worker/executor", "/broker", "/api/tasks", "/api/workers"):
         assert flower.get(path, None)[0] == 401, path
         assert flower.get(path, "wrong")[0] == 401, path
         assert flower.get(path)[0] == 200, path
@@ -151,3 +151,6 @@ def test_it_lists_workers_and_their_jobs(flower: Flower, ring: Ring) -> None:
     assert job["name"] == task_name(QueueName.EXECUTION.value)
     assert (job["args"], job["result"]) == ("[7]", "'nothing to do'")
     assert job["worker"] == worker["hostname"]
+    status, page = flower.get(f"/worker/{worker['hostname']}")
+    assert status == 200
+    assert 'id="tasks-table"' in page

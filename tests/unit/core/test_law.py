@@ -1,5 +1,6 @@
 """The law is complete, and `advance` holds the rules to it."""
 
+import dataclasses
 from typing import Any, get_args
 
 import pytest
@@ -11,7 +12,7 @@ from orchestrator.core.decisions import (
     InterventionKind,
     OpenIntervention,
 )
-from orchestrator.core.machine import advance, replay, replay_task
+from orchestrator.core.machine import advance, hold_to_the_law, replay, replay_task
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
 from shared.domain import facts as f
@@ -135,6 +136,46 @@ def test_a_fact_against_the_law_is_a_defect_that_tells_its_story() -> None:
     assert caught.value.stage == "advance"
     assert len(caught.value.story) == 2
     assert "RunChanged(run_id=1" in str(caught.value)
+
+
+def test_a_fact_that_comes_where_the_law_has_no_place_for_it_is_a_defect() -> None:
+    """A run cannot change before its task has so much as been submitted."""
+    task = TaskState(runs={1: RunPhase.NOT_STARTED})
+    with pytest.raises(Defect, match="may not come to a task that is submitted"):
+        advance(task, f.RunChanged(1, RunPhase.CANCELLED))
+
+
+def test_a_run_does_not_listen_to_facts_about_tasks_nor_a_task_to_facts_about_runs() -> None:
+    """A report that was misdirected is a Defect, which is parked, not a crash."""
+    states: list[tuple[Any, Any]] = [
+        (running().state, f.PromptRefined("better")),
+        (submitted().state, f.StepAbandoned(1)),
+    ]
+    for state, fact in states:
+        with pytest.raises(Defect, match=type(fact).__name__):
+            advance(state, fact)
+
+
+@pytest.mark.parametrize(
+    ("fact", "new", "legal"),
+    [
+        (f.StepAbandoned(1), StepPhase.ERROR, True),
+        (f.StepAbandoned(1), StepPhase.DONE, False),
+        (f.StepAbandoned(1), StepPhase.WAITING, False),  # accepted, yet not in the table
+        (f.StepAbandoned(2), StepPhase.WAITING, True),  # about another step: it stays as it is
+        (f.StepAbandoned(2), StepPhase.SKIPPED, False),
+    ],
+)
+def test_rules_that_break_the_law_are_caught(fact: f.RunFact, new: StepPhase, legal: bool) -> None:
+    """The table decides what may become of a step that waits, and of the one a fact is about."""
+    run = running()
+    run.pass_ends(Ending.NEEDS_APPROVAL)
+    after = run.state.with_step(dataclasses.replace(run.step(), phase=new))
+    if legal:
+        hold_to_the_law(run.state, after, fact)
+        return
+    with pytest.raises(Defect, match=f"step 1 may not go from waiting to {new}"):
+        hold_to_the_law(run.state, after, fact)
 
 
 def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from orchestrator.core.decisions import CancelRuns, CloseInterventions, ResumeRuns, StartRuns
 from shared.domain import facts as f
+from shared.domain.jobs import JobKind
 from shared.domain.task import RunPhase, TaskPhase
 from tests.unit.core.given import BY_HAND, Task, bare, plan, step, submitted, subtasks
 
@@ -151,6 +152,21 @@ def test_the_report_of_a_run_that_is_not_of_this_task_is_no_news() -> None:
     before = task.state
     assert task.tell(f.RunChanged(99, R.ERROR)) == ()
     assert task.state == before
+
+
+def test_put_offs_are_counted_for_the_job_at_hand() -> None:
+    """S1.47: what was put off and then done leaves no trace, and detailing has its own numbers."""
+    task = submitted()
+    task.job_fails(JobKind.PLAN)
+    assert task.state.putting_off == 1
+    task.tell(f.PlanDrafted(plan(bare(1))))
+    assert task.state.putting_off == 0
+    task.job_fails(JobKind.DETAIL, ordinal=1)
+    assert (task.phase, task.state.putting_off) == (TaskPhase.DETAILING, 0)
+    planned = submitted()
+    planned.job_fails(JobKind.PLAN)
+    planned.job_fails(JobKind.PLAN, "misconfigured")
+    assert (planned.phase, planned.state.putting_off) == (TaskPhase.WAITING, 0)
 
 
 def test_a_plan_that_comes_while_the_runs_wait_is_not_taken() -> None:
