@@ -178,6 +178,14 @@ def test_rules_that_break_the_law_are_caught(fact: f.RunFact, new: StepPhase, le
         hold_to_the_law(run.state, after, fact)
 
 
+def test_advance_refuses_a_step_that_moves_against_the_law() -> None:
+    """A state that never came about lawfully: a step at rest although nothing holds it back."""
+    run = running(step(1), step(2, depends_on=(1,)))
+    free = dataclasses.replace(run.step(2), depends_on=())
+    with pytest.raises(Defect, match="step 2 may not go from not_started to ready"):
+        advance(run.state.with_step(free), f.RevisionRequested(1))
+
+
 def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None:
     """S1.15: nothing brings a finished step back."""
     run = running(step(1), step(2))
