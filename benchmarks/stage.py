@@ -12,9 +12,8 @@ from typing import Any
 
 from sqlalchemy import insert, text
 
-from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.submission import Submission, submit
-from orchestrator.together import together
+from orchestrator.together import Family, together
 from shared.domain.config import Policy
 from shared.domain.host import Connection, Host
 from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
@@ -30,7 +29,7 @@ PATIENCE = 300.0
 class Stage:
     """A family of processes and the servers it works on."""
 
-    services: EmbeddedServices
+    services: Family
     database: Database
     sshd: Sequence[SshServer]
 

@@ -8,23 +8,17 @@ import os
 import signal
 import socket
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.embedded.port import any_free
-from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.watched import Child
 from orchestrator.submission import Submission, submit
-from orchestrator.together import together
-from orchestrator.views.messages import Message
-from orchestrator.views.tasks import task_view
-from orchestrator.views.timeline import Timeline
+from orchestrator.together import Family, together
 from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
-from shared.domain.ids import Ref
 from shared.store.database import Database
 
 _OCCUPANT = """
@@ -36,9 +30,6 @@ class Other(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Other).serve_forever()
 """
 
-_ENDED = frozenset({"done", "error", "cancelled", "waiting"})
-_LOOK_EVERY = 0.2
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -46,12 +37,25 @@ class Stage:
 
     folder: Path
     port: int
-    services: EmbeddedServices
+    services: Family
 
     @property
     def prompt(self) -> str:
         """What is asked for, in words."""
         return f"Put the status service into operation in {self.folder} on port {self.port}"
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """The database of the stage."""
+        database = Database(self.services.database_url)
+        try:
+            yield database
+        finally:
+            database.close()
+
+    def submit(self, database: Database, policy: Policy) -> int:
+        """Ask for it; returns the task's number."""
+        return submit(database, Submission(self.prompt, (LOCALHOST.name,), policy))
 
 
 @contextmanager
@@ -67,32 +71,6 @@ def staged(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
             yield Stage(site, port, services)
         finally:
             end_service(site)
-
-
-def play(stage: Stage, policy: Policy, tell: Callable[[Message], None]) -> tuple[int, str]:
-    """Submit the task and tell its story as it happens; returns its number and its last phase.
-
-    Raises Transient when the services are gone.
-    """
-    database = Database(stage.services.database_url)
-    try:
-        task_id = submit(database, Submission(stage.prompt, (LOCALHOST.name,), policy))
-        return task_id, _follow(database, task_id, tell)
-    finally:
-        database.close()
-
-
-def _follow(database: Database, task_id: int, tell: Callable[[Message], None]) -> str:
-    timeline = Timeline(Ref(task_id))
-    while True:
-        with database.begin() as connection:
-            phase = task_view(connection, Ref(task_id)).phase
-            messages = timeline.read(connection)
-        for message in messages:
-            tell(message)
-        if phase in _ENDED:
-            return phase
-        time.sleep(_LOOK_EVERY)
 
 
 def end_service(site: Path) -> None:

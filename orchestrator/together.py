@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.embedded.services import EmbeddedServices
+from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent
 from shared.settings import ConnectionFile
 from shared.store.migrate import upgrade
@@ -23,27 +25,53 @@ def together(
     data_dir: Path,
     environ: Mapping[str, str],
     *,
+    existing: tuple[str, str] | None = None,
     executors: int = 1,
     on_event: Callable[[ChildEvent], None] = lambda _: None,
-) -> Iterator[EmbeddedServices]:
+) -> Iterator["Family"]:
     """The whole family, ready to take tasks, until the context is left.
 
-    `environ` is what the children get, beside where the database and the broker are. Raises
+    `environ` is what the children get, beside where the database and the broker are; `existing`
+    names servers (database URL, broker URL) to be used instead of embedded ones. Raises
     Misconfigured when the folder is in use or a member does not come up.
     """
-    with EmbeddedServices(data_dir, on_event=on_event) as services:
-        upgrade(services.database_url)
+    with _servers(data_dir, existing, on_event) as family:
+        upgrade(family.database_url)
         env = {
             **environ,
-            "REPLAN_DATABASE_URL": services.database_url,
-            "REPLAN_BROKER_URL": services.broker_url,
+            "REPLAN_DATABASE_URL": family.database_url,
+            "REPLAN_BROKER_URL": family.broker_url,
         }
-        services.supervisor.add(*_members(env, executors))
-        ConnectionFile(services.database_url, services.broker_url, os.getpid()).write(data_dir)
+        family.supervisor.add(*_members(env, executors))
+        ConnectionFile(family.database_url, family.broker_url, os.getpid()).write(data_dir)
         try:
-            yield services
+            yield family
         finally:
             ConnectionFile.remove(data_dir)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Where the servers are, and who looks after the processes."""
+
+    database_url: str
+    broker_url: str
+    supervisor: Supervisor
+
+
+@contextmanager
+def _servers(
+    data_dir: Path,
+    existing: tuple[str, str] | None,
+    on_event: Callable[[ChildEvent], None],
+) -> Iterator[Family]:
+    if existing is not None:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with Supervisor(data_dir / "logs", on_event) as supervisor:
+            yield Family(*existing, supervisor)
+        return
+    with EmbeddedServices(data_dir, on_event=on_event) as services:
+        yield Family(services.database_url, services.broker_url, services.supervisor)
 
 
 def _members(env: Mapping[str, str], executors: int) -> Iterator[Child]:

@@ -68,10 +68,12 @@ def _answer(verb: str) -> int:
 
     host = from_json(Host, json.load(sys.stdin))
     if verb == "host-key":
-        found: object = enrol.fetch_host_key(host.address, host.port)
+        key = enrol.fetch_host_key(host.address, host.port)
+        answer = {"ok": True, "line": key.line, "fingerprint": key.fingerprint}
     else:
-        found = enrol.check_host(host)
-    print(json.dumps({"ok": True, **to_json(found)}))
+        report = enrol.check_host(host)
+        answer = {"ok": report.ok, "report": to_json(report)}
+    print(json.dumps(answer))
     return 0
 
 

@@ -29,11 +29,15 @@ def advance(
     state: RunState | TaskState, fact: RunFact | TaskFact
 ) -> tuple[RunState | TaskState, tuple[Decision, ...]]:
     """Apply one fact; an overtaken one changes nothing. Raises Defect when the law is broken."""
-    if isinstance(state, RunState):
-        assert isinstance(fact, get_args(RunFact))  # noqa: S101 - narrows the type
+    if isinstance(state, RunState) and isinstance(fact, get_args(RunFact)):
         return _advance_run(state, fact)
-    assert isinstance(fact, get_args(TaskFact))  # noqa: S101 - narrows the type
-    return _advance_task(state, fact)
+    if isinstance(state, TaskState) and isinstance(fact, get_args(TaskFact)):
+        return _advance_task(state, fact)
+    raise Defect(
+        f"{type(fact).__name__} is no fact about a {type(state).__name__}",
+        stage="advance",
+        story=(repr(state), repr(fact)),
+    )
 
 
 def replay(state: RunState, facts: Iterable[RunFact]) -> RunState:
@@ -54,6 +58,12 @@ def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decisi
     if run_rules.overtaken(state, fact):
         return state, ()
     after, decisions = run_rules.apply(state, fact)
+    hold_to_the_law(state, after, fact)
+    return after, decisions
+
+
+def hold_to_the_law(state: RunState, after: RunState, fact: RunFact) -> None:
+    """Raise Defect unless every step that moved, and the one the fact is about, was allowed to."""
     for ordinal, step in after.steps.items():
         before = state.steps.get(ordinal)
         old = StepPhase.NOT_STARTED if before is None else before.phase
@@ -66,7 +76,6 @@ def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decisi
                 stage="advance",
                 story=(repr(before), repr(fact)),
             )
-    return after, decisions
 
 
 def _advance_task(state: TaskState, fact: TaskFact) -> tuple[TaskState, tuple[Decision, ...]]:

@@ -1,1 +1,1 @@
-"""What crosses a border: plan files, answers of models, bundles; the JSON Schemas come from here."""
+"""What crosses a border: plan files, answers of models, bundles; and their JSON Schemas."""

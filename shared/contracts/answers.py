@@ -23,8 +23,9 @@ _SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
 Impossible = Annotated[
     Text,
     Field(
-        description="Normally the empty string. If this cannot or must not be done, say here in one "
-        "or two sentences why and what a person would have to do, and leave the other fields empty."
+        description="Normally the empty string. If this cannot or must not be done, say here in "
+        "one or two sentences why and what a person would have to do, and leave the other fields "
+        "empty."
     ),
 ]
 
@@ -126,17 +127,17 @@ class SubtaskAnswer(Document):
     command: Annotated[
         Command,
         Field(
-            description="One command line or a short script for /bin/sh (POSIX). It never prompts, "
-            "does no harm when repeated, ends by itself, and exits with a code other than 0 when it "
-            "has failed."
+            description="One command line or a short script for /bin/sh (POSIX). It never "
+            "prompts, does no harm when repeated, ends by itself, and exits with a code other than "
+            "0 when it has failed."
         ),
     ]
     check: Annotated[
         Text,
         Field(
-            description="A read-only command that exits with 0 if and only if the subtask has had "
-            "its effect, looking at the effect itself and not at the command's exit code. The empty "
-            "string only where the command itself is such a check."
+            description="A read-only command that exits with 0 if and only if the subtask has "
+            "had its effect, looking at the effect itself and not at the command's exit code. The "
+            "empty string only where the command itself is such a check."
         ),
     ]
     timeout_seconds: Annotated[

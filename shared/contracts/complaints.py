@@ -94,6 +94,10 @@ def _fault(details: ErrorDetails) -> tuple[Path, str]:
     return path, known.format(given=_given(details["input"]), **context)
 
 
+def shorten(text: str, longest: int = 60) -> str:
+    """The text, its end cut off when it is longer than that many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def _given(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shorten(repr(value))

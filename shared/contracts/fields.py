@@ -56,7 +56,7 @@ def _key(given: Any) -> str:
 
 
 def _storable(text: str) -> str:
-    bad = next((c for c in text if c == "\0" or 0xD800 <= ord(c) <= 0xDFFF), None)
+    bad = next((c for c in text if c == "\0" or "\ud800" <= c <= "\udfff"), None)
     if bad is not None:
         raise PydanticCustomError(
             "unstorable",

@@ -20,7 +20,7 @@ from shared.domain.plan import (
 class _Dumper(yaml.SafeDumper):
     """Writes text of several lines as a block, as a person would."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         return True
 
 

@@ -78,7 +78,7 @@ def load_revision(
 
 
 def authorship(planner: PlannerName | None) -> tuple[Author, Recovery]:
-    """Who a step's evidence goes to, and what follows a failed pass unless the step says it (X6)."""
+    """Who gets a step's evidence, and what follows a failed pass unless the step says it (X6)."""
     if planner is None:
         return BY_HAND, Recovery.RETRY
     if planner == "human":

@@ -119,7 +119,7 @@ class RevisionRequested:
 
 @dataclass(frozen=True, slots=True)
 class StepAbandoned:
-    """A person gave a step up: it ends in error, and what depends on it is skipped."""
+    """A person gave a step up: it ends in error; what needs it goes by the step's `on_failure`."""
 
     step: int
 

@@ -11,8 +11,8 @@ RunId = NewType("RunId", int)
 JobId = NewType("JobId", int)
 
 _REF = re.compile(
-    r"T(?P<task>[1-9]\d*)"
-    r"(?:\.(?P<step>[1-9]\d*)(?:\.(?P<subtask>[1-9]\d*)(?:#(?P<attempt>[1-9]\d*))?)?)?"
+    r"T(?P<task>[1-9][0-9]{0,17})"
+    r"(?:\.(?P<step>[1-9][0-9]{0,17})(?:\.(?P<subtask>[1-9][0-9]{0,17})(?:#(?P<attempt>[1-9][0-9]{0,17}))?)?)?"
     r"(?:@(?P<target>[A-Za-z0-9][A-Za-z0-9_.-]*))?",
 )
 

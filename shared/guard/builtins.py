@@ -43,9 +43,7 @@ def _change_directory(
     return Outcome(scope.go(operands[0]), scope, known(""))
 
 
-def _pop_directory(
-    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input
-) -> Outcome:
+def _pop_directory(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
     del walk, words, given
     return Outcome(replace(scope, directories=(NOWHERE,)), scope)
 
@@ -171,10 +169,10 @@ def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input)
 
 
 def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
     operands = _operands(words)
     if len(operands) > 1 and operands[0].literal not in ("-", ""):
-        walk.traps.append(operands[0])
-        walk.here(operands[0], scope, given)
+        walk.later(operands[0], scope)
     return unchanged(scope)
 
 
@@ -189,9 +187,7 @@ def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return unchanged(scope)
 
 
-def _changes_shell(
-    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input
-) -> Outcome:
+def _changes_shell(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
     del given
     if words:
         walk.doubt("shell-changed", "it changes what the shell takes a command's name for")

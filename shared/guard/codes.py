@@ -1,14 +1,28 @@
 """Options and operands that are themselves a command, or a program in another language."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from shared.guard.words import Word
 
 SHELL_NAMES = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"})
 INTERPRETERS = frozenset(
-    "python perl ruby node nodejs deno bun php lua tclsh Rscript osascript pwsh".split()
+    [
+        "python",
+        "perl",
+        "ruby",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "php",
+        "lua",
+        "tclsh",
+        "Rscript",
+        "osascript",
+        "pwsh",
+    ]
 )
 
 
@@ -42,7 +56,8 @@ _SHELL_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sort": ("", ("compress-program",)),
     "split": ("", ("filter",)),
     "man": ("P", ("pager",)),
-    "zip": ("", ("unzip-command",)),
+    "zip": ("", ("unzip-command", "TT")),
+    "ansible": ("a", ("args",)),
     "vagrant": ("c", ("command",)),
     "tcpdump": ("z", ()),
     "git": ("Ox", ("open-files-in-pager", "exec", "upload-pack", "receive-pack", "ext-diff")),
@@ -93,10 +108,9 @@ _AWK_RUNS = re.compile(r"\bsystem\s*\(|\bgetline\b|@(?:load|include)")
 _AWK_WRITES = re.compile(r">|\|(?!\|)")
 _SED_RUNS = re.compile(r"(?:^|[;{}\n0-9/$])[ \t]*[ewW](?:\s|$|;)")
 _SED_SUBSTITUTE = re.compile(r"(?:^|[;{}\n0-9/$,][ \t]*)s([^\w\s])")
-_SQL_ESCAPE = re.compile(
-    r"\\!|^[ \t]*(?:system|\.shell|\.system)\s|\\[gio][ \t]*\|", re.MULTILINE
-)
-_SQL_CLIENTS = frozenset({"psql", "mysql", "mariadb", "sqlite3"})
+_SQL_ESCAPE = re.compile(r"\\!|^[ \t]*(?:system|\.shell|\.system)\s|\\[gio][ \t]*\|", re.MULTILINE)
+_SOCAT_RUNS = re.compile(r"(?i)\b(exec|system|shell):")
+_EDITOR_RUNS = re.compile(r"^\+.")
 
 
 def codes(program: str, words: tuple[Word, ...]) -> Iterator[Code]:
@@ -105,29 +119,8 @@ def codes(program: str, words: tuple[Word, ...]) -> Iterator[Code]:
     yield from map(Embedded, option_values(words, *_SHELL_OPTIONS.get(name, ("", ()))))
     if any(True for _ in option_values(words, *_FOREIGN_OPTIONS.get(name, ("", ())))):
         yield Foreign(f"{name} is given a program in its own language")
-    match name:
-        case "ssh" | "scp" | "sftp" | "autossh":
-            for value in option_values(words, "o", ()):
-                if found := _SSH_COMMANDS.match(value.prefix):
-                    yield Embedded(value.after(found.end()))
-        case "tar":
-            for value in option_values(words, "", ("checkpoint-action",)):
-                if value.prefix.startswith("exec="):
-                    yield Embedded(value.after(len("exec=")))
-        case "git":
-            yield from _git(words)
-        case "awk" | "gawk" | "mawk" | "nawk":
-            if any(_awk_runs(str(word)) for word in words):
-                yield Foreign("awk runs or writes something")
-        case "sed":
-            if any(map(_sed_runs, _sed_scripts(words))):
-                yield Foreign("sed runs or writes something")
-        case "socat":
-            yield from _suspect(words, re.compile(r"(?i)\b(exec|system|shell):"), "socat runs it")
-        case "vim" | "vi" | "nvim" | "view" | "ex":
-            yield from _suspect(words, re.compile(r"^\+."), "an editor is given commands")
-        case _ if name in _SQL_CLIENTS:
-            yield from _suspect(words, _SQL_ESCAPE, f"{name} leaves SQL for the shell")
+    if name in _LOOKED_INTO:
+        yield from _LOOKED_INTO[name](words)
 
 
 def language(program: str) -> str:
@@ -146,6 +139,52 @@ def _git(words: tuple[Word, ...]) -> Iterator[Code]:
             yield Embedded(word.after(len("ext::")))
         if text == "foreach" and words[:index] and words[index - 1].literal == "submodule":
             yield from map(Embedded, words[index + 1 :])
+
+
+def _ssh(words: tuple[Word, ...]) -> Iterator[Code]:
+    for value in option_values(words, "o", ()):
+        if found := _SSH_COMMANDS.match(value.prefix):
+            yield Embedded(value.after(found.end()))
+
+
+def _tar(words: tuple[Word, ...]) -> Iterator[Code]:
+    for value in option_values(words, "", ("checkpoint-action",)):
+        if value.prefix.startswith("exec="):
+            yield Embedded(value.after(len("exec=")))
+
+
+def _make(words: tuple[Word, ...]) -> Iterator[Code]:
+    for word in words:
+        if word.prefix.startswith("SHELL="):
+            yield Embedded(word.after(len("SHELL=")))
+
+
+def _parallel(words: tuple[Word, ...]) -> Iterator[Code]:
+    """Without a command, what stands behind `:::` are commands."""
+    if words and words[0].literal == ":::":
+        yield from map(Embedded, words[1:])
+
+
+def _awk(words: tuple[Word, ...]) -> Iterator[Code]:
+    if any(_awk_runs(str(word)) for word in words):
+        yield Foreign("awk runs or writes something")
+
+
+def _sed(words: tuple[Word, ...]) -> Iterator[Code]:
+    if any(map(_sed_runs, _sed_scripts(words))):
+        yield Foreign("sed runs or writes something")
+
+
+def _socat(words: tuple[Word, ...]) -> Iterator[Code]:
+    return _suspect(words, _SOCAT_RUNS, "socat connects a program to the network")
+
+
+def _editor(words: tuple[Word, ...]) -> Iterator[Code]:
+    return _suspect(words, _EDITOR_RUNS, "an editor is given commands")
+
+
+def _sql_client(words: tuple[Word, ...]) -> Iterator[Code]:
+    return _suspect(words, _SQL_ESCAPE, "the SQL leaves its client for the shell")
 
 
 def _suspect(words: tuple[Word, ...], pattern: re.Pattern[str], why: str) -> Iterator[Code]:
@@ -194,7 +233,7 @@ def option_values(words: tuple[Word, ...], letters: str, longs: tuple[str, ...])
     """The values given to the options named, attached or apart."""
     for index, word in enumerate(words):
         prefix = word.prefix
-        if not prefix.startswith("-") or len(prefix) < 2:
+        if not prefix.startswith("-") or prefix == "-":
             continue
         following = words[index + 1 : index + 2]
         name, equals, _ = prefix.lstrip("-").partition("=")
@@ -215,3 +254,17 @@ def option_values(words: tuple[Word, ...], letters: str, longs: tuple[str, ...])
             # `su -lc text` and `tar -I text`: the letter may also come last in a bundle
             elif following:
                 yield following[0]
+
+
+_LOOKED_INTO: dict[str, Callable[[tuple[Word, ...]], Iterator[Code]]] = {
+    **dict.fromkeys(("ssh", "scp", "sftp", "autossh"), _ssh),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
+    **dict.fromkeys(("vim", "vi", "nvim", "view", "ex"), _editor),
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3"), _sql_client),
+    "tar": _tar,
+    "make": _make,
+    "parallel": _parallel,
+    "git": _git,
+    "sed": _sed,
+    "socat": _socat,
+}

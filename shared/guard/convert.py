@@ -1,7 +1,7 @@
 """From the JSON of shfmt to the tree of `tree.py`, refusing every node it does not know."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -38,9 +38,7 @@ Node = dict[str, Any]
 MOST_STATEMENTS = 2000
 _DEFAULT_OPERATORS = frozenset({"-", ":-", "+", ":+", "=", ":=", "?", ":?"})
 _END_OF_OPTIONS = (WordNode((Literal("--", quoted=False),)),)
-_PARAMETER_KEYS = frozenset(
-    {"Type", "Pos", "End", "Dollar", "Rbrace", "Short", "Param", "Exp"}
-)
+_PARAMETER_KEYS = frozenset({"Type", "Pos", "End", "Dollar", "Rbrace", "Short", "Param", "Exp"})
 
 
 class Unreadable(ValueError):
@@ -78,33 +76,42 @@ class Conversion:
         return self._bytes[start:end].decode("utf-8", "replace")
 
     def _command(self, node: Node) -> Command:
-        match node["Type"]:
-            case "CallExpr":
-                return self._call(node)
-            case "DeclClause":
-                return self._declaration(node)
-            case "BinaryCmd":
-                return self._binary(node)
-            case "Block" | "Subshell" as kind:
-                return Group(self.block(node.get("Stmts")), apart=kind == "Subshell")
-            case "IfClause":
-                return self._if(node)
-            case "WhileClause":
-                return Loop(self.block(node.get("Cond")), self.block(node.get("Do")))
-            case "ForClause":
-                return self._for(node)
-            case "CaseClause":
-                return self._case(node)
-            case "FuncDecl":
-                return Function(node["Name"]["Value"], self._statement(node["Body"]))
-            case "TestClause" | "ArithmCmd" | "LetClause":
-                return Evaluation(self._inner(node), tuple(self._texts(node)))
-            case "TimeClause":
-                return self._timed(node.get("Stmt"))
-            case "CoprocClause":
-                return Apart(self._statement(node["Stmt"]))
-            case unknown:
-                raise Unreadable(f"it uses a form that is not understood ({unknown})")
+        understood: dict[str, Callable[[Node], Command]] = {
+            "CallExpr": self._call,
+            "DeclClause": self._declaration,
+            "BinaryCmd": self._binary,
+            "Block": self._group,
+            "Subshell": self._group,
+            "IfClause": self._if,
+            "WhileClause": self._while,
+            "ForClause": self._for,
+            "CaseClause": self._case,
+            "FuncDecl": self._function,
+            "TestClause": self._evaluation,
+            "ArithmCmd": self._evaluation,
+            "LetClause": self._evaluation,
+            "TimeClause": self._timed,
+            "CoprocClause": self._coprocess,
+        }
+        kind = node["Type"]
+        if kind not in understood:
+            raise Unreadable(f"it uses a form that is not understood ({kind})")
+        return understood[kind](node)
+
+    def _group(self, node: Node) -> Group:
+        return Group(self.block(node.get("Stmts")), apart=node["Type"] == "Subshell")
+
+    def _while(self, node: Node) -> Loop:
+        return Loop(self.block(node.get("Cond")), self.block(node.get("Do")))
+
+    def _function(self, node: Node) -> Function:
+        return Function(node["Name"]["Value"], self._statement(node["Body"]))
+
+    def _evaluation(self, node: Node) -> Evaluation:
+        return Evaluation(self._inner(node), tuple(self._texts(node)))
+
+    def _coprocess(self, node: Node) -> Apart:
+        return Apart(self._statement(node["Stmt"]))
 
     def _call(self, node: Node) -> Simple:
         assignments = tuple(self._assignment(item) for item in node.get("Assigns") or ())
@@ -166,10 +173,11 @@ class Conversion:
         items = None if given is None else tuple(self.word(item) for item in given)
         return Loop((), body, loop["Name"]["Value"], items)
 
-    def _timed(self, node: Node | None) -> Group:
-        if node is None:
+    def _timed(self, node: Node) -> Group:
+        inside = node.get("Stmt")
+        if inside is None:
             return Group(())
-        statement = self._statement(node)
+        statement = self._statement(inside)
         simple = statement.command
         if isinstance(simple, Simple) and simple.words[:1] == _END_OF_OPTIONS:
             statement = replace(statement, command=replace(simple, words=simple.words[1:]))

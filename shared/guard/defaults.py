@@ -16,6 +16,18 @@ _SYSTEM_ROOTS = (
     "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local",
     "/usr/sbin", "/usr/share", "/var", "/var/lib", "/var/log", "~",
 )  # fmt: skip
+_SYSTEM_CORE = (
+    "/",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/sbin",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+)
 _DISKS = (
     "/dev/sd*", "/dev/hd*", "/dev/vd*", "/dev/xvd*", "/dev/nvme*", "/dev/mmcblk*", "/dev/md*",
     "/dev/dm-*", "/dev/mapper/*", "/dev/disk/*", "/dev/loop*", "/dev/zd*", "/dev/nbd*",
@@ -32,11 +44,13 @@ def _deletions() -> list[Forbidden]:
 
 def _permissions() -> list[Forbidden]:
     open_to_all = "lets every user change the system, and breaks sudo and ssh"
+    modes = "changes the modes of the system's files, which breaks sudo, ssh or the start of it"
     owner = "changes the owner of the system's files, which breaks sudo and ssh"
     roots = [root for root in _SYSTEM_ROOTS if root not in ("/opt", "/srv", "~")]
     entries = [Forbidden(f"chmod -R 777 {root}", open_to_all) for root in roots]
-    entries += [Forbidden(f"chmod -R 000 {root}", "locks everybody out") for root in roots]
+    entries += [Forbidden(f"chmod -R * {root}", modes) for root in _SYSTEM_CORE]
     entries += [Forbidden(f"chown -R * {root}", owner) for root in roots]
+    entries += [Forbidden(f"chgrp -R * {root}", owner) for root in roots]
     return entries
 
 
@@ -51,6 +65,7 @@ def _disks() -> list[Forbidden]:
         Forbidden("sgdisk --zap-all", "destroys a partition table"),
         Forbidden("sgdisk -Z", "destroys a partition table"),
         Forbidden("sfdisk --delete", "destroys a partition table"),
+        Forbidden("parted * mklabel", "replaces a partition table"),
         Forbidden("hdparm --security-erase", "erases a disk in its firmware"),
         Forbidden("nvme format", "erases a disk in its firmware"),
         Forbidden("cryptsetup luksErase", "destroys the keys of an encrypted disk"),
@@ -98,7 +113,7 @@ def _network() -> list[Forbidden]:
     entries = [f"{tool} -F" for tool in ("iptables*", "ip6tables*", "ebtables")]
     entries += [f"{tool} -P INPUT DROP" for tool in ("iptables*", "ip6tables*")]
     entries += ["iptables*-restore", "ip6tables*-restore", "nft flush ruleset", "ufw reset"]
-    entries += ["ufw disable"]
+    entries += ["ufw disable", "firewall-cmd --panic-on"]
     return [Forbidden(entry, reason) for entry in entries]
 
 
@@ -121,15 +136,25 @@ def _data() -> list[Forbidden]:
         Forbidden("sql drop schema", database),
         Forbidden("redis-cli FLUSHALL", database),
         Forbidden("redis-cli FLUSHDB", database),
+        Forbidden("redis-cli flushall", database),
+        Forbidden("redis-cli flushdb", database),
         Forbidden("crontab -r", "removes every scheduled job of the user"),
         Forbidden("docker system prune", "removes containers, networks and images not in use"),
         Forbidden("podman system prune", "removes containers, networks and images not in use"),
         Forbidden("docker volume prune", "deletes the data of all volumes not in use"),
         Forbidden("podman volume prune", "deletes the data of all volumes not in use"),
     ]
-    kinds = ("namespace", "namespaces", "ns", "namespace/*", "ns/*", "namespaces/*")
+    kinds: tuple[str, ...] = (
+        "namespace",
+        "namespaces",
+        "ns",
+        "namespace/*",
+        "ns/*",
+        "namespaces/*",
+    )
     entries += [Forbidden(f"kubectl delete {kind}", cluster) for kind in kinds]
-    entries += [Forbidden(f"oc delete {kind}", cluster) for kind in (*kinds, "project", "project/*")]
+    kinds = (*kinds, "project", "projects", "project/*")
+    entries += [Forbidden(f"oc delete {kind}", cluster) for kind in kinds]
     return entries
 
 

@@ -48,20 +48,20 @@ def _input(
     walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> None:
     dash = any(word.literal == "-" for word in words)
-    if program in _READS_SHELL and given.given:
+    if given.given and (program in _READS_SHELL or (program == "parallel" and not words)):
         run_input(walk, "sh", scope.child(), given)
     elif language(program) in INTERPRETERS:
         if script_program(words).source == "input" and (given.given or dash):
             walk.doubt("other-language", f"{program} runs a program that it reads")
     elif program in _READS_ITS_OWN and given.given:
         walk.doubt("other-language", f"{program} is given commands of its own")
-    elif program == "crontab" and (dash or not all(w.prefix.startswith("-") for w in words)):
+    elif program == "crontab" and (
+        dash or given.given or not all(word.prefix.startswith("-") for word in words)
+    ):
         walk.doubt("other-language", "it installs scheduled commands")
 
 
-def _sql(
-    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
-) -> None:
+def _sql(walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input) -> None:
     texts = list(option_values(words, *CLIENTS[program]))
     if program == "sqlite3":
         texts += [word for word in words if not word.prefix.startswith("-")][1:]

@@ -5,13 +5,14 @@ from shared.guard.convert import Unreadable
 from shared.guard.globs import Pattern
 from shared.guard.options import Flag, flags_of
 from shared.guard.parse import Dialect, Shfmt
-from shared.guard.plain import plain_words
+from shared.guard.plain import plain_patterns
 from shared.guard.reading import FORK_BOMB
 from shared.guard.rules import CommandRule, OperandPattern, PathPattern, PipeRule, Rule, WriteRule
 from shared.guard.screen import objection
 from shared.guard.tree import Block, Function, Literal, Pipeline, Simple, Statement, WordNode
 
 MOST_CHARACTERS = 1000
+_WRITE = (">", "PATH")
 _FOR_EXAMPLE = "write it as one command with the options and operands to forbid, such as `rm -rf /`"
 
 
@@ -31,9 +32,14 @@ def rule_of(entry: str, shfmt: Shfmt) -> Rule:
         raise _refused(entry, f"it has more than {MOST_CHARACTERS} characters")
     if problem := objection(entry):
         raise _refused(entry, problem.reason)
-    words = plain_words(entry)
-    if words:
-        return _command(entry, words)
+    if "\n" in entry:
+        raise _refused(entry, "it has more than one line")
+    words = entry.split()
+    if words[0] == ">" and plain_patterns(words[1:2]) and len(words) == len(_WRITE):
+        return WriteRule(entry, PathPattern(words[1]))
+    commands = [command.split() for command in entry.split("|")]
+    if all(map(plain_patterns, commands)):
+        return _joined(entry, [_command(entry, command) for command in commands])
     try:
         return _rule(entry, shfmt.parse(entry, Dialect.BASH))
     except Unreadable as error:
@@ -41,8 +47,7 @@ def rule_of(entry: str, shfmt: Shfmt) -> Rule:
 
 
 def _rule(entry: str, block: Block) -> Rule:
-    commands = [statement.command for statement in block]
-    if len(block) == 2 and isinstance(commands[0], Function):
+    if len(block) > 1 and isinstance(block[0].command, Function):
         return CommandRule(entry, Pattern(FORK_BOMB), (), ())
     if len(block) != 1:
         raise _refused(entry, "it is not one command")
@@ -52,14 +57,20 @@ def _rule(entry: str, block: Block) -> Rule:
             return _write(entry, statement)
         case Simple():
             return _command(entry, _texts(entry, statement))
-        case Pipeline((first, then)):
-            return PipeRule(
-                entry,
-                _command(entry, _texts(entry, first)),
-                _command(entry, _texts(entry, then)),
-            )
+        case Pipeline(stages):
+            return _joined(entry, [_command(entry, _texts(entry, stage)) for stage in stages])
         case _:
             raise _refused(entry, "it is more than one command")
+
+
+def _joined(entry: str, commands: list[CommandRule]) -> Rule:
+    match commands:
+        case [command]:
+            return command
+        case [first, then]:
+            return PipeRule(entry, first, then)
+        case _:
+            raise _refused(entry, "it is more than two commands")
 
 
 def _write(entry: str, statement: Statement) -> Rule:

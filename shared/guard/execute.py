@@ -88,9 +88,7 @@ def _feeders(
     return _makers(walk, (source.word,), scope, given)
 
 
-def _makers(
-    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input
-) -> tuple[Run, ...]:
+def _makers(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> tuple[Run, ...]:
     makers = [maker for word in words for maker in word.makers]
     for word in words:
         if word.literal in ("/dev/stdin", "/dev/fd/0"):

@@ -18,7 +18,7 @@ from shared.guard.tree import (
     WordNode,
     as_quoted,
 )
-from shared.guard.words import HOME, Glob, Hole, Piece, Text, Word, unknown
+from shared.guard.words import Glob, Hole, Piece, Text, Word, unknown
 
 _TILDE = re.compile(r"~([A-Za-z0-9_.+-]*)(?=([/:]|$))")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
@@ -53,7 +53,8 @@ class Expansion:
         found: list[Word] = []
         for node in nodes:
             for braced in expand_braces(node) if self.dialect is Dialect.BASH else (node,):
-                parts = self._with_home(braced.parts, assigned=False)
+                plain = braced is node
+                parts = self._with_home(braced.parts, assigned=False, as_argument=plain)
                 items = [item for part in parts for item in self._items(part)]
                 found += [word.with_globs() for word in _fields(items)]
         return found
@@ -61,7 +62,7 @@ class Expansion:
     def value(self, node: WordNode) -> Word:
         """The one word that an assignment or a heredoc receives: neither split nor matched."""
         pieces: list[Piece] = []
-        for part in self._with_home(node.parts, assigned=True):
+        for part in self._with_home(node.parts, assigned=True, as_argument=False):
             whole = as_quoted(part) if isinstance(part, Parameter | Substitution | Opaque) else part
             for item in self._items(whole):
                 match item:
@@ -71,28 +72,32 @@ class Expansion:
                         pieces.append(item)
         return Word(tuple(pieces) or (Text(""),))
 
-    def _with_home(self, parts: tuple[Part, ...], *, assigned: bool) -> Iterator[Part | Piece]:
+    def _with_home(
+        self, parts: tuple[Part, ...], *, assigned: bool, as_argument: bool
+    ) -> Iterator[Part | Piece]:
+        """The parts with `~` as the home directory; bash looks into `NAME=~` arguments, too."""
+        bash = self.dialect is Dialect.BASH
+        opening = parts[0].text if parts and isinstance(parts[0], Literal) else ""
+        signs = ":" if assigned else ""
+        if as_argument and bash and _ASSIGNED.match(opening):
+            signs = ":="
         for index, part in enumerate(parts):
             if isinstance(part, Literal) and not part.quoted and "~" in part.text:
-                first, last = index == 0, index == len(parts) - 1
-                yield from self._tildes(part.text, first=first, last=last, assigned=assigned)
+                starts = {place + 1 for place, sign in enumerate(part.text) if sign in signs}
+                if index == 0:
+                    starts.add(0)
+                ends = "/:" if assigned or bash else "/"
+                yield from self._tildes(part.text, starts, ends, last=index == len(parts) - 1)
             else:
                 yield part
 
     def _tildes(
-        self, text: str, *, first: bool, last: bool, assigned: bool
+        self, text: str, starts: set[int], ends: str, *, last: bool
     ) -> Iterator[Part | Piece]:
-        bash = self.dialect is Dialect.BASH
-        starts = {0} if first else set[int]()
-        as_argument = _ASSIGNED.match(text) if bash and first and not assigned else None
-        if as_argument:
-            starts.add(as_argument.end())
-        if assigned or as_argument:
-            starts |= {match.end() for match in re.finditer(":", text)}
         position = 0
         for match in _TILDE.finditer(text):
             # a tilde stands for itself when any of its name is quoted
-            ended = last if not match[2] else match[2] == "/" or assigned or bash
+            ended = match[2] in ends if match[2] else last
             if match.start() not in starts or not ended:
                 continue
             if match.start() > position:

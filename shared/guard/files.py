@@ -110,12 +110,11 @@ def _in_place(words: tuple[Word, ...]) -> bool:
 
 def copies(program: str, words: tuple[Word, ...]) -> list[tuple[Word, Word]]:
     """(source, copy) pairs that cp, mv, ln and install make."""
-    plain = operands(words)
-    if program not in _COPY or len(plain) < 2:
+    *from_where, target = operands(words) or [known("")]
+    if program not in _COPY:
         return []
-    target = plain[-1]
     pairs = []
-    for source in plain[:-1]:
+    for source in from_where:
         pairs.append((source, target))
         if source.literal is not None:
             name = known(source.literal.rpartition("/")[2])

@@ -6,18 +6,51 @@ from shared.guard.words import Hole, Text, Word, known
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _VALUED = frozenset(
-    "-maxdepth -mindepth -type -xtype -fstype -D -printf -regextype -files0-from".split()
+    [
+        "-maxdepth",
+        "-mindepth",
+        "-type",
+        "-xtype",
+        "-fstype",
+        "-D",
+        "-printf",
+        "-regextype",
+        "-files0-from",
+    ]
 )
 _SELECTS_NOTHING = _VALUED | frozenset(
-    "-xdev -mount -depth -d -delete -print -print0 -ls -follow -noleaf -H -L -P -E -X -x "
-    "-ignore_readdir_race -true -a -and".split()
+    [
+        "-xdev",
+        "-mount",
+        "-depth",
+        "-d",
+        "-delete",
+        "-print",
+        "-print0",
+        "-ls",
+        "-follow",
+        "-noleaf",
+        "-H",
+        "-L",
+        "-P",
+        "-E",
+        "-X",
+        "-x",
+        "-ignore_readdir_race",
+        "-true",
+        "-a",
+        "-and",
+    ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """`starts` are the directories; `runs` the commands for each match; `all` is False where a
-    test picks out some of what is found; `deletes` says that matches are deleted."""
+    """What find was asked.
+
+    `starts` are the directories, `runs` the commands for each match; `all` is False where a test
+    picks out some of what is found; `deletes` says that matches are deleted.
+    """
 
     starts: tuple[Word, ...]
     runs: tuple[tuple[Word, ...], ...]

@@ -14,8 +14,8 @@ from shared.guard.words import Run, Word
 class Follower(Protocol):
     """Follows texts, and notes what is found in them.
 
-    `aliases` are names that have become aliases, `fixed` variables that cannot be set again,
-    `local` variables of the function that is being followed, `traps` texts that run later.
+    `aliases` are names that have become aliases, `fixed` variables that cannot be set again, and
+    `local` those of the function that is being followed.
     """
 
     files: Files
@@ -23,7 +23,6 @@ class Follower(Protocol):
     aliases: set[str]
     fixed: set[str]
     local: set[str]
-    traps: list[Word]
 
     def doubt(self, rule: str, reason: str) -> None:
         """Something cannot be decided."""
@@ -55,6 +54,9 @@ class Follower(Protocol):
 
     def here(self, word: Word, scope: Scope, given: Input) -> Outcome:
         """Follow a word that the running shell itself reads, as `eval` does."""
+
+    def later(self, word: Word, scope: Scope) -> None:
+        """Follow a text now, and again when all else is done."""
 
     def call(
         self, name: str, functions: tuple[Function, ...], scope: Scope, given: Input

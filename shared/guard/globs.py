@@ -7,6 +7,7 @@ from enum import IntEnum
 from shared.guard.words import Glob, Hole, Text, Word
 
 _MOST_TOKENS = 4096
+_MOST_MEMBERS = 1000
 _BRACKET = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
 
 
@@ -47,7 +48,7 @@ def _class_of(negation: str, body: str) -> Any:
             return Any()  # a named class: taken as any character
         if position + 2 < len(body) and body[position + 1] == "-":
             first, last = ord(body[position]), ord(body[position + 2])
-            if last - first > 1000:
+            if last - first > _MOST_MEMBERS:
                 return Any()
             members += [chr(code) for code in range(first, last + 1)]
             position += 3

@@ -11,12 +11,12 @@ from threading import Lock
 from shared.domain.verdict import Verdict, VerdictKind, worst
 from shared.guard.entries import rule_of
 from shared.guard.flow import Input
-from shared.guard.parse import Shfmt
+from shared.guard.parse import Shfmt, installed_shfmt
 from shared.guard.plain import plain_words
 from shared.guard.reading import Doubt, Reading
 from shared.guard.ruleset import RuleSet
-from shared.guard.screen import objection
 from shared.guard.scope import Scope
+from shared.guard.screen import objection
 from shared.guard.walk import TooMuch, Walk
 
 CACHED_VERDICTS = 4096
@@ -30,7 +30,7 @@ class Guard:
 
     def __init__(self, forbidden: Sequence[str], shfmt: Shfmt | None = None) -> None:
         """Read the entries; raises Misconfigured for a bad one, or when the parser is missing."""
-        self._shfmt = shfmt or Shfmt()
+        self._shfmt = shfmt or installed_shfmt()
         self._rules = RuleSet(rule_of(entry, self._shfmt) for entry in forbidden)
         self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
         self._lock = Lock()
@@ -71,10 +71,10 @@ class Guard:
         walk = Walk(self._shfmt)
         try:
             if words:
-                walk.plain(words, command)
+                outcome = walk.plain(words, command)
             else:
-                walk.text(command, interpreter, Scope(), Input())
-            walk.finish()
+                outcome = walk.text(command, interpreter, Scope(), Input())
+            walk.finish(outcome)
         except TooMuch as error:
             walk.reading.doubts.append(Doubt("too-large", str(error)))
         except RecursionError:

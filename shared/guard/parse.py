@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sysconfig
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from shared.domain.errors import Misconfigured
@@ -42,7 +42,7 @@ _BASH_ONLY = re.compile(
     r"(?<!\$)\{[^\s}]"  # brace expansion, {fd}>
     r"|\\\n"  # a joined line may hide any of the others
     r"|\$['\"\[]|\$\{(?![A-Za-z0-9_]+\})"
-    r"|<<<|[<>]\(|\(\(|\[\[|=\(|\+=|\|&|&>|>&|;&|;;&|[@?*+!]\("
+    r"|<<<|[<>]\(|\(\(|\[\[|\]\]|=\(|\+=|\|&|&>|>&|;&|;;&|[@?*+!]\("
     r"|\b(?:function|select|time|coproc|let|declare|typeset|local|export|readonly|nameref)\b"
     r"|[A-Za-z0-9_]\["
     r"|=~|:~"
@@ -124,6 +124,12 @@ class Shfmt:
         except (OSError, subprocess.SubprocessError) as error:
             raise _missing(f"{self._binary} does not run ({error})") from error
         return done.stdout.decode("utf-8", "replace").strip()
+
+
+@cache
+def installed_shfmt() -> Shfmt:
+    """The one that came with this installation, found once in a process; raises Misconfigured."""
+    return Shfmt()
 
 
 def _tree(text: str, answer: bytes) -> Block:

@@ -87,8 +87,9 @@ class Places:
         key = (word, directory)
         found = self._known.get(key)
         if found is None:
-            path = canonical(word, directory)
-            found = (path,) if path.literal is not None else (path, whole_directory(word, directory))
+            found = (canonical(word, directory),)
+            if found[0].literal is None:
+                found = (*found, whole_directory(word, directory))
             self._known[key] = found
         return found
 

@@ -9,9 +9,43 @@ _PLAIN = re.compile(
     r"[ \t]*"
 )
 _GRAMMAR = frozenset(
-    "case coproc declare do done elif else esac export fi for function if in let local nameref "
-    "readonly select then time typeset until while".split()
+    [
+        "case",
+        "coproc",
+        "declare",
+        "do",
+        "done",
+        "elif",
+        "else",
+        "esac",
+        "export",
+        "fi",
+        "for",
+        "function",
+        "if",
+        "in",
+        "let",
+        "local",
+        "nameref",
+        "readonly",
+        "select",
+        "then",
+        "time",
+        "typeset",
+        "until",
+        "while",
+    ]
 )
+
+
+_PATTERN = re.compile(r"[A-Za-z0-9_./:=@%+,*?~\[\]-]+")
+
+
+def plain_patterns(words: list[str]) -> bool:
+    """True when the words of an entry, which may hold patterns, mean what they look like."""
+    if not words or words[0] in _GRAMMAR or "=" in words[0]:
+        return False
+    return all(map(_PATTERN.fullmatch, words))
 
 
 def plain_words(text: str) -> list[str] | None:

@@ -12,9 +12,7 @@ _ANSI_C = re.compile(
     re.DOTALL,
 )
 _PRINTF = re.compile(r"\\(?:([abfnrtv\\\"])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
-_ECHO = re.compile(
-    r"\\(?:([abeEfnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL
-)
+_ECHO = re.compile(r"\\(?:([abeEfnrtv\\])|0([0-7]{0,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 _UNICODE_END = 0x110000
 
 

@@ -7,7 +7,7 @@ from shared.guard.flow import Input, Outcome, unchanged
 from shared.guard.follower import Follower
 from shared.guard.scope import Scope
 from shared.guard.shells import shell_program
-from shared.guard.words import Hole, Word, known
+from shared.guard.words import Hole, Word
 
 STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"})
 _OTHER_SHELLS = frozenset({"ksh", "mksh", "zsh"})
@@ -46,9 +46,7 @@ def run_input(walk: Follower, interpreter: str, scope: Scope, given: Input) -> O
     return unchanged(scope)
 
 
-def run_script(
-    walk: Follower, path: Word, interpreter: str, scope: Scope, given: Input
-) -> Outcome:
+def run_script(walk: Follower, path: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
     """Follow a script; one that was on the host before is taken as the operator's."""
     piece = path.pieces[0] if len(path.pieces) == 1 else None
     if isinstance(piece, Hole) and piece.content is not None:
@@ -77,7 +75,6 @@ def run_file(
         if file.copy_of is not None:
             walk.execute((file.copy_of, *words), scope, given, functions=False)
         else:
-            walk.found((known("sh"), path), "sh", scope, feeders=file.content.makers)
             inside = replace(scope.child(), arguments=words)
             _run_content(walk, file, "sh", inside, given)
 

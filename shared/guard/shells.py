@@ -37,7 +37,7 @@ def shell_program(words: tuple[Word, ...]) -> Program:
             startup = words[at + 1] if takes_next and at + 1 < len(words) else startup
             at += 2 if takes_next else 1
             continue
-        if len(prefix) < 2 or prefix[0] not in "-+":
+        if prefix[:1] not in ("-", "+") or not prefix[1:]:
             break
         text = text or (prefix[0] == "-" and "c" in prefix)
         from_input = from_input or (prefix[0] == "-" and "s" in prefix)

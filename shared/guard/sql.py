@@ -13,6 +13,8 @@ CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Database clients, and the options whose value is SQL."""
 
+_END = ";"
+_LITERAL = ("'", "$")
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|\"(?:[^\"]|\"\")*\"|`[^`]*`|;|\w+|[^\s\w]",
     re.DOTALL,
@@ -29,10 +31,10 @@ def statements(text: str) -> list[tuple[str, ...]]:
     current: list[str] = []
     for match in _TOKEN.finditer(text):
         token = match[0]
-        if token == ";":
+        if token == _END:
             found.append(tuple(current))
             current = []
-        elif token.startswith(("'", "$")) and len(token) > 1:
+        elif token.startswith(_LITERAL) and token not in _LITERAL:
             current.append("?")
         elif not token.startswith(("--", "/*")):
             current.append(token.strip('"`').lower())

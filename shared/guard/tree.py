@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal as Choice
 
-
 OPAQUE = "opaque"
 
 
@@ -174,9 +173,7 @@ class Apart:
     statement: "Statement"
 
 
-Command = (
-    Simple | Pipeline | AndOr | Group | If | Loop | Case | Function | Evaluation | Apart
-)
+Command = Simple | Pipeline | AndOr | Group | If | Loop | Case | Function | Evaluation | Apart
 
 
 @dataclass(frozen=True, slots=True)

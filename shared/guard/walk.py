@@ -6,40 +6,33 @@ from dataclasses import dataclass, replace
 
 from shared.guard.arithmetic import runs_in_arithmetic
 from shared.guard.braces import TooManyWords
+from shared.guard.branches import follow_branches
 from shared.guard.convert import Unreadable
 from shared.guard.execute import execute
 from shared.guard.expand import Expansion
 from shared.guard.files import File, Files
 from shared.guard.flow import Input, Outcome, silent, sources, unchanged
 from shared.guard.parse import BadSyntax, Dialect, Shfmt, dialects
-from shared.guard.paths import NOWHERE
 from shared.guard.reading import FORK_BOMB, Doubt, Reading
 from shared.guard.scope import Scope, merged
 from shared.guard.tree import (
-    AndOr,
     Apart,
     Block,
-    Case,
     Evaluation,
     Function,
     Group,
-    If,
-    Loop,
-    Pipeline,
     Redirect,
     Simple,
     Statement,
     Substitution,
-    WordNode,
 )
 from shared.guard.variables import assign
-from shared.guard.words import Glob, Hole, Run, Text, Word, joined, known, unknown
+from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
 
 MOST_RUNS = 4000
 MOST_STEPS = 20_000
 MOST_PARSES = 40
 MOST_NESTING = 12
-MOST_ITEMS = 32
 _MOST_CALLS = 3
 _PART = 200
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
@@ -69,7 +62,6 @@ class Walk:
         self.aliases: set[str] = set()
         self.fixed: set[str] = set()
         self.local: set[str] = set()
-        self.traps: list[Word] = []
         self._part = ""
         self._sure = True
         self._shfmt = shfmt
@@ -80,6 +72,7 @@ class Walk:
         self._spawned = 0
         self._frames: list[_Frame] = []
         self._uncalled: dict[str, tuple[Function, Scope]] = {}
+        self._later: list[tuple[Word, Dialect, Scope]] = []
 
     # what is found
 
@@ -125,10 +118,10 @@ class Walk:
 
     # texts
 
-    def plain(self, words: list[str], text: str) -> None:
+    def plain(self, words: list[str], text: str) -> Outcome:
         """Follow one command whose words are certain."""
         self._part = text.strip()[:_PART]
-        self.execute(tuple(map(known, words)), Scope(), Input())
+        return self.execute(tuple(map(known, words)), Scope(), Input())
 
     def text(self, text: str, interpreter: str, scope: Scope, given: Input) -> Outcome:
         """Follow a text as `interpreter` would read it."""
@@ -146,7 +139,9 @@ class Walk:
                 self.doubt("unreadable", str(error))
                 if dialect is Dialect.POSIX and interpreter != "dash" and not waiting:
                     waiting = [Dialect.BASH]  # the worst it can be where `sh` is bash
-            except (Unreadable, TooManyWords) as error:
+            except Unreadable as error:
+                self.doubt("unreadable", str(error))
+            except TooManyWords as error:
                 self.doubt("too-large", str(error))
             else:
                 outcome = outcome or followed
@@ -160,25 +155,16 @@ class Walk:
         before, self.dialect = self.dialect, dialect
         try:
             with self.deeper():
-                outcome = self.block(block, scope, given)
-                self._run_traps(scope, outcome)
-                return outcome
+                return self.block(block, scope, given)
         finally:
             self.dialect = before
-
-    def _run_traps(self, scope: Scope, outcome: Outcome) -> None:
-        """Traps run at the end too, when variables may have other values."""
-        traps, self.traps = self.traps, []
-        for text in traps:
-            self.here(text, merged(scope, outcome.either), Input())
-        self.traps = []
 
     def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
         """Follow a word that is a command text, as far as it is known."""
         text = word.literal
         if text is None:
             self.doubt("unknown-code", f"the text that {interpreter} runs is not known: {word}")
-            text = _with_placeholders(word)
+            text = word.with_placeholder(_UNKNOWN_TEXT)
         if not text.strip():
             return silent(scope)
         return self.text(text, interpreter, scope, given)
@@ -188,8 +174,17 @@ class Walk:
         interpreter = "bash" if self.dialect is Dialect.BASH else "dash"
         return self.code(word, interpreter, scope, given)
 
-    def finish(self) -> None:
-        """Follow functions that may still be called, in a way that is not seen."""
+    def later(self, word: Word, scope: Scope) -> None:
+        """Follow a text now, and again when all else is done: variables may then differ."""
+        self._later.append((word, self.dialect, scope))
+        self.here(word, scope, Input())
+
+    def finish(self, outcome: Outcome) -> None:
+        """Follow what runs after the text, and functions that may be called without being seen."""
+        later, self._later = self._later, []
+        for word, dialect, scope in later:
+            self.dialect = dialect
+            self.here(word, merged(scope, outcome.either), Input())
         while self._uncalled:
             name, (function, scope) = self._uncalled.popitem()
             self.call(name, (function,), replace(scope, arguments=None), Input())
@@ -220,7 +215,7 @@ class Walk:
         self._part = statement.source[:_PART] or self._part
         try:
             if statement.background:
-                self._spawned += 1
+                self.spawn()
             outcome = self._redirected(statement, scope, given)
         finally:
             self._part = part_before
@@ -229,7 +224,7 @@ class Walk:
         return outcome.within(scope) if statement.background else outcome
 
     def _redirected(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
-        expansion = Expansion(scope, self.dialect, self.substitute)
+        expansion = self.expansion(scope)
         outputs: list[tuple[Word, bool]] = []
         for redirect in statement.redirects:
             target = expansion.value(redirect.target).with_globs()
@@ -238,19 +233,17 @@ class Walk:
                 self._opened_for_writing(target, expansion.scope)
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
                     outputs.append((target, redirect.operator.endswith(">>")))
-        first = len(self.reading.runs)
+        first = self.count
         outcome = self._command(statement, expansion.scope, given)
         if not outputs:
             return outcome
-        makers = sources(self.reading.runs[first:])
+        makers = self.makers_since(first)
         content = outcome.output or unknown(makers=makers)
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
         return replace(outcome, output=known(""))
 
-    def _input(
-        self, redirect: Redirect, target: Word, expansion: Expansion, given: Input
-    ) -> Input:
+    def _input(self, redirect: Redirect, target: Word, expansion: Expansion, given: Input) -> Input:
         if redirect.body is not None:
             text = expansion.value(redirect.body)
             if redirect.operator == "<<<":
@@ -273,30 +266,23 @@ class Walk:
                 return unchanged(scope)  # `$(< file)` puts out the file
             case Simple() as simple:
                 return self._simple(simple, scope, given)
-            case Pipeline(stages):
-                return self._pipeline(stages, scope, given)
-            case AndOr() as both:
-                return self._and_or(both, scope, given)
             case Group(body, apart):
                 outcome = self.block(body, scope, given)
                 return outcome.within(scope) if apart else outcome
-            case If() as choice:
-                return self._if(choice, scope, given)
-            case Loop() as loop:
-                return self._loop(loop, scope, given)
-            case Case(words, arms):
-                return self._case(words, arms, scope, given)
             case Function() as function:
-                self._uncalled[function.name] = (function, scope.define(function))
-                return silent(scope.define(function))
+                defined = scope.define(function)
+                self._uncalled[function.name] = (function, defined)
+                return silent(defined)
             case Evaluation(inner, texts):
-                self._evaluate(inner, texts, scope)
+                self.evaluate(inner, texts, scope)
                 return silent(scope)
             case Apart(inside):
                 return self.statement(inside, scope, Input(piped=True)).within(scope)
+            case branching:
+                return follow_branches(self, branching, scope, given)
 
     def _simple(self, simple: Simple, scope: Scope, given: Input) -> Outcome:
-        expansion = Expansion(scope, self.dialect, self.substitute)
+        expansion = self.expansion(scope)
         values = []
         for assignment in simple.assignments:
             value = expansion.value(assignment.value)
@@ -323,95 +309,36 @@ class Walk:
         """Follow a command whose words are known."""
         return execute(self, words, scope, given, functions=functions)
 
-    def _pipeline(self, stages: tuple[Statement, ...], scope: Scope, given: Input) -> Outcome:
-        self._spawned += 1
-        first = len(self.reading.runs)
-        outcome = unchanged(scope)
-        for stage in stages:
-            outcome = self.statement(stage, scope, given)
-            makers = sources(self.reading.runs[first:])
-            given = Input(text=outcome.output, makers=makers, piped=True)
-        # some shells run the last stage themselves
-        return outcome.within(merged(scope, outcome.either))
-
-    def _and_or(self, both: AndOr, scope: Scope, given: Input) -> Outcome:
-        left = self.statement(both.left, scope, given)
-        with self._choice():
-            if both.operator == "&&":
-                right = self.statement(both.right, left.succeeded, given)
-                failed = merged(right.failed, left.failed)
-                return Outcome(right.succeeded, failed, _appended(left.output, right.output))
-            right = self.statement(both.right, left.failed, given)
-        return Outcome(merged(left.succeeded, right.succeeded), right.failed)
-
     @contextmanager
-    def _choice(self) -> Iterator[None]:
+    def choice(self) -> Iterator[None]:
+        """What is followed meanwhile may not run at all."""
         self._choices += 1
         try:
             yield
         finally:
             self._choices -= 1
 
-    def _if(self, choice: If, scope: Scope, given: Input) -> Outcome:
-        condition = self.block(choice.condition, scope, given)
-        with self._choice():
-            then = self.block(choice.then, condition.succeeded, given)
-            otherwise = self.block(choice.otherwise, condition.failed, given)
-        return unchanged(merged(then.either, otherwise.either))
+    def spawn(self) -> None:
+        """A process is started beside this one."""
+        self._spawned += 1
 
-    def _case(
-        self, words: tuple[WordNode, ...], arms: tuple[Block, ...], scope: Scope, given: Input
-    ) -> Outcome:
-        expansion = Expansion(scope, self.dialect, self.substitute)
-        expansion.words(words)
-        after = expansion.scope
-        with self._choice():
-            for arm in arms:
-                after = merged(after, self.block(arm, after, given).either)
-        return unchanged(after)
+    def makers_since(self, count: int) -> tuple[Run, ...]:
+        """The runs found after the first `count`, with all that feeds them."""
+        return sources(self.reading.runs[count:])
 
-    def _loop(self, loop: Loop, scope: Scope, given: Input) -> Outcome:
-        self._evaluate(loop.inner, (), scope)
-        with self._choice():
-            if loop.items is not None:
-                expansion = Expansion(scope, self.dialect, self.substitute)
-                items = expansion.words(loop.items)
-                scope = expansion.scope
-                if len(items) <= MOST_ITEMS and not any(item.splits for item in items):
-                    return self._for_each(loop, items, scope, given)
-                return self._repeat(loop, scope.assign(loop.name, unknown()), given)
-            if loop.name:
-                scope = scope.assign(loop.name, unknown())
-            return self._repeat(loop, scope, given)
+    @property
+    def count(self) -> int:
+        """How many runs have been found."""
+        return len(self.reading.runs)
 
-    def _for_each(
-        self, loop: Loop, items: list[Word], scope: Scope, given: Input
-    ) -> Outcome:
-        for item in items:
-            inside = scope.assign(loop.name, item)
-            scope = merged(self.block(loop.body, inside, given).either, inside)
-        return unchanged(scope)
+    def expansion(self, scope: Scope) -> Expansion:
+        """Expands words as this shell does."""
+        return Expansion(scope, self.dialect, self.substitute)
 
-    def _repeat(self, loop: Loop, scope: Scope, given: Input) -> Outcome:
-        """Once as it starts, and once with all unknown that the first time has changed."""
-        once = self._once(loop, scope, given)
-        changed = {
-            name for name, value in once.variables.items() if value != scope.variables.get(name)
-        }
-        again = merged(scope, once).forget(frozenset(changed))
-        if once.directories != scope.directories:
-            again = replace(again, directories=(*again.directories[:1], NOWHERE))
-        if once.arguments != scope.arguments:
-            again = replace(again, arguments=None)
-        return unchanged(merged(self._once(loop, again, given), again))
-
-    def _once(self, loop: Loop, scope: Scope, given: Input) -> Scope:
-        condition = self.block(loop.condition, scope, given)
-        return merged(self.block(loop.body, condition.either, given).either, condition.either)
-
-    def _evaluate(
+    def evaluate(
         self, inner: tuple[Substitution, ...], texts: tuple[str, ...], scope: Scope
     ) -> None:
+        """Follow what runs inside arithmetic and conditions."""
         for substitution in inner:
             self.substitute(substitution, scope)
         if any(map(runs_in_arithmetic, texts)):
@@ -448,47 +375,18 @@ class Walk:
 
     def substitute(self, substitution: Substitution, scope: Scope) -> Hole | Word:
         """Run a substitution; its output, or a hole."""
-        first = len(self.reading.runs)
-        self._spawned += 1
+        first = self.count
+        self.spawn()
         given = Input(piped=True) if substitution.kind == "file" else Input()
         output = self.block(substitution.body, scope, given).output
-        makers = sources(self.reading.runs[first:])
+        makers = self.makers_since(first)
         if substitution.kind == "file":
             return Hole(makers=makers, content=output)
         if output is None:
             return Hole(makers=makers)
-        return _without_last_newlines(output)
+        return output.without_last_newlines()
 
 
 def _names_descriptor(redirect: Redirect, target: Word) -> bool:
     text = target.literal
     return redirect.operator == ">&" and text is not None and text.strip("0123456789-") == ""
-
-
-def _appended(first: Word | None, second: Word | None) -> Word | None:
-    return None if first is None or second is None else joined((first, second), "")
-
-
-def _without_last_newlines(output: Word) -> Word:
-    pieces = list(output.pieces)
-    while pieces and isinstance(last := pieces[-1], Text):
-        kept = last.value.rstrip("\n")
-        pieces.pop()
-        if kept:
-            pieces.append(Text(kept, last.quoted))
-            break
-    return Word(tuple(pieces) or (Text(""),))
-
-
-def _with_placeholders(word: Word) -> str:
-    """The text with unknown parts as a variable that nobody has set."""
-    shown = []
-    for piece in word.pieces:
-        match piece:
-            case Text(value):
-                shown.append(value)
-            case Glob(pattern):
-                shown.append(pattern)
-            case Hole():
-                shown.append(_UNKNOWN_TEXT)
-    return "".join(shown)

@@ -83,16 +83,31 @@ class Word:
 
     def __str__(self) -> str:
         """The word for a message: unknown parts are shown as an ellipsis."""
+        return self.with_placeholder("…").replace(HOME, "~")
+
+    def with_placeholder(self, placeholder: str) -> str:
+        """The text with `placeholder` in the place of every unknown part."""
         shown = []
         for piece in self.pieces:
             match piece:
                 case Text(value):
-                    shown.append(value.replace(HOME, "~"))
+                    shown.append(value)
                 case Glob(pattern):
                     shown.append(pattern)
                 case Hole():
-                    shown.append("…")
+                    shown.append(placeholder)
         return "".join(shown)
+
+    def without_last_newlines(self) -> "Word":
+        """The word as `$(…)` leaves it."""
+        pieces = list(self.pieces)
+        while pieces and isinstance(last := pieces[-1], Text):
+            kept = last.value.rstrip("\n")
+            pieces.pop()
+            if kept:
+                pieces.append(Text(kept, last.quoted))
+                break
+        return Word(tuple(pieces) or (Text(""),))
 
     def after(self, count: int) -> "Word":
         """The word without its first `count` characters, all of which are known text."""
@@ -100,7 +115,7 @@ class Word:
         while count and pieces:
             first = pieces.pop(0)
             if not isinstance(first, Text):
-                raise ValueError(f"{self} has fewer than {count} known characters")
+                raise TypeError(f"{self} has fewer than {count} known characters")
             if len(first.value) > count:
                 pieces.insert(0, Text(first.value[count:], first.quoted))
                 count = 0

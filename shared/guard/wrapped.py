@@ -1,5 +1,7 @@
 """Follows what a wrapper runs."""
 
+from contextlib import nullcontext
+
 from shared.guard.codes import option_values
 from shared.guard.flow import Input, Outcome
 from shared.guard.follower import Follower
@@ -8,7 +10,7 @@ from shared.guard.scope import Scope
 from shared.guard.scripts import run_input
 from shared.guard.variables import assign
 from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
-from shared.guard.wrappers import WRAPPERS, Inner, Wrapper, inner_commands
+from shared.guard.wrappers import Inner, Wrapper, inner_commands
 
 _IN_THIS_SHELL = frozenset({"command", "builtin", "exec"})
 _ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc", "crictl", "lxc"})
@@ -25,25 +27,19 @@ def follow_wrapped(
     walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> Outcome | None:
     """Follow what a wrapper runs; None when the program is not one, or runs nothing."""
-    if program not in WRAPPERS:
-        return _shell_on_input(walk, program, words, given)
     outcome = None
     for wrapper, inner in inner_commands(program, words):
-        if inner.sure:
-            followed = _inner(walk, program, wrapper, inner, scope, given)
-        else:
-            with walk.guessing():
-                followed = _inner(walk, program, wrapper, inner, scope, given)
+        inside = _inside(walk, program, wrapper, inner, scope)
+        with nullcontext() if inner.sure else walk.guessing():
+            followed = _inner(walk, wrapper, inner, inside, given)
         outcome = outcome or followed
     if outcome is None:
-        return _shell_on_input(walk, program, words, given)
+        _shell_on_input(walk, program, words, given)
+        return None
     return outcome if program in _IN_THIS_SHELL else outcome.within(scope)
 
 
-def _inner(
-    walk: Follower, program: str, wrapper: Wrapper, inner: Inner, scope: Scope, given: Input
-) -> Outcome:
-    inside = _inside(walk, program, wrapper, inner, scope)
+def _inner(walk: Follower, wrapper: Wrapper, inner: Inner, inside: Scope, given: Input) -> Outcome:
     if wrapper.joins:
         text = joined(inner.words)
         if wrapper.extra:
@@ -53,9 +49,7 @@ def _inner(
     return walk.execute(words, inside, given, functions=False)
 
 
-def _inside(
-    walk: Follower, program: str, wrapper: Wrapper, inner: Inner, scope: Scope
-) -> Scope:
+def _inside(walk: Follower, program: str, wrapper: Wrapper, inner: Inner, scope: Scope) -> Scope:
     if program in _ELSEWHERE or wrapper.remote:
         scope = Scope(arguments=(), directories=(START,))
     for name, value in inner.assigned:
@@ -95,9 +89,7 @@ def _marked(word: Word, marks: set[str], makers: tuple[Run, ...]) -> Word:
     return word
 
 
-def _shell_on_input(
-    walk: Follower, program: str, words: tuple[Word, ...], given: Input
-) -> None:
+def _shell_on_input(walk: Follower, program: str, words: tuple[Word, ...], given: Input) -> None:
     """Without a command, `su`, `sudo -s` and `ssh HOST` start a shell that reads its input."""
     if program not in ("su", "ssh", "sudo") or not given.given:
         return

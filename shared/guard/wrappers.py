@@ -102,7 +102,7 @@ WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
     "su-exec": (Wrapper(skip=1),),
     "setuidgid": (Wrapper(skip=1),),
     "env": (
-        Wrapper(valued="uCSa", flags="iv0", longs=("unset", "chdir", "argv0"), assigns=True),
+        Wrapper(valued="uCSa", flags="iv0-", longs=("unset", "chdir", "argv0"), assigns=True),
     ),
     "nohup": (_FIRST,),
     "builtin": (_FIRST,),
@@ -266,6 +266,8 @@ class _Search:
         following = here._replace(at=here.at + 1)
         if word.literal == "--" and here.options:
             return [following._replace(options=False)]
+        if word.literal == "-" and here.options and "-" in self.wrapper.flags:
+            return [following]
         if here.options and len(prefix) > 1 and prefix.startswith("-"):
             steps = self._option(word, prefix)
             beyond = _Position(len(self.words), 0, options=False)

@@ -1,4 +1,4 @@
-"""The evidence as a model reads it: cleaned, capped with the failing parts kept, set apart as data."""
+"""The evidence as a model reads it: cleaned, capped with what failed kept, set apart as data."""
 
 import hashlib
 import re

@@ -1,7 +1,8 @@
-"""The errors of the anthropic SDK, sorted by who must act; the only place that knows their names."""
+"""The errors of the anthropic SDK, sorted by who must act; only here are their names known."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any
 
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
@@ -80,7 +81,7 @@ def family_of(error: BaseException) -> type[ReplanError]:
         if kind.__name__ in FAMILIES:
             return FAMILIES[kind.__name__]
     if isinstance(status, int):
-        return Transient if status >= 500 else Rejected
+        return Transient if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Rejected
     return Defect
 
 
@@ -94,13 +95,17 @@ def translated(
         return Transient(reason, stage=stage, retry_after=retry_after(error))
     if family is Misconfigured:
         status = getattr(error, "status_code", None)
-        command = _NEXT_MODEL if status == 404 else _NEXT.get(status or 0, "replan doctor")
+        command = (
+            _NEXT_MODEL
+            if status == HTTPStatus.NOT_FOUND
+            else _NEXT.get(status or 0, "replan doctor")
+        )
         return Misconfigured(reason, stage=stage, next_step_cmd=command)
     return family(reason, stage=stage, next_step_cmd=next_step_cmd)
 
 
 def retry_after(error: BaseException) -> float | None:
-    """The seconds that the other side asked to be left alone, if it did; never a reason to sleep."""
+    """The seconds that the other side asked to be left alone; never a reason to sleep here."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         return None

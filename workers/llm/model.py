@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from shared.domain.errors import Rejected, ReplanError, Transient
 from workers.llm.calls import CallRecord, Question, Reply, Speaker, Turn, Usage
@@ -12,7 +12,13 @@ from workers.llm.settings import LlmSettings
 
 if TYPE_CHECKING:
     import anthropic
-    from anthropic.types import Message, MessageParam, OutputConfigParam
+    from anthropic.types import (
+        AssistantMessageParam,
+        Message,
+        MessageParam,
+        OutputConfigParam,
+        UserMessageParam,
+    )
 
 OnCall = Callable[[CallRecord], None]
 """Told of every call once it has ended, well or badly."""
@@ -23,6 +29,9 @@ _UNFINISHED = {
     "tool_use": "the model wanted to use a tool, and has none",
     "pause_turn": "the model paused in the middle of its answer",
 }
+
+
+_COUNTED = ("input_tokens", "output_tokens")
 
 
 class AnthropicModel:
@@ -63,10 +72,9 @@ class AnthropicModel:
     def _sent(self, question: Question) -> "Message":
         self._settings.check()
         import anthropic  # takes seconds, and many workers never ask a model
-        from anthropic.types import Message
 
         try:
-            message = self._connected().messages.create(
+            message: object = self._connected().messages.create(
                 model=question.model,
                 max_tokens=self._settings.max_tokens,
                 system=[
@@ -82,7 +90,7 @@ class AnthropicModel:
         except (anthropic.AnthropicError, ValueError) as error:
             # a body that is no JSON, though it says it is, comes out of the SDK as ValueError
             raise self._translated(error, question) from error
-        if not isinstance(message, Message) or not _complete(message):
+        if not _complete(message):
             raise Transient("what answered is not the Messages API", stage=question.purpose)
         return message
 
@@ -123,8 +131,10 @@ class AnthropicModel:
 
 
 def _turn(turn: Turn) -> "MessageParam":
-    role: Literal["user", "assistant"] = "user" if turn.speaker is Speaker.USER else "assistant"
-    return {"role": role, "content": turn.text if turn.text.strip() else "(nothing)"}
+    text = turn.text if turn.text.strip() else "(nothing)"
+    user: UserMessageParam = {"role": "user", "content": text}
+    assistant: AssistantMessageParam = {"role": "assistant", "content": text}
+    return user if turn.speaker is Speaker.USER else assistant
 
 
 def _finished(message: "Message", question: Question, settings: LlmSettings) -> Reply:
@@ -139,10 +149,24 @@ def _finished(message: "Message", question: Question, settings: LlmSettings) -> 
     return Reply(text, _usage(message))
 
 
-def _complete(message: "Message") -> bool:
+def _complete(message: object) -> "TypeGuard[Message]":
     """The SDK builds its values without looking at them."""
+    from anthropic.types import Message
+
     wanted = {"content", "usage", "stop_reason"}
-    return wanted <= message.model_fields_set and isinstance(message.content, list)
+    return (
+        isinstance(message, Message)
+        and wanted <= message.model_fields_set
+        and all(isinstance(getattr(message.usage, name, None), int) for name in _COUNTED)
+        and isinstance(message.content, list)
+        and all(map(_readable, message.content))
+    )
+
+
+def _readable(block: object) -> bool:
+    kind = getattr(block, "type", None)
+    text = getattr(block, "text", None)
+    return isinstance(kind, str) and (kind != "text" or isinstance(text, str))
 
 
 def _rejected(reason: str, question: Question) -> Rejected:
@@ -169,6 +193,6 @@ def _record(
         seconds=seconds,
         usage=Usage() if message is None else _usage(message),
         stop_reason=None if message is None else message.stop_reason,
-        request_id=None if message is None else message._request_id,
+        request_id=None if message is None else message._request_id,  # noqa: SLF001 - the SDK documents it
         error=None if error is None else error.family,
     )

@@ -8,6 +8,7 @@ from shared.domain.errors import Misconfigured
 from shared.domain.plan import Role
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
+LONGEST_TIMEOUT = 3600
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -46,8 +47,11 @@ class LlmSettings:
             seconds = float(timeout)
         except ValueError:
             seconds = -1.0
-        if not 0 < seconds <= 3600:
-            raise _wrong(f"REPLAN_MODEL_TIMEOUT={timeout!r} is not a number of seconds up to 3600")
+        if not 0 < seconds <= LONGEST_TIMEOUT:
+            raise _wrong(
+                f"REPLAN_MODEL_TIMEOUT={timeout!r} is not a number of seconds "
+                f"up to {LONGEST_TIMEOUT}"
+            )
         return cls(
             api_key=said.get("ANTHROPIC_API_KEY"),
             auth_token=said.get("ANTHROPIC_AUTH_TOKEN"),

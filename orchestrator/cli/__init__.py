@@ -1,0 +1,1 @@
+"""The command line: reads views, posts facts; it has no powers of its own."""

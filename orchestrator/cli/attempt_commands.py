@@ -1,0 +1,115 @@
+"""`replan attempt …`."""
+
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import coloured, first_line, listing, moment, plain, span
+from shared.domain.ids import parse_ref
+
+group = typer.Typer(name="attempt", no_args_is_help=True)
+
+PlaceArgument = Annotated[str, typer.Argument(metavar="REF", help="T12, T12.2 or T12.2.3@web1.")]
+RefArgument = Annotated[str, typer.Argument(metavar="REF", help="An attempt: T12.2.3#1@web1.")]
+
+LOOK_EVERY = 0.3
+
+
+@add(group, "list", example="replan attempt list T12.2 --failed")
+def list_(
+    call: Invocation,
+    ref: PlaceArgument,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that counted.")] = False,
+) -> Result:
+    """The newest attempts at a place."""
+    from orchestrator.views.attempts import list_attempts
+
+    with call.database.begin() as connection:
+        found = list_attempts(connection, parse_ref(ref), limit=limit, failed=failed)
+
+    def show(console: Console) -> None:
+        rows = [
+            (
+                a.ref,
+                coloured(a.outcome),
+                "" if a.exit_code is None else str(a.exit_code),
+                plain(a.correction or ""),
+                span(a.seconds),
+                first_line(a.command, 60),
+            )
+            for a in found.attempts
+        ]
+        heads = ("attempt", "outcome", "exit", "correction", "took", "command")
+        console.print(listing(heads, rows) if rows else "no attempts yet")
+
+    return Result("attempt.list", found, show, items=found.attempts)
+
+
+@add(group, "show", example="replan attempt show T12.2.3#1@web1 --full")
+def show_(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    full: Annotated[bool, typer.Option("--full", help="The whole output.")] = False,
+) -> Result:
+    """One attempt: command, output, check, times."""
+    from orchestrator.views.attempts import attempt_view
+
+    with call.database.begin() as connection:
+        view = attempt_view(connection, parse_ref(ref), full=full)
+    attempt = view.attempt
+
+    def show(console: Console) -> None:
+        console.print(f"[bold]{attempt.ref}[/] {coloured(attempt.outcome)} {plain(attempt.reason)}")
+        console.print(f"$ {plain(attempt.command)}", highlight=False)
+        if attempt.correction:
+            console.print(f"  corrected by {plain(attempt.correction)}")
+        console.print(
+            f"  exit code {attempt.exit_code}, {span(attempt.seconds)}, by {plain(view.worker)}"
+        )
+        console.print(f"  {moment(attempt.started_at)} – {moment(attempt.ended_at)}")
+        for name, text in (("stdout", view.stdout), ("stderr", view.stderr)):
+            if text:
+                console.print(f"[dim]── {name}[/]")
+                console.print(plain(text.rstrip("\n")), highlight=False)
+        if view.check_command:
+            console.print(f"[dim]── check (exit code {attempt.check_exit_code})[/]")
+            console.print(f"$ {plain(view.check_command)}", highlight=False)
+            console.print(plain(view.check_output.rstrip("\n")), highlight=False)
+
+    return Result("attempt.show", view, show)
+
+
+@add(group, "tail", example="replan attempt tail T12.2.3@web1")
+def tail(call: Invocation, ref: RefArgument) -> Result:
+    """Follow the output of an attempt while it runs."""
+    from orchestrator.views.attempts import attempt_view, live_output
+
+    place = parse_ref(ref)
+    after = 0
+    followed = False
+    while True:
+        with call.database.begin() as connection:
+            view = attempt_view(connection, place)
+            pieces = live_output(connection, view.attempt.key, after)
+        for piece in pieces:
+            followed, after = True, piece.id
+            if call.human:
+                call.console.out(piece.text, end="", highlight=False)
+        if view.attempt.ended_at is not None:
+            break
+        time.sleep(LOOK_EVERY)
+
+    def show(console: Console) -> None:
+        if not followed:
+            console.out(view.stdout, end="", highlight=False)
+            console.out(view.stderr, end="", highlight=False)
+        console.print(f"[bold]{view.attempt.ref}[/] {coloured(view.attempt.outcome)}")
+
+    return Result("attempt.tail", view, show)

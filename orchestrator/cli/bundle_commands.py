@@ -1,0 +1,57 @@
+"""`replan bundle …`."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import moment, plain
+from shared.domain.ids import parse_ref
+
+group = typer.Typer(name="bundle", no_args_is_help=True)
+
+
+@add(group, "show", example="replan bundle show T12.2@web1")
+def show_(
+    call: Invocation,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2@web1.")],
+    *,
+    revision: Annotated[int | None, typer.Option(min=0, help="Of that revision.")] = None,
+) -> Result:
+    """The evidence of a step, as its planner receives it."""
+    from orchestrator.views.plans import bundle_view
+
+    with call.database.begin() as connection:
+        view = bundle_view(connection, parse_ref(ref), revision=revision)
+    bundle = view.bundle
+
+    def show(console: Console) -> None:
+        console.print(f"[bold]{view.ref}[/] revision {view.revision}, {moment(view.created_at)}")
+        console.print(f"{plain(bundle.step_title)}: {plain(bundle.reason)}")
+        _paragraph(console, "failed assumptions", bundle.failed_assumptions)
+        _paragraph(console, "already tried", bundle.hypotheses)
+        _paragraph(console, "earlier revisions", bundle.earlier_revisions)
+        for attempt in bundle.attempts:
+            console.print(
+                f"\n[bold]{attempt.ref}[/] {attempt.outcome}, exit code {attempt.exit_code}"
+                f"{f', corrected by {attempt.correction}' if attempt.correction else ''}"
+            )
+            console.print(f"$ {plain(attempt.command)}", highlight=False)
+            for text in (attempt.stdout, attempt.stderr, attempt.check_output):
+                if text:
+                    console.print(plain(text.rstrip("\n")), highlight=False)
+        for name, text in bundle.snapshot.items():
+            console.print(f"\n[dim]── {plain(name)}[/]")
+            console.print(plain(text.rstrip("\n")), highlight=False)
+        console.print(f"\n{plain(bundle.request)}")
+
+    return Result("bundle.show", view, show)
+
+
+def _paragraph(console: Console, title: str, lines: tuple[str, ...]) -> None:
+    if lines:
+        console.print(f"\n[dim]── {title}[/]")
+        for line in lines:
+            console.print(plain(line), highlight=False)

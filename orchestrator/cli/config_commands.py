@@ -1,0 +1,57 @@
+"""`replan config …`."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import listing, plain
+
+group = typer.Typer(name="config", no_args_is_help=True)
+
+
+@add(group, "show", example="replan config show error_threshold_per_step")
+def show_(
+    call: Invocation,
+    key: Annotated[str | None, typer.Argument(help="Only this key.")] = None,
+    *,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="As a task would see it: key=value.")
+    ] = None,
+) -> Result:
+    """Every setting, its value, and where the value came from."""
+    from shared.domain.errors import Rejected
+    from shared.logs import masked
+    from shared.settings import KEYS
+
+    settings = call.settings.with_agent(set_ or ())
+    if key is not None and key not in KEYS:
+        raise Rejected(f"{key!r} is no setting", stage="input", next_step_cmd="replan config show")
+    chosen = [KEYS[key]] if key else list(KEYS.values())
+    entries: list[dict[str, Any]] = []
+    for each in chosen:
+        value = settings.value(each.name)
+        shown = ("set" if value else None) if each.secret else value
+        text = masked(str(shown)) if isinstance(shown, str) else shown
+        entries.append(
+            {
+                "scope": each.scope.value,
+                "key": each.name,
+                "value": str(text)
+                if text is not None and not isinstance(text, bool | int | float)
+                else text,
+                "source": settings.sources.get(each.name, "default"),
+                "about": each.about,
+            }
+        )
+
+    def show(console: Console) -> None:
+        rows = [
+            (e["scope"], f"[bold]{e['key']}[/]", plain(e["value"]), plain(e["source"]))
+            for e in entries
+        ]
+        console.print(listing(("scope", "key", "value", "from"), rows))
+
+    return Result("config.show", {"settings": entries}, show, items=entries)

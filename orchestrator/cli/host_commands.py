@@ -1,0 +1,209 @@
+"""`replan host …`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import listing, next_step, plain
+from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.host import Connection, Host
+
+group = typer.Typer(name="host", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The host's name.")]
+NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+
+
+@add(group, "add", example="replan host add web1 --address 10.0.0.5 --user deploy --key ~/.ssh/id")
+def add_(
+    call: Invocation,
+    name: NameArgument,
+    *,
+    address: Annotated[str, typer.Option(help="Name or IP address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 22,
+    user: Annotated[str | None, typer.Option(help="Who logs in.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Private key file.")] = None,
+    workdir: Annotated[str | None, typer.Option(help="Where commands start.")] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="The executor's own machine, without SSH.")
+    ] = False,
+    accept: Annotated[
+        str | None,
+        typer.Option("--accept-host-key", help="The fingerprint to accept, or 'any'."),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace-host-key", help="Enrol it anew with the key it shows now.")
+    ] = False,
+    check: Annotated[bool, typer.Option(help="Log in and look at it.")] = True,
+) -> Result:
+    """Enrol a host: its key is shown, pinned, and from then on the only one accepted."""
+    from orchestrator.inventory import hosts, probing
+
+    _check_name(name)
+    if local:
+        host = Host(name=name, connection=Connection.LOCAL, workdir=workdir)
+        fingerprint = ""
+    else:
+        host = Host(
+            name=name,
+            address=address,
+            port=port,
+            user=_needed(user, "--user", name),
+            key_path=str(_key(key, name)),
+            workdir=workdir,
+        )
+        line, fingerprint = probing.host_key(host)
+        _accept(call, host, fingerprint, accept)
+        host = Host(**{**_fields(host), "host_key": line})
+    report: dict[str, Any] = probing.check(host) if check else {"ok": True, "report": None}
+    if not report["ok"]:
+        return _checked("host.add", host.name, report)
+    with call.database.begin() as connection:
+        hosts.save(connection, host, replace=replace)
+
+    def show(console: Console) -> None:
+        console.print(f"enrolled [bold]{name}[/] {plain(fingerprint)}", highlight=False)
+        next_step(console, f"replan task submit --plan examples/hello.yaml --host {name} --wait")
+
+    details = {"name": name, "fingerprint": fingerprint, "report": report["report"]}
+    return Result("host.add", details, show, warnings=_notices(report))
+
+
+@add(group, "list", example="replan host list")
+def list_(call: Invocation) -> Result:
+    """Every enrolled host."""
+    from orchestrator.inventory import hosts
+
+    with call.database.begin() as connection:
+        found = hosts.listed(connection)
+
+    def show(console: Console) -> None:
+        rows = [
+            (h.name, h.connection.value, f"{h.user or ''}@{h.address}:{h.port}")
+            if h.connection is Connection.SSH
+            else (h.name, h.connection.value, "")
+            for h in found
+        ]
+        if rows:
+            console.print(listing(("host", "by", "where"), rows))
+        else:
+            console.print("no host is enrolled yet; --local works without one")
+            next_step(console, "replan host add NAME --address ADDRESS --user USER --key FILE")
+
+    return Result("host.list", {"hosts": list(found)}, show, items=found)
+
+
+@add(group, "check", example="replan host check web1")
+def check_(call: Invocation, name: NameArgument) -> Result:
+    """Log in to a host and say what stands in the way."""
+    from orchestrator.inventory import hosts, probing
+
+    with call.database.begin() as connection:
+        host = hosts.named(connection, name)
+    return _checked("host.check", name, probing.check(host))
+
+
+@add(group, "remove", example="replan host remove web1")
+def remove(call: Invocation, name: NameArgument) -> Result:
+    """Take a host out of the inventory."""
+    from orchestrator.inventory import hosts
+
+    with call.database.begin() as connection:
+        hosts.remove(connection, name)
+    return Result("host.remove", {"name": name}, lambda c: c.print(f"removed {plain(name)}"))
+
+
+def _checked(kind: str, name: str, answer: dict[str, Any]) -> Result:
+    report = answer["report"]
+    blocking = [p for p in report["problems"] if p["family"] != "notice"]
+
+    def show(console: Console) -> None:
+        if not blocking:
+            round_trip = report["round_trip_ms"]
+            console.print(f"[green]✓[/] {plain(name)} can be used ({round_trip:.1f} ms round trip)")
+            console.print(
+                listing(("", ""), [(plain(k), plain(v)) for k, v in report["facts"].items()])
+            )
+        for problem in blocking:
+            console.print(f"[red]✗[/] {plain(problem['reason'])}", highlight=False)
+            console.print(f"  at stage: {problem['stage']}")
+            next_step(console, problem["next_step_cmd"])
+
+    first = blocking[0] if blocking else None
+    transient = first is not None and first["family"] == "transient"
+    failed = ExitCode.UNREACHABLE if transient else ExitCode.REFUSED
+    return Result(
+        kind,
+        {"name": name, "report": report},
+        show,
+        exit_code=failed if first else ExitCode.DONE,
+        stage=first["stage"] if first else None,
+        reason=first["reason"] if first else None,
+        next_step_cmd=first["next_step_cmd"] if first else None,
+        warnings=_notices(answer),
+    )
+
+
+def _notices(answer: dict[str, Any]) -> tuple[str, ...]:
+    problems = (answer.get("report") or {}).get("problems", ())
+    return tuple(p["reason"] for p in problems if p["family"] == "notice")
+
+
+def _accept(call: Invocation, host: Host, fingerprint: str, accept: str | None) -> None:
+    """Nobody but a person, or a fingerprint named beforehand, accepts a host key."""
+    if accept in {"any", fingerprint}:
+        return
+    if accept is not None:
+        raise Misconfigured(
+            f"{host.address}:{host.port} shows the host key {fingerprint}, not {accept}",
+            stage="host_key",
+            next_step_cmd=f"ssh-keyscan -p {host.port} {host.address} | ssh-keygen -lf -",
+        )
+    loopback = host.address in {"localhost", "::1"} or host.address.startswith("127.")
+    if call.human and sys.stdin.isatty():
+        call.complaints.print(f"host key of {host.address}:{host.port}: [bold]{fingerprint}[/]")
+        if typer.confirm("Is this the right host?"):
+            return
+    elif loopback:
+        call.complaints.print(f"host key of {host.address}:{host.port}: {fingerprint}")
+        return
+    raise Rejected(
+        f"the host key {fingerprint} of {host.address}:{host.port} was not accepted",
+        stage="host_key",
+        next_step_cmd=f"replan host add {host.name} … --accept-host-key {fingerprint}",
+    )
+
+
+def _check_name(name: str) -> None:
+    import re
+
+    if not re.fullmatch(NAME_SHAPE, name):
+        raise Rejected(
+            f"{name!r} is no name for a host: letters, digits, '.', '_' and '-'", stage="input"
+        )
+
+
+def _needed(value: str | None, option: str, name: str) -> str:
+    if value:
+        return value
+    raise Rejected(
+        f"{option} is needed to reach {name} by SSH",
+        stage="input",
+        next_step_cmd=f"replan host add {name} --address ADDRESS --user USER --key FILE",
+    )
+
+
+def _key(key: Path | None, name: str) -> Path:
+    path = Path(_needed(None if key is None else str(key), "--key", name)).expanduser().absolute()
+    if not path.is_file():
+        raise Rejected(f"there is no key file {path}", stage="input", next_step_cmd=f"ls -l {path}")
+    return path
+
+
+def _fields(host: Host) -> dict[str, Any]:
+    return {name: getattr(host, name) for name in Host.__slots__}

@@ -1,0 +1,125 @@
+"""One call of the command line: its settings, its output, and the one place that catches."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
+from shared.domain.errors import Defect, ReplanError
+from shared.settings import Settings, load_settings
+from shared.store.database import Database
+
+FORMAT = typer.Option("--format", help="human, min-json (one object) or jsonl (one a line).")
+CONFIG = typer.Option("--config", help="Settings file instead of replan.toml.", metavar="FILE")
+
+
+@dataclass
+class Invocation:
+    """What every command may use; the settings are read, and the database opened, when asked for."""
+
+    output: Format
+    config_file: Path | None
+    console: Console = field(default_factory=lambda: Console(soft_wrap=True))
+    complaints: Console = field(default_factory=lambda: Console(stderr=True, soft_wrap=True))
+    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @property
+    def human(self) -> bool:
+        """True when a person reads the output."""
+        return self.output is Format.HUMAN
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this call. Raises Misconfigured."""
+        return load_settings(self.environ, self.config_file)
+
+    @cached_property
+    def database(self) -> Database:
+        """The database, of our version. Raises Misconfigured or Transient."""
+        from shared.store.migrate import require_current
+
+        database = Database(self.settings.server.database_url, pooled=False)
+        require_current(database)
+        return database
+
+
+Command = Callable[..., Result]
+
+
+def add(group: typer.Typer, name: str, *, example: str) -> Callable[[Command], Command]:
+    """Register a command under a name, with the options that every command has.
+
+    The function takes the Invocation first; its docstring is the help, `example` stands below it.
+    """
+
+    def register(function: Command) -> Command:
+        signature = inspect.signature(function)
+        own = list(signature.parameters.values())[1:]
+        shared = [
+            _keyword("output", Annotated[Format, FORMAT], Format.HUMAN),
+            _keyword("config_file", Annotated[Path | None, CONFIG], None),
+        ]
+        kind = f"{group.info.name}.{name}" if group.info.name else name
+
+        def run(**values: Any) -> None:
+            call = Invocation(values.pop("output"), values.pop("config_file"))
+            raise typer.Exit(answer(call, kind, lambda: function(call, **values)))
+
+        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in (*own, *shared)}
+        run.__doc__ = function.__doc__
+        group.command(name, epilog=f"Example:  {example}", no_args_is_help=False)(run)
+        return function
+
+    return register
+
+
+def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
+    """Do it and write the answer; returns the exit code. Nothing escapes as a traceback."""
+    try:
+        result = act()
+    except ReplanError as error:
+        result = of_error(kind, error)
+    except KeyboardInterrupt:
+        call.complaints.print("interrupted")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return int(ExitCode.DONE)
+    except Exception as error:  # noqa: BLE001 - a person is never shown a traceback
+        with _traced(call.environ):
+            result = of_error(kind, _defect(error))
+    write(result, call.output, call.console, call.complaints)
+    return int(result.exit_code)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _defect(error: Exception) -> Defect:
+    return Defect(
+        f"this is a defect of replan: {type(error).__name__}: {error}",
+        stage="cli",
+        next_step_cmd="REPLAN_TRACEBACK=1 " + " ".join(["replan", *sys.argv[1:]]),
+    )
+
+
+@contextmanager
+def _traced(environ: dict[str, str]) -> Any:  # noqa: ANN401 - a generator
+    if environ.get("REPLAN_TRACEBACK"):
+        import traceback
+
+        traceback.print_exc()
+    yield

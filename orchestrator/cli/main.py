@@ -1,0 +1,99 @@
+"""`replan <object> <verb>`: the groups of commands, and the errors of the command line itself."""
+
+import sys
+from importlib import import_module
+from importlib.metadata import version
+
+import typer
+from typer import _click
+
+from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.reply import ExitCode, Format, of_error, write
+from shared.domain.errors import Rejected
+
+GROUPS = {
+    "task": "What you asked for: submit it, watch it, read its report.",
+    "plan": "The steps of a task.",
+    "step": "A step in a run: look at it, revise it, give it up.",
+    "attempt": "What was tried, with its output.",
+    "bundle": "The evidence of a step, as its planner receives it.",
+    "intervention": "What waits for a person.",
+    "host": "Where commands run.",
+    "config": "Settings, and where each came from.",
+    "guard": "What may run.",
+    "schema": "The JSON Schemas of machine output.",
+    "db": "The database.",
+    "worker": "Processes that do the work.",
+    "coordinator": "The process that decides.",
+}
+
+app = typer.Typer(
+    name="replan",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Plans an outcome into steps, carries them out, and replans from the evidence.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    *, show_version: bool = typer.Option(False, "--version", help="Print the version and end.")
+) -> None:
+    if show_version:
+        typer.echo(f"replan {version('replan')}")
+        raise typer.Exit
+
+
+def build() -> typer.Typer:
+    """The application with every command."""
+    if not app.registered_groups:
+        for name, told in GROUPS.items():
+            group = import_module(f"orchestrator.cli.{name}_commands").group
+            app.add_typer(group, name=name, help=told)
+        import_module("orchestrator.cli.together_commands").register(app)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns the exit code; see `ExitCode`."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = typer.main.get_command(build()).main(
+            args=given, prog_name="replan", standalone_mode=False
+        )
+    except _click.ClickException as error:
+        return _refuse(given, error)
+    except typer.Abort:
+        return int(ExitCode.REFUSED)
+    except typer.Exit as error:
+        return int(error.exit_code)
+    return int(code or 0)
+
+
+def _refuse(given: list[str], error: "_click.ClickException") -> int:
+    """A mistake on the command line itself, told in the wanted format, too."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "replan"
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stdout.write(f"{error.format_message()}\n")
+        return int(ExitCode.REFUSED)
+    refused = Rejected(error.format_message(), stage="input", next_step_cmd=f"{path} --help")
+    kind = ".".join(path.split()[1:]) or "replan"
+    call = Invocation(_wanted(given), None)
+    result = of_error(kind, refused)
+    write(result, call.output, call.console, call.complaints)
+    return int(result.exit_code)
+
+
+def _wanted(given: list[str]) -> Format:
+    for before, text in zip(["", *given], given, strict=False):
+        name, _, value = text.partition("=")
+        chosen = value if name == "--format" and value else text if before == "--format" else ""
+        if chosen in {f.value for f in Format}:
+            return Format(chosen)
+    return Format.HUMAN
+
+
+if __name__ == "__main__":
+    sys.exit(main())

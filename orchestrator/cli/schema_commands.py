@@ -1,0 +1,38 @@
+"""`replan schema …`."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+from shared.domain.errors import Rejected
+
+group = typer.Typer(name="schema", no_args_is_help=True)
+
+
+@add(group, "show", example="replan schema show task.show")
+def show_(
+    call: Invocation,  # noqa: ARG001 - every command takes it
+    kind: Annotated[str | None, typer.Argument(help="Whose output; none lists them.")] = None,
+) -> Result:
+    """The JSON Schema of a command's machine output."""
+    from orchestrator.cli.schemas import DETAILS, schema_of
+
+    if kind is None:
+        kinds = sorted(DETAILS)
+        return Result(
+            "schema.show", {"kinds": kinds}, lambda console: console.print("\n".join(kinds))
+        )
+    if kind not in DETAILS:
+        raise Rejected(
+            f"{kind!r} is no kind of answer", stage="input", next_step_cmd="replan schema show"
+        )
+    schema = schema_of(kind)
+
+    def show(console: Console) -> None:
+        print(json.dumps(schema, indent=2), file=console.file)  # noqa: T201 - unwrapped
+
+    return Result("schema.show", schema, show)

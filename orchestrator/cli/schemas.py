@@ -1,0 +1,89 @@
+"""The JSON Schema of every command's machine output: the envelope, with the details of its kind."""
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from orchestrator.cli.reply import SCHEMA_VERSION
+from orchestrator.views.attempts import AttemptList, AttemptView
+from orchestrator.views.plans import BundleView, PlanView
+from orchestrator.views.report import Report
+from orchestrator.views.steps import StepView
+from orchestrator.views.tasks import TaskList, TaskView
+
+_TEXT = {"type": "string"}
+_OPEN = {"type": "object"}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _list_of(name: str, item: Any) -> dict[str, Any]:
+    return _object(**{name: {"type": "array", "items": item}})
+
+
+def _view(kind: Any) -> dict[str, Any]:
+    return TypeAdapter(kind).json_schema(mode="serialization")
+
+
+_PLACE = _object(ref=_TEXT, phase=_TEXT)
+
+DETAILS: dict[str, Any] = {
+    "task.submit": lambda: _object(ref=_TEXT, targets={"type": "array", "items": _TEXT}),
+    "task.list": lambda: _view(TaskList),
+    "task.show": lambda: _view(TaskView),
+    "task.watch": lambda: _view(TaskView),
+    "task.cancel": lambda: _PLACE,
+    "task.resume": lambda: _PLACE,
+    "task.report": lambda: _view(Report),
+    "plan.show": lambda: _view(PlanView),
+    "plan.provide": lambda: _PLACE,
+    "step.show": lambda: _view(StepView),
+    "step.revise": lambda: _PLACE,
+    "step.abandon": lambda: _PLACE,
+    "attempt.list": lambda: _view(AttemptList),
+    "attempt.show": lambda: _view(AttemptView),
+    "attempt.tail": lambda: _view(AttemptView),
+    "bundle.show": lambda: _view(BundleView),
+    "intervention.list": lambda: _list_of("interventions", _OPEN),
+    "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
+    "host.list": lambda: _list_of("hosts", _OPEN),
+    "host.check": lambda: _object(name=_TEXT, report=_OPEN),
+    "host.remove": lambda: _object(name=_TEXT),
+    "config.show": lambda: _list_of("settings", _object(scope=_TEXT, key=_TEXT, source=_TEXT)),
+    "guard.check": lambda: _OPEN,
+    "schema.show": lambda: _OPEN,
+    "db.migrate": lambda: _object(found=_TEXT, needed=_TEXT),
+    "db.status": lambda: _object(found={"type": ["string", "null"]}, needed=_TEXT),
+    "worker.start": lambda: _OPEN,
+    "coordinator.start": lambda: _OPEN,
+    "up": lambda: _OPEN,
+    "demo": lambda: _object(ref=_TEXT, phase=_TEXT),
+    "replan": lambda: _OPEN,
+}
+"""Each kind of answer with the schema of its details."""
+
+
+def schema_of(kind: str) -> dict[str, Any]:
+    """The schema of a kind of answer; raises KeyError for an unknown one."""
+    details = DETAILS[kind]()
+    definitions = details.pop("$defs", {}) if isinstance(details, dict) else {}
+    nullable = {"type": ["string", "null"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind,
+        "type": "object",
+        "properties": {
+            "schema_version": {"const": SCHEMA_VERSION},
+            "kind": {"const": kind},
+            "ok": {"type": "boolean"},
+            "stage": nullable,
+            "reason": nullable,
+            "next_step_cmd": nullable,
+            "details": {"anyOf": [details, {"type": "null"}]},
+        },
+        "required": ["schema_version", "kind", "ok", "stage", "reason", "next_step_cmd", "details"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }

@@ -1,0 +1,82 @@
+"""Tables and colours for people."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+COLOURS = {
+    "done": "green",
+    "ok": "green",
+    "satisfied": "green",
+    "simulated": "cyan",
+    "running": "cyan",
+    "ready": "cyan",
+    "planning": "cyan",
+    "detailing": "cyan",
+    "refining": "cyan",
+    "replanning": "yellow",
+    "waiting": "yellow",
+    "needs_approval": "yellow",
+    "blocked": "red",
+    "error": "red",
+    "failed": "red",
+    "check_failed": "red",
+    "timed_out": "red",
+    "denied": "red",
+    "precondition_unmet": "red",
+    "cancelled": "dim",
+    "skipped": "dim",
+}
+
+
+def coloured(word: str) -> str:
+    """A state in its colour."""
+    colour = COLOURS.get(word)
+    return f"[{colour}]{word}[/]" if colour else escape(word)
+
+
+def listing(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """An aligned table without lines; cells are markup."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def plain(text: object) -> str:
+    """Text that is no markup."""
+    return escape(str(text))
+
+
+def first_line(text: str, length: int = 80) -> str:
+    """A command on one line."""
+    line, _, rest = text.strip().partition("\n")
+    short = line if len(line) <= length else line[: length - 1] + "…"
+    return plain(short + (" …" if rest and short == line else ""))
+
+
+def moment(at: datetime | None) -> str:
+    """A time of day here, with its date."""
+    return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(seconds: float | None) -> str:
+    """A span for people."""
+    if seconds is None:
+        return ""
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def next_step(console: Console, command: str | None) -> None:
+    """The command to type next."""
+    if command:
+        console.print(f"next: [bold]{plain(command)}[/]", highlight=False)

@@ -1,0 +1,250 @@
+"""`replan task …`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import coloured, first_line, listing, moment, next_step, plain
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected
+from shared.domain.facts import CancelRequested, ResumeRequested
+from shared.domain.host import LOCALHOST
+from shared.domain.ids import Ref, parse_ref
+from shared.domain.plan import Plan
+
+group = typer.Typer(name="task", no_args_is_help=True)
+
+RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12, or T12@web1.")]
+
+
+@add(group, "submit", example='replan task submit "install nginx" --host web1 --planner runbook')
+def submit(
+    call: Invocation,
+    prompt: Annotated[str | None, typer.Argument(help="What is to be achieved.")] = None,
+    *,
+    host: Annotated[list[str] | None, typer.Option(help="Where; may be repeated.")] = None,
+    local: Annotated[bool, typer.Option("--local", help="On the executor's own machine.")] = False,
+    plan: Annotated[Path | None, typer.Option(help="A plan given by hand.")] = None,
+    planner: Annotated[
+        str | None, typer.Option(help="Who plans: anthropic, runbook or human.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Run nothing but checks.")] = False,
+    key: Annotated[
+        str | None, typer.Option(help="Submissions with the same key are one task.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Watch it, and exit as it ends.")] = False,
+) -> Result:
+    """Ask for something. Everything is checked before anything is written."""
+    from orchestrator.cli.following import follow
+    from orchestrator.submission import Submission, submit as put_in
+
+    policy = call.settings.with_agent(_overrides(set_, planner, dry_run=dry_run)).agent
+    given = None if plan is None else _plan(plan, policy)
+    wanted = prompt or (given.summary if given else "") or (plan.stem if plan else "")
+    targets = (*(host or ()), *((LOCALHOST.name,) if local else ()))
+    submission = Submission(wanted, targets, policy, given, key)
+    ref = Ref(put_in(call.database, submission))
+    if wait:
+        return follow(call, ref)
+    return Result(
+        "task.submit",
+        {"ref": str(ref), "targets": list(targets)},
+        lambda console: _submitted(console, ref),
+        next_step_cmd=f"replan task watch {ref}",
+    )
+
+
+@add(group, "list", example="replan task list --phase waiting")
+def list_(
+    call: Invocation,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    phase: Annotated[str | None, typer.Option(help="Only those in this phase.")] = None,
+) -> Result:
+    """The newest tasks."""
+    from orchestrator.views.tasks import list_tasks
+    from shared.domain.task import TaskPhase
+
+    known = [each.value for each in TaskPhase]
+    if phase is not None and phase not in known:
+        reason = f"{phase!r} is no phase; there are {', '.join(known)}"
+        raise Rejected(reason, stage="input", next_step_cmd="replan task list")
+    with call.database.begin() as connection:
+        found = list_tasks(
+            connection, limit=limit, phase=None if phase is None else TaskPhase(phase)
+        )
+
+    def show(console: Console) -> None:
+        if not found.tasks:
+            console.print("no tasks yet")
+            next_step(console, 'replan task submit "…" --host NAME')
+            return
+        rows = [
+            (t.ref, coloured(t.phase), ", ".join(t.targets), first_line(t.prompt, 60))
+            for t in found.tasks
+        ]
+        console.print(listing(("task", "phase", "on", "prompt"), rows))
+
+    return Result("task.list", found, show, items=found.tasks)
+
+
+@add(group, "show", example="replan task show T12")
+def show_(call: Invocation, ref: RefArgument) -> Result:
+    """Where a task stands: its runs, its steps, what waits for you."""
+    from orchestrator.views.tasks import task_view
+
+    with call.database.begin() as connection:
+        view = task_view(connection, parse_ref(ref))
+
+    def show(console: Console) -> None:
+        console.print(f"[bold]{view.ref}[/] {coloured(view.phase)}  {plain(view.prompt)}")
+        if view.improved_prompt:
+            console.print(f"  improved: {plain(view.improved_prompt)}")
+        console.print(f"  submitted {moment(view.created_at)}  ended {moment(view.ended_at)}")
+        for run in view.runs:
+            console.print(f"\n[bold]{run.ref}[/] {coloured(run.phase)} {plain(run.reason)}")
+            rows = [
+                (
+                    s.ref,
+                    coloured(s.phase),
+                    f"{s.done}/{s.subtasks}",
+                    f"{s.errors}/{s.threshold}",
+                    str(s.revision),
+                    plain(s.author),
+                    plain(s.title) + (f" – {plain(s.reason)}" if s.reason else ""),
+                )
+                for s in run.steps
+            ]
+            heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
+            console.print(listing(heads, rows))
+        for waits in view.interventions:
+            console.print(f"\n[yellow]waits for you[/] ({waits.kind}) {plain(waits.reason)}")
+            for command in waits.commands:
+                next_step(console, command)
+
+    return Result("task.show", view, show)
+
+
+@add(group, "watch", example="replan task watch T12")
+def watch(call: Invocation, ref: RefArgument) -> Result:
+    """Follow a task until it has ended or waits for you; the exit code says which."""
+    from orchestrator.cli.following import follow
+
+    return follow(call, parse_ref(ref))
+
+
+@add(group, "cancel", example="replan task cancel T12")
+def cancel(call: Invocation, ref: RefArgument) -> Result:
+    """Stop a task: what runs is ended, what has not begun never does."""
+    return _post(call, "task.cancel", parse_ref(ref), CancelRequested)
+
+
+@add(group, "resume", example="replan task resume T12")
+def resume(call: Invocation, ref: RefArgument) -> Result:
+    """Go on after the cause was removed: counters are cleared, what failed runs again."""
+    return _post(call, "task.resume", parse_ref(ref), ResumeRequested)
+
+
+@add(group, "report", example="replan task report T12 > report.md")
+def report(call: Invocation, ref: RefArgument) -> Result:
+    """What was done, where errors were and what was decided (Markdown)."""
+    from orchestrator.views.report import markdown, report as compile_report
+
+    with call.database.begin() as connection:
+        compiled = compile_report(connection, parse_ref(ref))
+
+    def show(console: Console) -> None:
+        text = markdown(compiled)
+        if console.is_terminal:
+            from rich.markdown import Markdown
+
+            console.print(Markdown(text))
+        else:
+            print(text, file=console.file)  # noqa: T201 - unwrapped
+
+    return Result("task.report", compiled, show)
+
+
+def _overrides(given: list[str] | None, planner: str | None, *, dry_run: bool) -> list[str]:
+    overrides = list(given or ())
+    if planner is not None:
+        overrides += [f"planner={planner}", f"subtask_planner={planner}"]
+    return [*overrides, "dry_run_mode=true"] if dry_run else overrides
+
+
+def _plan(path: Path, policy: Policy) -> Plan:
+    from shared.contracts.planfile import load_plan
+
+    return load_plan(read_text(path), policy=policy, source=str(path))
+
+
+def read_text(path: Path) -> str:
+    """A file's text; raises Rejected, naming it, when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Rejected(
+            f"{path} cannot be read: {error}", stage="input", next_step_cmd=f"ls -l {path}"
+        ) from error
+
+
+def _submitted(console: Console, ref: Ref) -> None:
+    console.print(f"submitted as [bold]{ref}[/]")
+    next_step(console, f"replan task watch {ref}")
+
+
+def _post(
+    call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested | ResumeRequested]
+) -> Result:
+    from orchestrator.posting import post
+    from orchestrator.views.tasks import task_view
+
+    with call.database.begin() as connection:
+        before = task_view(connection, ref)
+    if kind == "task.cancel" and before.ended:
+        raise Rejected(
+            f"{before.ref} has ended already: it is {before.phase}",
+            stage="input",
+            next_step_cmd=f"replan task report {before.ref}",
+        )
+    if kind == "task.resume" and before.phase in {"done", "cancelled"}:
+        raise Rejected(
+            f"{before.ref} is {before.phase}: there is nothing to go on with",
+            stage="input",
+            next_step_cmd=f"replan task report {before.ref}",
+        )
+    taken = post(call.database, [(ref.task, None, fact())])
+    with call.database.begin() as connection:
+        after = task_view(connection, ref)
+    return outcome(kind, {"ref": after.ref, "phase": after.phase}, taken=taken)
+
+
+def outcome(kind: str, details: dict[str, str], *, taken: bool) -> Result:
+    """The answer to a posted fact: what came of it, or that nobody coordinates."""
+    if taken:
+
+        def show(console: Console) -> None:
+            console.print(f"[bold]{details['ref']}[/] is {coloured(details['phase'])}")
+
+        return Result(kind, details, show, next_step_cmd=f"replan task watch {details['ref']}")
+
+    def told(console: Console) -> None:
+        console.print("recorded, but no coordinator has taken it up: is one running?")
+        next_step(console, "replan coordinator start")
+
+    return Result(
+        kind,
+        details,
+        told,
+        exit_code=ExitCode.UNREACHABLE,
+        stage="coordinator",
+        reason="recorded, but no coordinator has taken it up within 5 s",
+        next_step_cmd="replan coordinator start",
+    )

@@ -1,0 +1,39 @@
+"""`replan worker …`."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+
+group = typer.Typer(name="worker", no_args_is_help=True)
+
+
+@add(group, "start", example="replan worker start executor --threads 16")
+def start(
+    call: Invocation,
+    role: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ROLE…",
+            help="taskmaster, planner, subtask_planner, executor, escalation, or all.",
+        ),
+    ],
+    *,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Jobs carried out side by side.")
+    ] = None,
+) -> Result:
+    """Consume the queues of some roles until told to stop."""
+    _ = call.settings.server.database_url, call.settings.server.broker_url
+    wanted = [] if threads is None else ["--threads", str(threads)]
+    environ = dict(call.environ)
+    if call.config_file is not None:
+        environ["REPLAN_CONFIG"] = str(call.config_file)
+    sys.stdout.flush()
+    os.execve(  # noqa: S606 - the same interpreter, in place of this process
+        sys.executable, [sys.executable, "-m", "workers", "start", *role, *wanted], environ
+    )

@@ -1,0 +1,1 @@
+"""The hosts that replan may work on."""

@@ -1,0 +1,96 @@
+"""The final report (S0.80): what was done, where errors were, what was decided."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.steps import StepView, step_view
+from orchestrator.views.tasks import TaskView, task_view
+from shared.domain.ids import Ref, parse_ref
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A task with everything that happened in it.
+
+    `failed` counts the attempts that counted as errors, `escalations` the bundles, `revisions`
+    the lists of subtasks after the first.
+    """
+
+    task: TaskView
+    steps: tuple[StepView, ...]
+    attempts: int
+    failed: int
+    corrected: int
+    escalations: int
+    revisions: int
+    seconds: float
+
+
+def report(connection: Connection, ref: Ref) -> Report:
+    """The report of a task; raises Rejected when there is none."""
+    task = task_view(connection, ref)
+    steps = tuple(
+        step_view(connection, parse_ref(step.ref)) for run in task.runs for step in run.steps
+    )
+    tried = [attempt for step in steps for attempt in step.attempts]
+    return Report(
+        task=task,
+        steps=steps,
+        attempts=len(tried),
+        failed=sum(attempt.counted for attempt in tried),
+        corrected=sum(a.correction is not None and not a.counted for a in tried),
+        escalations=sum(len(step.bundles) for step in steps),
+        revisions=sum(len(step.revisions) - 1 for step in steps),
+        seconds=((task.ended_at or task.now) - task.created_at).total_seconds(),
+    )
+
+
+def markdown(compiled: Report) -> str:
+    """The report as Markdown."""
+    task = compiled.task
+    lines = [
+        f"# {task.ref}: {task.phase}",
+        "",
+        f"> {task.prompt}",
+        "",
+        *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
+        f"{compiled.attempts} attempts, {compiled.failed} failed, {compiled.corrected} saved by a "
+        f"correction, {compiled.escalations} escalations, {compiled.revisions} revisions, "
+        f"{compiled.seconds:.1f} s.",
+    ]
+    if task.reason:
+        lines += ["", task.reason]
+    for step in compiled.steps:
+        lines += _step(step)
+    for waits in task.interventions:
+        lines += ["", f"**Waits for you** ({waits.kind}): {waits.reason}", ""]
+        lines += [f"    {command}" for command in waits.commands]
+    return "\n".join(lines)
+
+
+def _step(view: StepView) -> list[str]:
+    step = view.step
+    lines = ["", f"## {step.ref} {step.title}: {step.phase}", ""]
+    lines.append(f"Planned by {step.author}; {step.done} of {step.subtasks} subtasks done.")
+    if step.reason:
+        lines += ["", f"Last reason: {step.reason}"]
+    for revision in view.revisions:
+        said = f": {revision.reason}" if revision.reason else ""
+        lines += ["", f"### Revision {revision.revision} by {revision.author}{said}", ""]
+        tried = [a for a in view.attempts if a.revision == revision.revision]
+        lines += [_attempt(attempt) for attempt in tried] or ["Nothing was tried."]
+        if revision.revision in view.bundles:
+            count = sum(attempt.counted for attempt in tried)
+            lines += ["", f"Escalated after {count} errors: the evidence went to {step.author}."]
+    return lines
+
+
+def _attempt(attempt: AttemptLine) -> str:
+    command, _, rest = attempt.command.strip().partition("\n")
+    shown = command + (" …" if rest else "")
+    saved = f" after `{attempt.correction}`" if attempt.correction else ""
+    why = f" – {attempt.reason}" if attempt.reason else ""
+    span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
+    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: ``{shown}``{why}"
