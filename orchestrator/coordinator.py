@@ -40,7 +40,8 @@ class Coordinator:
 
     def _drain_once(self) -> int:
         with self._ledger.open(BATCH) as unit:
-            for report in unit.reports:
+            for position, report in enumerate(unit.reports):
+                unit.turn_to(position)
                 _fold(unit, report)
             return len(unit.reports)
 

@@ -16,6 +16,10 @@ class Unit(Protocol):
 
     reports: Sequence[Report]
 
+    def turn_to(self, position: int) -> None:
+        """What is saved from here on follows from the report at that position."""
+        ...
+
     def task(self, task_id: int) -> TaskState:
         """The task as this unit sees it."""
         ...

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, text, update
@@ -73,7 +74,13 @@ class SqlUnit:
         self._prompts: list[tuple[int, str]] = []
         self._orders: list[tuple[int, int | None, Decision]] = []
         self._inbox_ids: list[int] = []
+        self._reported_at: list[datetime] = []
+        self._at = datetime.now(UTC)
         self.reports: Sequence[Report] = self._read(limit)
+
+    def turn_to(self, position: int) -> None:
+        """Events bear the time at which the report that they follow from was made."""
+        self._at = self._reported_at[position]
 
     def task(self, task_id: int) -> TaskState:
         """The task as this unit sees it."""
@@ -140,6 +147,7 @@ class SqlUnit:
                 "kind": "Defect",
                 "body": {"fact": kind, "body": body, "error": str(error)},
                 "rules": RULES_VERSION,
+                "at": self._at,
             }
         )
         self._connection.execute(
@@ -174,14 +182,14 @@ class SqlUnit:
         if not task_ids:
             return []
         found = self._connection.execute(
-            select(InboxRow.id, InboxRow.task_id, InboxRow.run_id, InboxRow.kind, InboxRow.body)
-            .where(InboxRow.task_id.in_(task_ids))
-            .order_by(InboxRow.id)
+            select(InboxRow.__table__).where(InboxRow.task_id.in_(task_ids)).order_by(InboxRow.id)
         ).all()
         self._inbox_ids = [row.id for row in found]
         self._read_tasks(task_ids)
         self._read_runs(sorted({row.run_id for row in found if row.run_id is not None}))
-        return [report for row in found if (report := self._report(row)) is not None]
+        readable = [(row, self._report(row)) for row in found]
+        self._reported_at = [row.created_at for row, report in readable if report is not None]
+        return [report for _, report in readable if report is not None]
 
     def _report(self, row: Any) -> Report | None:
         """The report again; one that cannot be read is parked, so that it stops no other."""
@@ -244,6 +252,7 @@ class SqlUnit:
                 "kind": kind,
                 "body": body,
                 "rules": RULES_VERSION,
+                "at": self._at,
             }
         )
         self._orders.extend((task_id, run_id, decision) for decision in decisions)

@@ -127,4 +127,4 @@ def _json_line(call: Invocation, message: Message) -> None:
     import json
 
     line = json.dumps(envelope(Result("task.message", message)), ensure_ascii=False)
-    print(line, file=call.console.file, flush=True)  # noqa: T201 - rich would wrap it
+    print(line, file=call.console.file, flush=True)

@@ -78,7 +78,7 @@ def _many(call: Invocation, judge: Judge, file: Path, interpreter: str) -> Resul
         rows.append({"id": row_id, **_told(judge(text, interpreter))})
     if call.output is Format.JSONL:
         for row in rows:
-            print(json.dumps(row), file=call.console.file)  # noqa: T201 - one line a row
+            print(json.dumps(row), file=call.console.file)
         raise typer.Exit(0)
 
     def show(console: Console) -> None:

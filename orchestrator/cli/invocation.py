@@ -24,7 +24,7 @@ CONFIG = typer.Option("--config", help="Settings file instead of replan.toml.", 
 
 @dataclass
 class Invocation:
-    """What every command may use; the settings are read, and the database opened, when asked for."""
+    """What every command may use; settings are read, and the database opened, when asked for."""
 
     output: Format
     config_file: Path | None
@@ -117,7 +117,7 @@ def _defect(error: Exception) -> Defect:
 
 
 @contextmanager
-def _traced(environ: dict[str, str]) -> Any:  # noqa: ANN401 - a generator
+def _traced(environ: dict[str, str]) -> Any:
     if environ.get("REPLAN_TRACEBACK"):
         import traceback
 

@@ -113,7 +113,7 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
 
 def _line(console: Console, value: dict[str, Any]) -> None:
     text = json.dumps(value, ensure_ascii=False)
-    print(text, file=console.file, flush=True)  # noqa: T201 - rich would wrap it
+    print(text, file=console.file, flush=True)
 
 
 def _complain(console: Console, error: ReplanError) -> None:

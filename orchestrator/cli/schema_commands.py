@@ -33,6 +33,6 @@ def show_(
     schema = schema_of(kind)
 
     def show(console: Console) -> None:
-        print(json.dumps(schema, indent=2), file=console.file)  # noqa: T201 - unwrapped
+        print(json.dumps(schema, indent=2), file=console.file)
 
     return Result("schema.show", schema, show)

@@ -43,7 +43,8 @@ def submit(
 ) -> Result:
     """Ask for something. Everything is checked before anything is written."""
     from orchestrator.cli.following import follow
-    from orchestrator.submission import Submission, submit as put_in
+    from orchestrator.submission import Submission
+    from orchestrator.submission import submit as put_in
 
     policy = call.settings.with_agent(_overrides(set_, planner, dry_run=dry_run)).agent
     given = None if plan is None else _plan(plan, policy)
@@ -155,7 +156,8 @@ def resume(call: Invocation, ref: RefArgument) -> Result:
 @add(group, "report", example="replan task report T12 > report.md")
 def report(call: Invocation, ref: RefArgument) -> Result:
     """What was done, where errors were and what was decided (Markdown)."""
-    from orchestrator.views.report import markdown, report as compile_report
+    from orchestrator.views.report import markdown
+    from orchestrator.views.report import report as compile_report
 
     with call.database.begin() as connection:
         compiled = compile_report(connection, parse_ref(ref))
@@ -167,7 +169,7 @@ def report(call: Invocation, ref: RefArgument) -> Result:
 
             console.print(Markdown(text))
         else:
-            print(text, file=console.file)  # noqa: T201 - unwrapped
+            print(text, file=console.file)
 
     return Result("task.report", compiled, show)
 

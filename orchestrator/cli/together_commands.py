@@ -106,7 +106,7 @@ def demo(
     (folder / "report.md").write_text(told + "\n", encoding="utf-8")
 
     def show(console: Console) -> None:
-        print(f"\n{told}\n", file=console.file)  # noqa: T201 - unwrapped
+        print(f"\n{told}\n", file=console.file)
         console.print(
             f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
         )

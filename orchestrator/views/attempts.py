@@ -18,7 +18,10 @@ RUNNING = "running"
 
 @dataclass(frozen=True, slots=True)
 class AttemptLine:
-    """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length."""
+    """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length.
+
+    `said` is the last line that a failed one printed, on standard error or by its check.
+    """
 
     ref: str
     key: str
@@ -30,6 +33,7 @@ class AttemptLine:
     outcome: str
     counted: bool
     reason: str
+    said: str
     exit_code: int | None
     check_exit_code: int | None
     started_at: datetime
@@ -71,7 +75,7 @@ class OutputPiece:
     text: str
 
 
-def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:  # noqa: ANN401 - a row
+def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
     """The line of an attempt's row."""
     ref = Ref(task_id, step=row.step, subtask=row.subtask, attempt=row.number, target=target)
     ended = row.ended_at
@@ -86,12 +90,21 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:  # noqa: A
         outcome=row.outcome,
         counted=row.counted,
         reason=row.reason,
+        said=_last_words(row) if row.counted else "",
         exit_code=row.exit_code,
         check_exit_code=row.check_exit_code,
         started_at=row.started_at,
         ended_at=ended,
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
     )
+
+
+def _last_words(row: Any) -> str:
+    for stream in (row.stderr, row.check_output, row.stdout):
+        lines = [line.strip() for line in stream.splitlines() if line.strip()]
+        if lines:
+            return str(lines[-1])
+    return ""
 
 
 def list_attempts(
@@ -153,7 +166,7 @@ def live_output(connection: Connection, key: str, after: int) -> tuple[OutputPie
     return tuple(OutputPiece(row.id, row.stream, row.text) for row in found)
 
 
-def _find(connection: Connection, ref: Ref) -> Any:  # noqa: ANN401 - a row
+def _find(connection: Connection, ref: Ref) -> Any:
     if ref.step is None or ref.subtask is None:
         raise Rejected(
             f"{ref} names no attempt; one looks like T{ref.task}.1.1#1",

@@ -49,7 +49,7 @@ def list_interventions(
     return tuple(_view(row) for row in connection.execute(query))
 
 
-def _view(row: Any) -> InterventionView:  # noqa: ANN401 - a row
+def _view(row: Any) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     return InterventionView(
         id=row.id,

@@ -52,7 +52,7 @@ class Message:
     text: str
 
 
-def of_event(task_id: int, row: Any, titles: dict[int, str]) -> Message | None:  # noqa: ANN401 - a row
+def of_event(task_id: int, row: Any, titles: dict[int, str]) -> Message | None:
     """The message of a recorded fact; None for one that other messages tell better."""
     body, target = row.body, row.target
     ref = Ref(task_id, step=body.get("step"), target=target)
@@ -63,7 +63,7 @@ def of_event(task_id: int, row: Any, titles: dict[int, str]) -> Message | None: 
     return Message(row.at, str(ref), kind, tone, text)
 
 
-def _event(  # noqa: PLR0911 - one line a kind of fact
+def _event(  # noqa: C901, PLR0912 - one case a kind of fact
     kind: str, body: dict[str, Any], titles: dict[int, str], of_run: bool
 ) -> tuple[MessageKind, Tone, str] | None:
     step = body.get("step")
@@ -168,11 +168,12 @@ def _failed(attempt: AttemptLine, command: str) -> str:
     if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
         what = f"exit code {attempt.exit_code}"
     corrected = f" ({attempt.correction})" if attempt.correction else ""
-    reason = f" – {brief(attempt.reason)}" if attempt.reason else ""
+    why = attempt.said if attempt.outcome == Outcome.FAILED and attempt.said else attempt.reason
+    reason = f" – {brief(why)}" if why and why != what else ""
     return f"{what}{corrected}: {command}{reason}"
 
 
-def of_escalation(task_id: int, row: Any) -> Message:  # noqa: ANN401 - a row
+def of_escalation(task_id: int, row: Any) -> Message:
     """S0.79: the evidence of a step goes to whoever planned it."""
     ref = Ref(task_id, step=row.step, target=row.target)
     text = SENT_TO_PLANNER.format(step=row.step)

@@ -56,9 +56,7 @@ def markdown(compiled: Report) -> str:
         f"> {task.prompt}",
         "",
         *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
-        f"{compiled.attempts} attempts, {compiled.failed} failed, {compiled.corrected} saved by a "
-        f"correction, {compiled.escalations} escalations, {compiled.revisions} revisions, "
-        f"{compiled.seconds:.1f} s.",
+        _counts(compiled),
     ]
     if task.reason:
         lines += ["", task.reason]
@@ -68,6 +66,14 @@ def markdown(compiled: Report) -> str:
         lines += ["", f"**Waits for you** ({waits.kind}): {waits.reason}", ""]
         lines += [f"    {command}" for command in waits.commands]
     return "\n".join(lines)
+
+
+def _counts(compiled: Report) -> str:
+    return (
+        f"{compiled.attempts} attempts, {compiled.failed} failed, {compiled.corrected} saved by a "
+        f"correction, {compiled.escalations} escalations, {compiled.revisions} revisions, "
+        f"{compiled.seconds:.1f} s."
+    )
 
 
 def _step(view: StepView) -> list[str]:
@@ -91,6 +97,7 @@ def _attempt(attempt: AttemptLine) -> str:
     command, _, rest = attempt.command.strip().partition("\n")
     shown = command + (" …" if rest else "")
     saved = f" after `{attempt.correction}`" if attempt.correction else ""
-    why = f" – {attempt.reason}" if attempt.reason else ""
+    said = attempt.said or attempt.reason
+    why = f" – {said}" if said else ""
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
     return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: ``{shown}``{why}"

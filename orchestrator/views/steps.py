@@ -194,7 +194,7 @@ def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[Revis
     return (first, *later)
 
 
-def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -> StepLine:  # noqa: ANN401 - a row
+def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -> StepLine:
     return StepLine(
         ref=str(Ref(task_id, step=row.step, target=row.target)),
         ordinal=row.step,

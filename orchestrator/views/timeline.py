@@ -1,10 +1,11 @@
 """The timeline of a task: events, attempts, escalations and interventions as ordered messages."""
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from orchestrator.views.attempts import RUNNING, attempt_line
+from orchestrator.views.attempts import RUNNING, AttemptLine, attempt_line
 from orchestrator.views.interventions import list_interventions
 from orchestrator.views.messages import (
     Message,
@@ -23,7 +24,6 @@ from shared.domain.task import ENDED_TASK
 from shared.store.tables import (
     AttemptRow,
     EventRow,
-    InterventionRow,
     JobRow,
     RunRow,
     RunStepRow,
@@ -111,7 +111,7 @@ class Timeline:
             messages += self._attempt_messages(row, task_id)
         return messages
 
-    def _attempt_messages(self, row: Any, task_id: int) -> list[Message]:  # noqa: ANN401 - a row
+    def _attempt_messages(self, row: Any, task_id: int) -> list[Message]:
         running = row.outcome == RUNNING
         if running:
             self._running.add(row.id)
@@ -166,12 +166,6 @@ class Timeline:
         return True
 
 
-def _as_started(line: Any) -> Any:  # noqa: ANN401 - replaced below
-    return line
-
-
-def watched_step(connection: Connection, intervention_id: int) -> int | None:
-    """The step that an intervention is about."""
-    return connection.execute(
-        select(InterventionRow.step).where(InterventionRow.id == intervention_id)
-    ).scalar()
+def _as_started(line: AttemptLine) -> AttemptLine:
+    """The attempt as it was when it began."""
+    return replace(line, outcome=RUNNING, ended_at=None)

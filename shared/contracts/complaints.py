@@ -88,7 +88,8 @@ def _fault(details: ErrorDetails) -> tuple[Path, str]:
     context = details.get("ctx", {})
     if details["type"] == "unknown_key":
         return (*path, context["key"]), context["told"]
-    known = _PLAIN.get(details["type"])
+    of_text = f"string_{details['type']}" if isinstance(details["input"], str) else ""
+    known = _PLAIN.get(of_text) or _PLAIN.get(details["type"])
     if known is None:
         return path, details["msg"]
     return path, known.format(given=_given(details["input"]), **context)

@@ -46,9 +46,10 @@ class Unreadable(ValueError):
 
 
 class Conversion:
-    """One tree from one parse of `text`."""
+    """One tree from one parse of `text`; `posix` where a shell knows no more than POSIX."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, posix: bool) -> None:
+        self._posix = posix
         self._bytes = text.encode("utf-8", "surrogateescape")
         self._statements = 0
 
@@ -198,7 +199,12 @@ class Conversion:
         elif node["Op"] in ("<<", "<<-"):
             body = WordNode(())
         descriptor = (node.get("N") or {}).get("Value", "")
-        return Redirect(node["Op"], self.word(node["Word"]), descriptor, body)
+        target = self.word(node["Word"])
+        if self._posix and descriptor.isdigit() and len(descriptor) > 1:
+            raise Unreadable(f"{descriptor} is a descriptor in some shells, in others an argument")
+        if node["Op"] in ("<&", ">&") and not _names_one_thing(target):
+            raise Unreadable("what stands behind `&-` is a word of its own in some shells")
+        return Redirect(node["Op"], target, descriptor, body)
 
     def _heredoc(self, node: Node, redirect: Node) -> WordNode:
         delimiter = redirect["Word"].get("Parts") or ()
@@ -307,6 +313,14 @@ class Conversion:
                 yield node.get("Value", "")
             for value in node.values():
                 yield from self._texts(value)
+
+
+def _names_one_thing(target: WordNode) -> bool:
+    """False for `-x`: bash closes the descriptor and takes `x` as an argument."""
+    first = target.parts[0] if target.parts else None
+    return not (isinstance(first, Literal) and first.text.startswith("-")) or (
+        first.text == "-" and len(target.parts) == 1
+    )
 
 
 def _without_tabs(text: str, *, line_start: bool) -> str:

@@ -109,7 +109,7 @@ class Shfmt:
             raise BadSyntax(f"it does not parse as {dialect.value} shell: {message[:200]}")
         if len(done.stdout) > MOST_JSON:
             raise Unreadable("it is too large to analyse")
-        return _tree(text, done.stdout)
+        return _tree(text, done.stdout, dialect)
 
     def _ask_version(self) -> str:
         try:
@@ -132,9 +132,10 @@ def installed_shfmt() -> Shfmt:
     return Shfmt()
 
 
-def _tree(text: str, answer: bytes) -> Block:
+def _tree(text: str, answer: bytes, dialect: Dialect) -> Block:
     try:
-        return Conversion(text).block(json.loads(answer).get("Stmts"))
+        conversion = Conversion(text, posix=dialect is Dialect.POSIX)
+        return conversion.block(json.loads(answer).get("Stmts"))
     except RecursionError as error:
         raise Unreadable("it is nested too deeply") from error
     except (KeyError, TypeError, AttributeError) as error:

@@ -10,11 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from orchestrator.embedded.services import EmbeddedServices
+from shared.domain.plan import Plan
 from shared.store.migrate import upgrade
 from tests.journeys.plans import appending, plan, step
 from tests.services.ring import Ring, eventually
@@ -61,7 +63,7 @@ def test_every_task_ends_whatever_is_killed(
     print("commands that ran twice:", sum(sum(c.values()) - len(c) for c in ran))
 
 
-def two_steps(ledger: Path, chance: random.Random):  # noqa: ANN201 - a plan
+def two_steps(ledger: Path, chance: random.Random) -> Plan:
     """Commands that take their time, in two steps."""
     commands = appending(str(ledger), COMMANDS, pause=round(chance.uniform(0.05, 0.5), 2))
     half = COMMANDS // 2
@@ -92,5 +94,9 @@ def break_things(ring: Ring, services: EmbeddedServices, chance: random.Random) 
                 else:
                     ring.coordinator(name)
         pause = time.monotonic() + chance.uniform(0.5, 2.0)
-        eventually(lambda moment=pause: time.monotonic() >= moment, "the next fault")
+        eventually(partial(_past, pause), "the next fault")
     return faults
+
+
+def _past(moment: float) -> bool:
+    return time.monotonic() >= moment

@@ -153,6 +153,9 @@ class MemoryUnit:
         self._runs: dict[int, RunState] = {}
         self._acts: list[Callable[[], None]] = []
 
+    def turn_to(self, position: int) -> None:
+        """The events of this store bear no times."""
+
     def task(self, task_id: int) -> TaskState:
         """The task as this unit sees it."""
         if task_id not in self._tasks:

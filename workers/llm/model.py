@@ -153,13 +153,15 @@ def _complete(message: object) -> "TypeGuard[Message]":
     """The SDK builds its values without looking at them."""
     from anthropic.types import Message
 
-    wanted = {"content", "usage", "stop_reason"}
+    if not isinstance(message, Message):
+        return False
+    usage: object = getattr(message, "usage", None)
+    content: object = getattr(message, "content", None)
     return (
-        isinstance(message, Message)
-        and wanted <= message.model_fields_set
-        and all(isinstance(getattr(message.usage, name, None), int) for name in _COUNTED)
-        and isinstance(message.content, list)
-        and all(map(_readable, message.content))
+        "stop_reason" in message.model_fields_set
+        and all(isinstance(getattr(usage, name, None), int) for name in _COUNTED)
+        and isinstance(content, list)
+        and all(map(_readable, content))
     )
 
 

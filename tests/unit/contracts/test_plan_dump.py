@@ -1,0 +1,121 @@
+"""A plan written down is the plan again."""
+
+import string
+from dataclasses import replace
+from typing import TypeVar
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.contracts.planfile import dump_plan, dump_subtasks, load_plan, load_revision
+from shared.domain.config import Policy
+from shared.domain.plan import (
+    Author,
+    OnFailure,
+    Plan,
+    Recovery,
+    Role,
+    Step,
+    Subtask,
+    SubtaskKind,
+)
+
+Item = TypeVar("Item")
+
+KEYS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,10}", fullmatch=True)
+TEXTS = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=40
+) | st.text(string.printable, max_size=40)
+COMMANDS = TEXTS.filter(lambda text: bool(text.strip()))
+TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
+AUTHORS = st.sampled_from(
+    [
+        Author(Role.HUMAN, "human"),
+        Author(Role.SUBTASK_PLANNER, "runbook"),
+        Author(Role.SUBTASK_PLANNER, "anthropic"),
+    ]
+)
+
+
+@st.composite
+def subtask_lists(draw: st.DrawFn) -> tuple[Subtask, ...]:
+    """Subtasks that can be carried out."""
+    keys = draw(st.lists(KEYS, min_size=1, max_size=4, unique=True))
+    return tuple(
+        Subtask(
+            ordinal=ordinal,
+            key=key,
+            title=draw(TEXTS),
+            command=draw(COMMANDS),
+            check=draw(st.none() | COMMANDS),
+            timeout=draw(TIMEOUTS),
+            preconditions=tuple(draw(st.lists(COMMANDS, max_size=2))),
+            needs=_some(draw, keys[: ordinal - 1]),
+            critical=draw(st.booleans()),
+            rollback=draw(st.none() | COMMANDS),
+            idempotent=draw(st.booleans()),
+            kind=draw(st.sampled_from(SubtaskKind)),
+        )
+        for ordinal, key in enumerate(keys, 1)
+    )
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Plans that can be carried out, by hand or by the subtask planner."""
+    keys = draw(st.lists(KEYS, min_size=1, max_size=4, unique=True))
+    steps = tuple(
+        Step(
+            ordinal=ordinal,
+            key=key,
+            title=draw(TEXTS.filter(bool)),
+            instruction=draw(TEXTS),
+            author=draw(AUTHORS),
+            depends_on=_some(draw, list(range(1, ordinal))),
+            parallel_group=draw(st.none() | KEYS),
+            recovery=draw(st.sampled_from(Recovery)),
+            on_failure=draw(st.sampled_from(OnFailure)),
+            subtasks=draw(subtask_lists()),
+        )
+        for ordinal, key in enumerate(keys, 1)
+    )
+    return Plan(steps, draw(TEXTS))
+
+
+def _some(draw: st.DrawFn, items: list[Item]) -> tuple[Item, ...]:
+    return tuple(draw(st.lists(st.sampled_from(items), unique=True))) if items else ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans())
+def test_a_plan_written_down_is_the_plan_again(plan: Plan) -> None:
+    assert load_plan(dump_plan(plan), policy=Policy()) == plan
+
+
+@settings(max_examples=60, deadline=None)
+@given(subtask_lists())
+def test_subtasks_written_down_are_the_subtasks_again(subtasks: tuple[Subtask, ...]) -> None:
+    assert load_revision(dump_subtasks(subtasks), policy=Policy()) == subtasks
+
+
+@settings(max_examples=20, deadline=None)
+@given(plans())
+def test_a_step_of_the_main_planner_comes_back_as_the_subtask_planners(plan: Plan) -> None:
+    mine = Author(Role.PLANNER, "anthropic")
+    written = Plan(tuple(replace(step, author=mine) for step in plan.steps), plan.summary)
+    read = load_plan(dump_plan(written), policy=Policy())
+    theirs = Author(Role.SUBTASK_PLANNER, "anthropic")
+    assert read.steps == tuple(replace(step, author=theirs) for step in plan.steps)
+
+
+def test_a_script_of_several_lines_is_written_as_a_person_would() -> None:
+    subtask = Subtask(1, "a", "t", "echo one\necho two\n")
+    assert "run: |\n    echo one\n    echo two\n" in dump_subtasks((subtask,))
+
+
+def test_what_goes_without_saying_is_not_written() -> None:
+    written = dump_subtasks(
+        (Subtask(1, "a", "t", "true"), Subtask(2, "b", "t", "true", needs=("a",)))
+    )
+    assert "needs" not in written
+    assert "check" not in written
