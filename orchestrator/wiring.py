@@ -13,8 +13,7 @@ from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
 from shared.pulse import Pulse
-from shared.queue.app import make_app
-from shared.queue.bell import CeleryBell
+from shared.queue.app import CeleryBell, make_app
 from shared.settings import Settings
 from shared.store.database import DOORBELL, REPORTS, Database
 from shared.store.migrate import require_current

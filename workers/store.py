@@ -1,19 +1,17 @@
 """What a job's rows say: everything a worker needs beside the id that its message carried."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured
-from shared.domain.host import LOCALHOST, Host
-from shared.domain.host import Connection as Via
+from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
-from shared.store import attempts
-from shared.store.tables import HostRow, RevisionRow, RunRow, RunStepRow, TaskRow
+from shared.store import attempts, hosts
+from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
 
@@ -96,12 +94,6 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     )
 
 
-def hosts(connection: Connection, names: tuple[str, ...]) -> tuple[Host, ...]:
-    """The enrolled hosts of those names, as far as they are enrolled."""
-    found = connection.execute(select(HostRow.__table__).where(HostRow.name.in_(names)))
-    return tuple(_host_of(row) for row in found)
-
-
 def _revisions(
     connection: Connection, run_id: int, step: Step, newest: int
 ) -> tuple[Revision, ...]:
@@ -129,26 +121,11 @@ def _revisions(
 
 
 def _host(connection: Connection, name: str) -> Host:
-    row = connection.execute(select(HostRow.__table__).where(HostRow.name == name)).one_or_none()
-    if row is not None:
-        return _host_of(row)
-    if name == LOCALHOST.name:
-        return LOCALHOST
-    raise Misconfigured(
-        f"host {name!r} is not enrolled",
-        stage="connect",
-        next_step_cmd=f"replan host add {name} --address ADDRESS",
-    )
-
-
-def _host_of(row: Any) -> Host:
-    return Host(
-        name=row.name,
-        connection=Via(row.connection),
-        address=row.address,
-        port=row.port,
-        user=row.user,
-        key_path=row.key_path,
-        host_key=row.host_key,
-        workdir=row.workdir,
-    )
+    host = hosts.find(connection, name)
+    if host is None:
+        raise Misconfigured(
+            f"host {name!r} is not enrolled",
+            stage="connect",
+            next_step_cmd=f"replan host add {name} --address ADDRESS",
+        )
+    return host

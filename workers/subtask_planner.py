@@ -45,10 +45,12 @@ class Reviser:
         job = hold.job
         with self._database.begin() as connection:
             brief = step_brief(connection, job)
-            bundle = bundles.newest(connection, brief.run_id, brief.step.ordinal)
+            stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
+        if stored is None:
+            raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
         backend = self._backends.named(brief.author.backend)
         draft = backend.revise(
-            ReviseRequest(bundle, brief.task.policy, brief.step, brief.subtasks, job.note)
+            ReviseRequest(stored.bundle, brief.task.policy, brief.step, brief.subtasks, job.note)
         )
         check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
         _refuse_repetition(brief, draft.subtasks)

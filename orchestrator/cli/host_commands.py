@@ -42,7 +42,8 @@ def add_(
     check: Annotated[bool, typer.Option(help="Log in and look at it.")] = True,
 ) -> Result:
     """Enrol a host: its key is shown, pinned, and from then on the only one accepted."""
-    from orchestrator.inventory import hosts, probing
+    from orchestrator.inventory import probing
+    from shared.store import hosts
 
     _check_name(name)
     if local:
@@ -77,7 +78,7 @@ def add_(
 @add(group, "list", example="replan host list")
 def list_(call: Invocation) -> Result:
     """Every enrolled host."""
-    from orchestrator.inventory import hosts
+    from shared.store import hosts
 
     with call.database.begin() as connection:
         found = hosts.listed(connection)
@@ -101,7 +102,8 @@ def list_(call: Invocation) -> Result:
 @add(group, "check", example="replan host check web1")
 def check_(call: Invocation, name: NameArgument) -> Result:
     """Log in to a host and say what stands in the way."""
-    from orchestrator.inventory import hosts, probing
+    from orchestrator.inventory import probing
+    from shared.store import hosts
 
     with call.database.begin() as connection:
         host = hosts.named(connection, name)
@@ -111,7 +113,7 @@ def check_(call: Invocation, name: NameArgument) -> Result:
 @add(group, "remove", example="replan host remove web1")
 def remove(call: Invocation, name: NameArgument) -> Result:
     """Take a host out of the inventory."""
-    from orchestrator.inventory import hosts
+    from shared.store import hosts
 
     with call.database.begin() as connection:
         hosts.remove(connection, name)

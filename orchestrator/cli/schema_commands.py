@@ -16,21 +16,22 @@ group = typer.Typer(name="schema", no_args_is_help=True)
 @add(group, "show", example="replan schema show task.show")
 def show_(
     call: Invocation,  # noqa: ARG001 - every command takes it
-    kind: Annotated[str | None, typer.Argument(help="Whose output; none lists them.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="Whose; none lists them.")] = None,
 ) -> Result:
-    """The JSON Schema of a command's machine output."""
+    """The JSON Schema of a command's machine output, of a plan file, a bundle or an answer."""
     from orchestrator.cli.schemas import DETAILS, schema_of
+    from shared.contracts import schemas as contracts
 
     if kind is None:
-        kinds = sorted(DETAILS)
+        kinds = sorted((*DETAILS, *contracts.SCHEMAS))
         return Result(
             "schema.show", {"kinds": kinds}, lambda console: console.print("\n".join(kinds))
         )
-    if kind not in DETAILS:
+    if kind not in DETAILS and kind not in contracts.SCHEMAS:
         raise Rejected(
             f"{kind!r} is no kind of answer", stage="input", next_step_cmd="replan schema show"
         )
-    schema = schema_of(kind)
+    schema = schema_of(kind) if kind in DETAILS else contracts.schema_of(kind)
 
     def show(console: Console) -> None:
         print(json.dumps(schema, indent=2), file=console.file)

@@ -12,9 +12,6 @@ from shared.domain.ids import Ref
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
 
-RUNNING = "running"
-"""The outcome of an attempt that has not ended."""
-
 
 @dataclass(frozen=True, slots=True)
 class AttemptLine:

@@ -5,10 +5,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from orchestrator.views.attempts import RUNNING, AttemptLine
+from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from shared.domain.attempt import GREEN, Outcome
 from shared.domain.ids import Ref
+from shared.store.attempts import RUNNING
 
 SENT_TO_PLANNER = (
     "Step {step} needs revision (sent to the planner). Expect a new plan or intervention."

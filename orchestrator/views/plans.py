@@ -11,7 +11,8 @@ from shared.domain.bundle import Bundle
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Subtask
-from shared.store.tables import BundleRow, TaskRow
+from shared.store import bundles
+from shared.store.tables import TaskRow
 from shared.wire import from_json
 
 
@@ -101,14 +102,9 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
 def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None) -> BundleView:
     """The newest bundle of a step, or of one of its revisions; raises Rejected for none."""
     place, ordinal = require_step(connection, ref)
-    query = select(BundleRow.__table__).where(
-        BundleRow.run_id == place.run_id, BundleRow.step == ordinal
-    )
-    if revision is not None:
-        query = query.where(BundleRow.revision == revision)
-    row = connection.execute(query.order_by(BundleRow.id.desc()).limit(1)).one_or_none()
+    stored = bundles.newest(connection, place.run_id, ordinal, revision=revision)
     here = place.step(ordinal)
-    if row is None:
+    if stored is None:
         under = "" if revision is None else f" under revision {revision}"
         raise Rejected(
             f"no evidence has been gathered for {here}{under}; that happens when it is escalated",
@@ -117,8 +113,8 @@ def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None
         )
     return BundleView(
         ref=str(here),
-        revision=row.revision,
-        pass_no=row.pass_no,
-        created_at=row.created_at,
-        bundle=from_json(Bundle, row.body),
+        revision=stored.revision,
+        pass_no=stored.pass_no,
+        created_at=stored.created_at,
+        bundle=stored.bundle,
     )

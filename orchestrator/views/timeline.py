@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from orchestrator.views.attempts import RUNNING, AttemptLine, attempt_line
+from orchestrator.views.attempts import AttemptLine, attempt_line
 from orchestrator.views.interventions import list_interventions
 from orchestrator.views.messages import (
     Message,
@@ -21,6 +21,7 @@ from orchestrator.views.places import require_task
 from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind
 from shared.domain.task import ENDED_TASK
+from shared.store.attempts import RUNNING
 from shared.store.tables import (
     AttemptRow,
     EventRow,

@@ -26,6 +26,8 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text.rstrip("\n") else None
+    if not text.replace("\n", "").isprintable():
+        style = '"'  # the other styles lose some of the line breaks that Unicode knows
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

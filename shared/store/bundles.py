@@ -1,12 +1,24 @@
 """Bundles in rows: immutable, one a pass."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.bundle import Bundle
-from shared.domain.errors import Defect
 from shared.store.tables import BundleRow
 from shared.wire import from_json, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBundle:
+    """A bundle with the pass that it tells of."""
+
+    revision: int
+    pass_no: int
+    created_at: datetime
+    bundle: Bundle
 
 
 def save(
@@ -21,14 +33,14 @@ def save(
     return found.scalar_one()
 
 
-def newest(connection: Connection, run_id: int, step: int) -> Bundle:
-    """The latest bundle of a step; raises Defect when there is none."""
-    body = connection.execute(
-        select(BundleRow.body)
-        .where(BundleRow.run_id == run_id, BundleRow.step == step)
-        .order_by(BundleRow.id.desc())
-        .limit(1)
-    ).scalar_one_or_none()
-    if body is None:
-        raise Defect(f"step {step} of run {run_id} has no bundle", stage="escalate")
-    return from_json(Bundle, body)
+def newest(
+    connection: Connection, run_id: int, step: int, *, revision: int | None = None
+) -> StoredBundle | None:
+    """The latest bundle of a step, or of one of its revisions; None when there is none."""
+    query = select(BundleRow.__table__).where(BundleRow.run_id == run_id, BundleRow.step == step)
+    if revision is not None:
+        query = query.where(BundleRow.revision == revision)
+    row = connection.execute(query.order_by(BundleRow.id.desc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    return StoredBundle(row.revision, row.pass_no, row.created_at, from_json(Bundle, row.body))

@@ -1,8 +1,8 @@
 """The inbox: facts on their way to the coordinator."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, func, insert, select
 
 from shared.domain.facts import Fact
 from shared.store.database import REPORTS, notify
@@ -22,3 +22,16 @@ def send(connection: Connection, reports: Iterable[Report]) -> None:
     if rows:
         connection.execute(insert(InboxRow), rows)
         notify(connection, REPORTS)
+
+
+def newest(connection: Connection) -> int:
+    """The number of the newest fact in the inbox, 0 when it is empty."""
+    return connection.execute(select(func.max(InboxRow.id))).scalar() or 0
+
+
+def pending(connection: Connection, task_ids: Collection[int], up_to: int) -> bool:
+    """Whether facts of these tasks, up to that number, still wait for a coordinator."""
+    found = connection.execute(
+        select(InboxRow.id).where(InboxRow.task_id.in_(task_ids), InboxRow.id <= up_to).limit(1)
+    )
+    return found.first() is not None

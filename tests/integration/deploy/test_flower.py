@@ -16,8 +16,7 @@ import pytest
 
 from orchestrator.embedded import port
 from shared.domain.jobs import QueueName
-from shared.queue.app import make_app, task_name
-from shared.queue.bell import CeleryBell
+from shared.queue.app import CeleryBell, make_app, task_name
 from tests.services.ring import Ring, eventually
 
 NAME, PASSWORD = "watcher", "only-a-test"

@@ -23,9 +23,9 @@ from shared.domain.plan import (
 Item = TypeVar("Item")
 
 KEYS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,10}", fullmatch=True)
-TEXTS = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=40
-) | st.text(string.printable, max_size=40)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40) | st.text(
+    string.printable, max_size=40
+)
 COMMANDS = TEXTS.filter(lambda text: bool(text.strip()))
 TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
 AUTHORS = st.sampled_from(

@@ -1,4 +1,4 @@
-"""Hosts in rows: enrolled with a pinned key, listed, removed."""
+"""Hosts in rows: enrolled with a pinned key, found by name, removed."""
 
 from typing import Any
 
@@ -37,13 +37,19 @@ def listed(connection: Connection) -> tuple[Host, ...]:
     return tuple(_host(row) for row in found)
 
 
-def named(connection: Connection, name: str) -> Host:
-    """The host of that name; raises Rejected, with the names there are, for none."""
+def find(connection: Connection, name: str) -> Host | None:
+    """The host of that name, None when it is not enrolled; `localhost` always is."""
     row = connection.execute(select(HostRow.__table__).where(HostRow.name == name)).one_or_none()
     if row is not None:
         return _host(row)
-    if name == LOCALHOST.name:
-        return LOCALHOST
+    return LOCALHOST if name == LOCALHOST.name else None
+
+
+def named(connection: Connection, name: str) -> Host:
+    """The host of that name; raises Rejected, with the names there are, for none."""
+    found = find(connection, name)
+    if found is not None:
+        return found
     known = ", ".join(host.name for host in listed(connection)) or "none"
     raise Rejected(
         f"host {name!r} is not enrolled; enrolled: {known}",
