@@ -1,9 +1,10 @@
 """Brace expansion, as bash does it before anything else: `{a,b}`, `{1..3}`."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
-from shared.guard.tree import Literal, Part, WordNode
+from shared.guard.tree import OPAQUE, Literal, Parameter, Part, WordNode
 
 MOST_WORDS = 512
 _MOST_BRACES = 100
@@ -51,7 +52,15 @@ def _word(units: list[_Unit]) -> WordNode:
         parts.append(unit)
     if text:
         parts.append(Literal(text, quoted=False))
-    return WordNode(tuple(parts))
+    return WordNode(tuple(map(_lengthened, parts, [*parts[1:], None])))
+
+
+def _lengthened(part: Part, following: Part | None) -> Part:
+    """`{$a,b}c` is `$ac`: what now stands behind a bare name has become a part of it."""
+    if not isinstance(part, Parameter) or not part.bare or not isinstance(following, Literal):
+        return part
+    joins = not following.quoted and re.match(r"\w", following.text)
+    return replace(part, operator=OPAQUE) if joins else part
 
 
 def _expand(units: list[_Unit]) -> list[list[_Unit]]:

@@ -282,7 +282,7 @@ class Conversion:
         if any(value for key, value in node.items() if key not in _PARAMETER_KEYS):
             return Parameter(name, quoted, OPAQUE, inner=self._inner(list(node.values())))
         if not expansion:
-            return Parameter(name, quoted)
+            return Parameter(name, quoted, bare=bool(node.get("Short")))
         word = expansion.get("Word")
         if expansion["Op"] not in _DEFAULT_OPERATORS:
             return Parameter(name, quoted, OPAQUE, inner=self._inner(expansion))

@@ -1,6 +1,6 @@
 """The syntax of a shell text, reduced to what decides which programs run with which words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as Choice
 
 OPAQUE = "opaque"
@@ -20,7 +20,7 @@ class Parameter:
 
     `operator` is "" for the plain value, `-`, `=`, `+` or `?` (with or without a colon) where
     `argument` may take its place, and OPAQUE for every operation whose result is not worked out,
-    of which `inner` is what runs meanwhile.
+    of which `inner` is what runs meanwhile. `bare`: written without braces.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Parameter:
     operator: str = ""
     argument: "WordNode | None" = None
     inner: tuple["Substitution", ...] = ()
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ def as_quoted(part: Part) -> Part:
     match part:
         case Literal(text):
             return Literal(text, quoted=True)
-        case Parameter(name, _, operator, argument, inner):
-            return Parameter(name, True, operator, argument, inner)
+        case Parameter():
+            return replace(part, quoted=True)
         case Substitution(body, _, kind):
             return Substitution(body, True, kind)
         case Opaque(_, inner, number):
