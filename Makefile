@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	done)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 PACKAGES := orchestrator workers shared
-SOURCES  := $(PACKAGES) tests $(wildcard benchmarks)
+SOURCES  := $(PACKAGES) deploy tests benchmarks
 
 UV_VERSION := 0.13.8
 COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compile --quiet \

@@ -12,7 +12,7 @@ from celery.signals import heartbeat_sent
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
-from shared.domain.jobs import JobKind, QueueName
+from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.pulse import Pulse
 from shared.queue.app import make_app
 from shared.settings import ServerSettings, Settings
@@ -31,15 +31,6 @@ from workers.remote.connections import HostConnections
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
 from workers.tasks import open_doors
-
-ROLES = {
-    "taskmaster": QueueName.TASKMASTER,
-    "planner": QueueName.PLANNING,
-    "subtask_planner": QueueName.SUBTASK_PLANNING,
-    "executor": QueueName.EXECUTION,
-    "escalation": QueueName.ESCALATION,
-}
-"""The worker kinds and the queue that each consumes (D.5)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import ExitCode, Format, Result, envelope
 from orchestrator.cli.tables import coloured, listing, next_step, plain, span
 from orchestrator.views.messages import Message, Tone
+from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.timeline import Timeline
 from shared.domain.ids import Ref
@@ -48,10 +49,15 @@ def attend(
 ) -> TaskView:
     """Hand on every message as it comes, and every look at the whole; returns the last one."""
     timeline = Timeline(ref)
+    told_of_stall = False
     while True:
         with database.begin() as connection:
             view = task_view(connection, ref)
-            messages = timeline.read(connection)
+            messages = [*timeline.read(connection)]
+            if not told_of_stall:
+                stalled = stalls(connection, ref.task)
+                told_of_stall = bool(stalled)
+                messages += stalled
         for message in messages:
             tell(message)
         look(view)

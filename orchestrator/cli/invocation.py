@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,7 +16,9 @@ from rich.console import Console
 from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
 from shared.domain.errors import Defect, ReplanError
 from shared.settings import Settings, load_settings
-from shared.store.database import Database
+
+if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
+    from shared.store.database import Database
 
 FORMAT = typer.Option("--format", help="human, min-json (one object) or jsonl (one a line).")
 CONFIG = typer.Option("--config", help="Settings file instead of replan.toml.", metavar="FILE")
@@ -43,8 +45,9 @@ class Invocation:
         return load_settings(self.environ, self.config_file)
 
     @cached_property
-    def database(self) -> Database:
+    def database(self) -> "Database":
         """The database, of our version. Raises Misconfigured or Transient."""
+        from shared.store.database import Database
         from shared.store.migrate import require_current
 
         database = Database(self.settings.server.database_url, pooled=False)

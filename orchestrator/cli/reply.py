@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from shared.domain.errors import Misconfigured, ReplanError, Transient
+from shared.domain.errors import ReplanError, Transient
 from shared.wire import to_json
 
 SCHEMA_VERSION = 1
@@ -66,8 +66,6 @@ def of_error(kind: str, error: ReplanError) -> Result:
             code = ExitCode.UNREACHABLE
         case _ if error.family == "defect":
             code = ExitCode.FAILED
-        case Misconfigured(stage="database" | "broker"):
-            code = ExitCode.UNREACHABLE
         case _:
             code = ExitCode.REFUSED
     return Result(

@@ -37,10 +37,7 @@ class Document(BaseModel):
             return cls.model_validate(text.data)
         except ValidationError as error:
             raise origin.faults(
-                [
-                    f"line {text.line(path)}: {spelled(path)}: {fault}"
-                    for path, fault in faults(error)
-                ]
+                [f"{text.place(path)}: {fault}" for path, fault in faults(error)]
             ) from error
 
 

@@ -12,7 +12,7 @@ from shared.contracts.documents import (
 )
 from shared.contracts.origin import Origin
 from shared.contracts.plandump import dump_plan, dump_subtasks
-from shared.contracts.yamltext import YamlText, read_yaml, spelled
+from shared.contracts.yamltext import YamlText, read_yaml
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.plan import (
@@ -28,7 +28,16 @@ from shared.domain.plan import (
     default_dependencies,
 )
 
-__all__ = ["BY_HAND", "authorship", "dump_plan", "dump_subtasks", "load_plan", "load_revision"]
+__all__ = [
+    "BY_HAND",
+    "authorship",
+    "dump_plan",
+    "dump_subtasks",
+    "load_plan",
+    "load_revision",
+    "plan_in",
+    "revision_in",
+]
 
 BY_HAND = Author(Role.HUMAN, "human")
 
@@ -42,11 +51,12 @@ def load_plan(text: str, *, policy: Policy, source: str = "the plan") -> Plan:
     """
     name = source if source != "the plan" else "FILE"
     origin = Origin(source, "plan", f"replan task submit --plan {name}")
-    read = read_yaml(text, origin)
-    document = PlanDocument.read(read, origin)
-    steps = _steps(document, policy, read, origin)
-    _checked(lambda: check_steps(steps), origin)
-    return Plan(steps=steps, summary=document.summary)
+    return _plan(read_yaml(text, origin), policy, origin)
+
+
+def plan_in(data: object, *, policy: Policy, origin: Origin) -> Plan:
+    """The plan in data of the same form; raises the origin's error as `load_plan` does."""
+    return _plan(YamlText(data, {}), policy, origin)
 
 
 def load_revision(
@@ -61,7 +71,22 @@ def load_revision(
     Raises Rejected, at stage `revise`, as `load_plan` does.
     """
     origin = Origin(source, "revise", next_step_cmd)
-    read = read_yaml(text, origin)
+    return _revision(read_yaml(text, origin), policy, origin)
+
+
+def revision_in(data: object, *, policy: Policy, origin: Origin) -> tuple[Subtask, ...]:
+    """The subtasks in data of the same forms; raises the origin's error as `load_revision` does."""
+    return _revision(YamlText(data, {}), policy, origin)
+
+
+def _plan(read: YamlText, policy: Policy, origin: Origin) -> Plan:
+    document = PlanDocument.read(read, origin)
+    steps = _steps(document, policy, read, origin)
+    _checked(lambda: check_steps(steps), origin)
+    return Plan(steps=steps, summary=document.summary)
+
+
+def _revision(read: YamlText, policy: Policy, origin: Origin) -> tuple[Subtask, ...]:
     if isinstance(read.data, list):
         inner = {("subtasks", *path): line for path, line in read.lines.items()}
         read = YamlText({"subtasks": read.data}, inner)
@@ -111,8 +136,7 @@ def _named_dependencies(
         for position, key in enumerate(step.depends_on or ()):
             if key not in ordinals:
                 path = ("steps", ordinal - 1, "depends_on", position)
-                line = read.line(path)
-                faults.append(f"line {line}: {spelled(path)}: {key!r} is {unknown(key, keys)}")
+                faults.append(f"{read.place(path)}: {key!r} is {unknown(key, keys)}")
         if step.depends_on is None:
             named[ordinal] = None
         else:

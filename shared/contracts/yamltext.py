@@ -28,6 +28,10 @@ class YamlText:
             path = path[:-1]
         return self.lines.get(path, 1)
 
+    def place(self, path: Path) -> str:
+        """Where a value stands, as people read it; data without a text has no lines."""
+        return f"line {self.line(path)}: {spelled(path)}" if self.lines else spelled(path)
+
 
 def spelled(path: Path) -> str:
     """A path as people read it: `steps[1].subtasks[0].timeout`."""

@@ -27,6 +27,15 @@ class QueueName(StrEnum):
     ESCALATION = "escalation"
 
 
+ROLES = {
+    "taskmaster": QueueName.TASKMASTER,
+    "planner": QueueName.PLANNING,
+    "subtask_planner": QueueName.SUBTASK_PLANNING,
+    "executor": QueueName.EXECUTION,
+    "escalation": QueueName.ESCALATION,
+}
+"""The worker kinds, and the queue that each consumes (D.5)."""
+
 _QUEUES = {
     JobKind.REFINE: QueueName.TASKMASTER,
     JobKind.PLAN: QueueName.PLANNING,

@@ -15,6 +15,9 @@ DOORBELL = "replan_jobs"
 REPORTS = "replan_reports"
 CANCELLED = "replan_cancelled"
 
+_UTF8 = {"client_encoding": "UTF8"}
+"""Text is UTF-8 whatever the database's own encoding says, SQL_ASCII included."""
+
 _REFUSED = ("28", "3D", "42501")  # authentication, no such database, no right: SQLSTATE
 
 
@@ -36,10 +39,10 @@ class Database:
         self.url = parsed.set(drivername="postgresql+psycopg")
         if pooled:
             self.engine: Engine = create_engine(
-                self.url, pool_size=pool_size, max_overflow=20, pool_pre_ping=False
+                self.url, pool_size=pool_size, max_overflow=20, connect_args=_UTF8
             )
         else:
-            self.engine = create_engine(self.url, poolclass=NullPool)
+            self.engine = create_engine(self.url, poolclass=NullPool, connect_args=_UTF8)
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:

@@ -42,7 +42,7 @@ def _why_not(text: str) -> str:
     if not text.strip():
         return "The answer is empty; a JSON object was asked for."
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_constant=_no_such_number)
     except RecursionError:
         return "The JSON is nested too deeply."
     except ValueError as error:

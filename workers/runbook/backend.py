@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-
-from shared.contracts.planfile import load_plan, load_revision
+from shared.contracts.origin import Origin
+from shared.contracts.planfile import plan_in, revision_in
 from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
@@ -15,6 +14,8 @@ from workers.ports import DetailRequest, PlanRequest, ReviseRequest, RevisionDra
 from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
 from workers.runbook.template import fill
+
+PLAN_BY_HAND = "replan task submit --plan FILE"
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 
@@ -30,7 +31,7 @@ class RunbookBackend:
         raise Misconfigured(
             "the runbook backend cannot improve prompts",
             stage="refine",
-            next_step_cmd="replan task submit --set taskmaster_enabled=false …",
+            next_step_cmd="replan task submit PROMPT --set taskmaster_enabled=false",
         )
 
     def plan(self, request: PlanRequest) -> Plan:
@@ -44,12 +45,12 @@ class RunbookBackend:
             raise Rejected(
                 f"the runbook library knows no job for {request.prompt!r}; it knows {known}",
                 stage="plan",
-                next_step_cmd="replan task submit --plan FILE …",
+                next_step_cmd=PLAN_BY_HAND,
             )
         job, parameters = found
-        document = {"summary": job.summary, "planner": "runbook", "steps": job.steps}
-        text = yaml.safe_dump(fill(document, parameters), allow_unicode=True, sort_keys=False)
-        plan = load_plan(text, policy=request.policy, source=f"job {job.id} of the library")
+        origin = Origin(f"job {job.id} of the library", "plan", PLAN_BY_HAND)
+        document = fill(job.document(), parameters)
+        plan = plan_in(document, policy=request.policy, origin=origin)
         author = Author(Role.PLANNER, "runbook")
         steps = tuple(replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps)
         return replace(plan, steps=steps)
@@ -63,7 +64,7 @@ class RunbookBackend:
         raise Rejected(
             f"the runbook library has no step {request.step.key!r} for this task",
             stage="detail",
-            next_step_cmd="replan plan provide --file FILE",
+            next_step_cmd="replan plan provide TASK --file FILE",
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
@@ -83,7 +84,7 @@ class RunbookBackend:
             f"the runbook library has no further alternative for what step "
             f"{request.step.ordinal} shows",
             stage="revise",
-            next_step_cmd=f"replan step revise {request.bundle.step_ref} --file FILE",
+            next_step_cmd=_revise_by_hand(request),
         )
 
     def _alternatives(self, request: ReviseRequest) -> list[tuple[Alternative, dict[str, str]]]:
@@ -100,6 +101,10 @@ class RunbookBackend:
         return listed + [(alternative, {}) for alternative in self._library.revisions]
 
 
+def _revise_by_hand(request: ReviseRequest) -> str:
+    return f"replan step revise {request.bundle.step_ref} --file FILE"
+
+
 def _output(bundle: Bundle) -> str:
     """What everything that failed has printed."""
     return "\n".join(
@@ -112,9 +117,9 @@ def _output(bundle: Bundle) -> str:
 def _subtasks(
     alternative: Alternative, parameters: dict[str, str], request: ReviseRequest
 ) -> tuple[Subtask, ...]:
-    document = fill({"subtasks": alternative.subtasks}, parameters)
-    text = yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
-    return load_revision(text, policy=request.policy, source="an alternative of the library")
+    origin = Origin("an alternative of the library", "revise", _revise_by_hand(request))
+    document = fill(alternative.document(), parameters)
+    return revision_in(document, policy=request.policy, origin=origin)
 
 
 def _tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:

@@ -13,37 +13,61 @@
             subtasks: [...]                                      # as in a plan file
     revisions: [...]      # without `step`: for any step of any task, whoever planned it
 
-Named groups of `when` are parameters of the alternative, too.
+Named groups of `when` are parameters of the alternative, too. Only what is text can have parameters
+in it: a timeout cannot.
 """
 
 import re
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from shared.contracts.complaints import Document, unknown
+from shared.contracts.documents import StepDocument, SubtaskDocument
+from shared.contracts.fields import Text
+from shared.contracts.origin import Origin
+from shared.contracts.planfile import plan_in, revision_in
+from shared.domain.config import Policy
+from shared.domain.errors import ReplanError
 
 
 def _compiled(pattern: str) -> str:
     try:
-        re.compile(pattern)
+        found = re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from error
+        told = f"{pattern!r} is no regular expression: {error}"
+        raise PydanticCustomError("pattern", "{told}", {"told": told}) from error
+    if found.search("") is not None:
+        told = f"{pattern!r} matches everything"
+        raise PydanticCustomError("pattern", "{told}", {"told": told})
     return pattern
 
 
-class Alternative(_Entry):
+Pattern = Annotated[Text, AfterValidator(_compiled)]
+"""A regular expression that something has to be there for."""
+
+
+class Alternative(Document):
     """What to do instead when the output of what failed matches."""
 
-    step: str | None = None
-    when: str
-    reason: str
-    subtasks: list[dict[str, Any]] = Field(min_length=1)
+    step: Text | None = None
+    when: Pattern
+    reason: Text
+    subtasks: Annotated[list[SubtaskDocument], Field(min_length=1)]
 
-    _when = field_validator("when")(_compiled)
+    @model_validator(mode="after")
+    def _can_be_carried_out(self) -> "Alternative":
+        try:
+            revision_in(self.document(), policy=Policy(), origin=_HERE)
+        except ReplanError as error:
+            raise _unfit(error.reason) from error
+        return self
+
+    def document(self) -> dict[str, Any]:
+        """The subtasks as they were written."""
+        return {"subtasks": [s.model_dump(exclude_unset=True) for s in self.subtasks]}
 
     def found_in(self, output: str) -> dict[str, str] | None:
         """The named groups of the match, or None when the pattern does not occur."""
@@ -51,20 +75,33 @@ class Alternative(_Entry):
         return None if found is None else _named(found)
 
 
-class Job(_Entry):
+class Job(Document):
     """A job that is known: how it is asked for, its steps, its alternatives."""
 
-    id: str
-    match: list[str] = Field(min_length=1)
-    summary: str = ""
-    parameters: dict[str, str] = Field(default_factory=dict)
-    steps: list[dict[str, Any]] = Field(min_length=1)
+    id: Text
+    match: Annotated[list[Pattern], Field(min_length=1)]
+    summary: Text = ""
+    parameters: dict[str, Text] = Field(default_factory=dict)
+    steps: Annotated[list[StepDocument], Field(min_length=1)]
     revisions: list[Alternative] = Field(default_factory=list)
 
-    @field_validator("match")
-    @classmethod
-    def _match(cls, patterns: list[str]) -> list[str]:
-        return [_compiled(pattern) for pattern in patterns]
+    @model_validator(mode="after")
+    def _can_be_carried_out(self) -> "Job":
+        try:
+            plan_in(self.document(), policy=Policy(), origin=_HERE)
+        except ReplanError as error:
+            raise _unfit(error.reason) from error
+        keys = [step.key(ordinal) for ordinal, step in enumerate(self.steps, 1)]
+        for alternative in self.revisions:
+            if alternative.step is not None and alternative.step not in keys:
+                told = f"an alternative is for step {alternative.step!r}, which is "
+                raise _unfit(told + unknown(alternative.step, keys))
+        return self
+
+    def document(self) -> dict[str, Any]:
+        """The plan file of the job, its parameters still to be filled in."""
+        steps = [step.model_dump(exclude_unset=True) for step in self.steps]
+        return {"summary": self.summary, "planner": "runbook", "steps": steps}
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
@@ -80,11 +117,18 @@ class Job(_Entry):
         return None
 
 
-class RunbookFile(_Entry):
+class RunbookFile(Document):
     """One file of the library."""
 
     jobs: list[Job] = Field(default_factory=list)
     revisions: list[Alternative] = Field(default_factory=list)
+
+
+_HERE = Origin("it cannot be carried out", "plan")
+
+
+def _unfit(reason: str) -> PydanticCustomError:
+    return PydanticCustomError("unfit", "{told}", {"told": reason})
 
 
 def _named(found: re.Match[str]) -> dict[str, str]:

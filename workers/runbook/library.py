@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-from pydantic import ValidationError
-
+from shared.contracts.origin import Origin
+from shared.contracts.yamltext import read_yaml
 from shared.domain.errors import Misconfigured
 from workers.runbook.entries import Alternative, Job, RunbookFile
 
@@ -53,17 +52,11 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> RunbookFile:
+    origin = Origin(f"{path} is no runbook", "plan", "replan config show", Misconfigured)
     try:
-        return RunbookFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise _unusable(path, str(error)) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise _unusable(path, f"{place}: {first['msg']}") from error
-
-
-def _unusable(path: Path, reason: str) -> Misconfigured:
-    return Misconfigured(
-        f"{path} is no runbook: {reason}", stage="plan", next_step_cmd="replan config show"
-    )
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise origin.error(str(error)) from error
+    if all(line.strip().startswith(("#", "---")) for line in text.splitlines() if line.strip()):
+        return RunbookFile()
+    return RunbookFile.read(read_yaml(text, origin), origin)

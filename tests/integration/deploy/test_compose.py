@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from shared.domain.jobs import QueueName
-from workers.wiring import ROLES
+from shared.domain.jobs import ROLES, QueueName
 
 Services = dict[str, dict[str, Any]]
 

@@ -64,6 +64,16 @@ def test_one_that_is_there_is_left_as_it_is(copy: Path) -> None:
     assert (copy / ".env").read_text() == "POSTGRES_PASSWORD=kept\n"
 
 
+def test_redirecting_it_there_does_the_same(copy: Path) -> None:
+    """The shell has made the file by then, empty and readable for everybody."""
+    env = copy / ".env"
+    subprocess.run(
+        ["sh", "-c", "umask 022; deploy/make-env >.env"], cwd=copy, check=True, timeout=30
+    )
+    assert set(read(env)) >= {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "FLOWER_PASSWORD"}
+    assert stat.S_IMODE(env.stat().st_mode) == 0o600
+
+
 def test_the_containers_never_run_as_root(copy: Path) -> None:
     """Also where root deploys: then the account keeps the image's own number."""
     run(copy)

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from shared.contracts.bundle import bundle_from_json, bundle_schema, bundle_to_json
-from shared.domain.bundle import REQUEST, Bundle
+from shared.domain.bundle import REQUEST, Bundle, LoggedSubtask
 from shared.domain.errors import Defect
 from tests.unit.planning.given import attempt, bundle
 
-BUNDLES = st.builds(Bundle)
+SUBTASKS = st.builds(LoggedSubtask, timeout=st.floats(0.1, 86_400))
+BUNDLES = st.builds(Bundle, subtasks=st.lists(SUBTASKS, max_size=3).map(tuple))
 
 
 @settings(max_examples=60, deadline=None)

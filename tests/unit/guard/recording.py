@@ -12,7 +12,7 @@ from shared.guard.scope import Scope
 from shared.guard.walk import Walk
 from shared.guard.words import HOME
 
-_HOME = "/home of nobody"
+_HOME = "/home-of-nobody"
 _RECORD = '#!/bin/sh\n{ printf "%s\\0" "$#" "$@"; } >> "$RECORD"\n'
 SHELLS = sorted({"/bin/sh", shutil.which("bash") or "/bin/sh"})
 

@@ -1,0 +1,61 @@
+"""What nobody takes up: work that waits for a worker, reports that wait for a coordinator."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from orchestrator.views.messages import Message, MessageKind, Tone
+from shared.domain.ids import Ref
+from shared.domain.jobs import ROLES
+
+PATIENCE = 10.0
+"""Seconds after which somebody should have taken it."""
+
+_UNCLAIMED = text("""
+    SELECT queue, clock_timestamp() AS at,
+           extract(epoch FROM clock_timestamp() - min(due_at)) AS seconds
+    FROM jobs
+    WHERE task_id = :task AND state = 'open'
+      AND due_at < clock_timestamp() - make_interval(secs => :patience)
+      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    GROUP BY queue ORDER BY queue
+""")
+
+_UNREAD = text("""
+    SELECT clock_timestamp() AS at,
+           extract(epoch FROM clock_timestamp() - min(created_at)) AS seconds
+    FROM inbox
+    WHERE task_id = :task AND created_at < clock_timestamp() - make_interval(secs => :patience)
+    HAVING count(*) > 0
+""")
+
+
+def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
+    """What of this task has waited longer than it should, with the command that helps."""
+    asked = {"task": task_id, "patience": PATIENCE}
+    roles = {queue.value: role for role, queue in ROLES.items()}
+    found = [
+        _message(
+            task_id,
+            row,
+            f"no {roles[row.queue]} has taken the work on queue {row.queue} for "
+            f"{row.seconds:.0f} s: is the broker up, and a worker running? "
+            f"→ replan worker start {roles[row.queue]}",
+        )
+        for row in connection.execute(_UNCLAIMED, asked)
+    ]
+    found += [
+        _message(
+            task_id,
+            row,
+            f"no coordinator has read the reports for {row.seconds:.0f} s "
+            "→ replan coordinator start",
+        )
+        for row in connection.execute(_UNREAD, asked)
+    ]
+    return found
+
+
+def _message(task_id: int, row: Any, told: str) -> Message:
+    return Message(row.at, str(Ref(task_id)), MessageKind.TASK, Tone.ATTENTION, told)

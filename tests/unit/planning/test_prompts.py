@@ -1,0 +1,106 @@
+"""What a model is asked, word for word; the recorded questions are read like a diff."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.planning.given import (
+    DETAIL_REQUEST,
+    IMPROVED,
+    PLAN_REQUEST,
+    bundle,
+    revise_request,
+)
+from workers.llm.calls import Question, Speaker
+from workers.llm.prompts import (
+    PromptTexts,
+    complaint,
+    detail_question,
+    plan_question,
+    refine_question,
+    revise_question,
+)
+from workers.llm.texts import prompt_texts
+
+GOLDEN = Path(__file__).parents[2] / "cases" / "prompts"
+TEXTS = PromptTexts(
+    version="v0",
+    house="HOUSE",
+    refine="REFINE",
+    plan="PLAN",
+    detail="DETAIL",
+    revise="REVISE",
+    repair="Wrong: {complaint} Again.",
+)
+QUESTIONS = {
+    "refine": refine_question(TEXTS, PLAN_REQUEST, model="m", schema={}),
+    "plan": plan_question(TEXTS, PLAN_REQUEST, model="m", schema={}),
+    "detail": detail_question(TEXTS, DETAIL_REQUEST, model="m", schema={}),
+    "revise": revise_question(
+        TEXTS,
+        revise_request(bundle(improved_prompt=IMPROVED), note="A mirror is at mirror.lan."),
+        model="m",
+        schema={},
+        limit=60_000,
+    ),
+}
+
+
+def said(question: Question) -> str:
+    (turn,) = question.turns
+    assert turn.speaker is Speaker.USER
+    return turn.text
+
+
+@pytest.mark.parametrize("purpose", QUESTIONS)
+def test_a_question_is_word_for_word_the_recorded_one(purpose: str) -> None:
+    assert said(QUESTIONS[purpose]) == (GOLDEN / f"{purpose}.txt").read_text().rstrip("\n")
+
+
+@pytest.mark.parametrize("purpose", QUESTIONS)
+def test_a_question_names_its_purpose_and_version(purpose: str) -> None:
+    question = QUESTIONS[purpose]
+    assert (question.purpose, question.prompt) == (purpose, f"{purpose}.v0")
+    assert question.system == f"HOUSE\n\n{purpose.upper()}"
+    assert question.next_step_cmd
+
+
+@pytest.mark.parametrize("purpose", ["refine", "plan", "detail", "revise"])
+def test_the_stable_part_is_the_same_for_every_request(purpose: str) -> None:
+    """Otherwise nothing could be read from the cache."""
+    texts = prompt_texts()
+    own: str = getattr(texts, purpose)
+    assert own
+    assert "{" not in own.replace("${secret:NAME}", "")
+    assert PLAN_REQUEST.prompt not in texts.house + own
+
+
+def test_without_an_improved_prompt_the_task_stands_there_once() -> None:
+    question = revise_question(TEXTS, revise_request(), model="m", schema={}, limit=60_000)
+    assert said(question).count(bundle().prompt) == 1
+
+
+def test_dry_run_is_said() -> None:
+    policy = type(PLAN_REQUEST.policy)(dry_run_mode=True)
+    request = type(PLAN_REQUEST)("p", (), policy)
+    text = said(plan_question(TEXTS, request, model="m", schema={}))
+    assert "dry run" in text
+    assert "none beyond the built-in rules" in text
+    assert "not known yet" in text
+
+
+def test_a_complaint_is_cleaned_and_capped() -> None:
+    text = complaint(TEXTS, "\x1b[31mred\x1b[0m " + "x" * 10_000)
+    assert text.startswith("Wrong: red xxx")
+    assert text.endswith(" Again.")
+    assert len(text) < 5000
+
+
+def test_an_unusable_answer_and_the_complaint_follow_the_question() -> None:
+    first = QUESTIONS["plan"]
+    second = first.again("nonsense", "no JSON")
+    assert second.turns[0] == first.turns[0]
+    assert [(t.speaker, t.text) for t in second.turns[1:]] == [
+        (Speaker.ASSISTANT, "nonsense"),
+        (Speaker.USER, "no JSON"),
+    ]
