@@ -5,6 +5,7 @@ it, however it ends.
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pathlib import Path
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent
+from shared.pulse import FOLDER, silent
 from shared.settings import ConnectionFile
 from shared.store.migrate import upgrade
 
@@ -42,7 +44,7 @@ def together(
             "REPLAN_DATABASE_URL": family.database_url,
             "REPLAN_BROKER_URL": family.broker_url,
         }
-        family.supervisor.add(*_members(env, executors))
+        family.supervisor.add(*_members(data_dir, env, executors))
         ConnectionFile(family.database_url, family.broker_url, os.getpid()).write(data_dir)
         try:
             yield family
@@ -74,17 +76,20 @@ def _servers(
         yield Family(services.database_url, services.broker_url, services.supervisor)
 
 
-def _members(env: Mapping[str, str], executors: int) -> Iterator[Child]:
-    yield Child(
-        name="coordinator",
-        argv=(sys.executable, "-m", "orchestrator.cli.main", "coordinator", "start"),
-        env=env,
-    )
-    yield _worker("thinkers", THINKERS, env)
+def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[Child]:
+    yield _member(folder, env, "coordinator", "orchestrator.cli.main", "coordinator", "start")
+    yield _member(folder, env, "thinkers", "workers", "start", *THINKERS)
     for number in range(1, executors + 1):
-        yield _worker(f"executor-{number}", ("executor",), env)
+        yield _member(folder, env, f"executor-{number}", "workers", "start", "executor")
 
 
-def _worker(name: str, roles: tuple[str, ...], env: Mapping[str, str]) -> Child:
-    argv = (sys.executable, "-m", "workers", "start", *roles)
-    return Child(name=name, argv=argv, env=env)
+def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words: str) -> Child:
+    """A child that is ready once each of its parts has shown a sign of life."""
+    pulse = folder / "pulse" / name
+    shutil.rmtree(pulse, ignore_errors=True)
+    return Child(
+        name=name,
+        argv=(sys.executable, "-m", module, *words),
+        env={**env, FOLDER: str(pulse)},
+        ready=lambda: not silent(pulse),
+    )
