@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
-from shared.guard import Guard
+from shared.guard import Guard, default_entries
 from shared.store.database import Database
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
@@ -87,7 +87,7 @@ class Guards:
         """The guard for the operator's list; the rules that ship with it are always in force."""
         with self._lock:
             if forbidden not in self._guards:
-                self._guards[forbidden] = Guard(forbidden)
+                self._guards[forbidden] = Guard((*default_entries(), *forbidden))
             return self._guards[forbidden]
 
 

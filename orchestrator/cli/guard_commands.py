@@ -32,9 +32,9 @@ def check(
     interpreter: Annotated[str, typer.Option(help="The shell that would run it.")] = "sh",
 ) -> Result:
     """Whether the guard would let a command run, and why; nothing is run."""
-    from shared.guard import Guard
+    from shared.guard import Guard, default_entries
 
-    guard = Guard(call.settings.agent.forbidden_commands)
+    guard = Guard((*default_entries(), *call.settings.agent.forbidden_commands))
     if file is not None:
         return _many(call, guard.judge, file, interpreter)
     if command is None:

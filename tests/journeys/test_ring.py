@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from orchestrator.embedded.services import EmbeddedServices
 from shared.domain.config import Policy
 from shared.domain.plan import Recovery
@@ -98,22 +100,30 @@ def test_two_coordinators_and_two_executors_share_the_work(ring: Ring) -> None:
     assert ring.scalar("SELECT count(*) FROM attempts") == 48
 
 
-def test_a_forbidden_command_stops_the_step_at_once(whole_ring: Ring, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("forbidden", "command", "named"),
+    [
+        (("touch",), "sudo -n /usr/bin/touch {folder}/touched", "touch"),
+        ((), "mkfs.ext4 {folder}/no-such-device; touch {folder}/touched", "mkfs"),
+    ],
+    ids=["by the operator", "by the rules that ship"],
+)
+def test_a_forbidden_command_stops_the_step_at_once(
+    whole_ring: Ring, tmp_path: Path, forbidden: tuple[str, ...], command: str, named: str
+) -> None:
     """S0.61, S0.86: refused before it runs, recorded, and the operator is told."""
-    policy = Policy(forbidden_commands=("touch",))
-    touched = tmp_path / "touched"
     task = whole_ring.submit(
-        plan(step(["true", f"sudo -n /usr/bin/touch {touched}", "true"])),
+        plan(step(["true", command.format(folder=tmp_path), "true"])),
         "localhost",
-        policy=policy,
+        policy=Policy(forbidden_commands=forbidden),
     )
     whole_ring.ends(task, "waiting")
-    assert not touched.exists()
+    assert not (tmp_path / "touched").exists()
     outcomes = whole_ring.rows("SELECT subtask, outcome FROM attempts ORDER BY id")
     assert [(row.subtask, row.outcome) for row in outcomes] == [(1, "ok"), (2, "denied")]
     (told,) = whole_ring.rows("SELECT kind, reason FROM interventions WHERE closed_at IS NULL")
     assert told.kind == "blocked"
-    assert "touch" in told.reason
+    assert named in told.reason
     assert whole_ring.scalar("SELECT phase FROM run_steps") == "blocked"
 
 

@@ -62,7 +62,8 @@ def test_folders_of_the_operator_come_before_the_shipped_one(tmp_path: Path) -> 
     for folder in (first, second):
         folder.mkdir()
         (folder / "a.yml").write_text(
-            f"jobs: [{{id: {folder.name}, match: [x], steps: [{{title: s, subtasks: [{{run: a}}]}}]}}]"
+            f"jobs: [{{id: {folder.name}, match: [x], "
+            "steps: [{title: s, subtasks: [{run: a}]}]}]"
         )
     ids = [job.id for job in read_library([first, second]).jobs]
     assert ids == ["first", "second", "install-postgresql", "status-service"]

@@ -1,0 +1,77 @@
+"""Everything that ships can be loaded, and nothing of it is refused by the guard."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.contracts.origin import Origin
+from shared.contracts.planfile import load_plan, load_revision, plan_in, revision_in
+from shared.domain.config import Policy
+from shared.domain.plan import Subtask, SubtaskKind
+from shared.guard import Guard
+from workers.runbook.library import read_library
+from workers.runbook.template import fill
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+VALUES = {"folder": "/srv/my status", "port": "8080", "version": "16"}
+HERE = Origin("shipped", "plan")
+
+
+def of_example(path: Path) -> tuple[Subtask, ...]:
+    text = path.read_text()
+    if "\nsteps:" in text:
+        plan = load_plan(text, policy=Policy(), source=path.name)
+        return tuple(subtask for step in plan.steps for subtask in step.subtasks)
+    return load_revision(text, policy=Policy(), source=path.name)
+
+
+def of_library() -> Iterator[tuple[str, tuple[Subtask, ...]]]:
+    for job in read_library().jobs:
+        values = {**VALUES, **job.parameters}
+        plan = plan_in(fill(job.document(), values), policy=Policy(), origin=HERE)
+        for step in plan.steps:
+            yield f"{job.id}.{step.key}", step.subtasks
+        for number, alternative in enumerate(job.revisions, 1):
+            document = fill(alternative.document(), values)
+            subtasks = revision_in(document, policy=Policy(), origin=HERE)
+            yield f"{job.id}.{alternative.step}.r{number}", subtasks
+
+
+def shipped() -> list[Any]:
+    listed = [*((path.name, of_example(path)) for path in EXAMPLES), *of_library()]
+    return [pytest.param(subtasks, id=name) for name, subtasks in listed]
+
+
+def texts(subtask: Subtask) -> Iterator[str]:
+    """Everything of it that reaches a host."""
+    assert subtask.kind is SubtaskKind.COMMAND
+    yield from subtask.preconditions
+    yield from filter(None, (subtask.command, subtask.check, subtask.rollback))
+
+
+@pytest.fixture(scope="module")
+def guard() -> Guard:
+    """The guard with an empty list of forbidden commands."""
+    return Guard(())
+
+
+@pytest.mark.parametrize("subtasks", shipped())
+def test_the_guard_allows_all_that_ships(guard: Guard, subtasks: tuple[Subtask, ...]) -> None:
+    verdicts = {text: guard.judge(text) for subtask in subtasks for text in texts(subtask)}
+    refused = {text: verdict for text, verdict in verdicts.items() if not verdict.allowed}
+    assert verdicts
+    assert not refused
+
+
+@pytest.mark.parametrize("subtasks", shipped())
+def test_no_parameter_is_left_unfilled(subtasks: tuple[Subtask, ...]) -> None:
+    for subtask in subtasks:
+        for text in (*texts(subtask), subtask.title):
+            for name in VALUES:
+                assert f"${{{name}}}" not in text
+
+
+def test_there_are_examples() -> None:
+    assert [path.stem for path in EXAMPLES] >= ["failing-human"]
