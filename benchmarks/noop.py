@@ -40,7 +40,8 @@ def worker(broker_url: str) -> Iterator[Celery]:
     app = make(broker_url)
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.noop"],
-        env={**os.environ, "BROKER_URL": broker_url},
+        env={**os.environ, "BROKER_URL": broker_url, "PYTHONWARNINGS": "ignore"},
+        stdout=subprocess.DEVNULL,
     )
     try:
         wait_for(app, broker_url, send(app, broker_url, 1))

@@ -127,5 +127,10 @@ def _tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:
     commands = [subtask.command for subtask in subtasks]
     if commands == [subtask.command for subtask in request.subtasks]:
         return True
-    told = "\n".join(f"  {command}" for command in commands)
-    return any(earlier.endswith(told) for earlier in request.bundle.earlier_revisions)
+    told = "\n".join(("", *(f"  {command}" for command in commands)))
+    return any(_tells(earlier, told) for earlier in request.bundle.earlier_revisions)
+
+
+def _tells(earlier: str, commands: str) -> bool:
+    """Whether an earlier revision, as a bundle tells it, has these commands and no others."""
+    return earlier.endswith(commands) and "\n  " not in earlier.removesuffix(commands)

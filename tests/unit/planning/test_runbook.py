@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,9 @@ def asked(prompt: str) -> PlanRequest:
     return PlanRequest(prompt, ("web1",), POLICY)
 
 
-def evidence(prompt: str, stderr: str, **changes: object) -> Bundle:
+def evidence(prompt: str, stderr: str, **changes: Any) -> Bundle:
     """A bundle of a task whose failed attempts printed that."""
-    return replace(bundle(prompt=prompt, attempts=(attempt(stderr=stderr),)), **changes)  # type: ignore[arg-type]
+    return replace(bundle(prompt=prompt, attempts=(attempt(stderr=stderr),)), **changes)
 
 
 def revision_of(step: Step, shown: Bundle, subtasks: tuple[Subtask, ...] = ()) -> ReviseRequest:
@@ -159,7 +160,8 @@ def test_what_went_well_is_no_evidence(mine: RunbookBackend) -> None:
 @pytest.mark.parametrize("where", ["stdout", "stderr", "check_output", "reason"])
 def test_all_that_a_failed_attempt_shows_is_evidence(mine: RunbookBackend, where: str) -> None:
     (step,) = mine.plan(asked("serve pages on port 80")).steps
-    failed = attempt(**{"stdout": "", "stderr": "", where: PORT_TAKEN})
+    shows: dict[str, Any] = {"stdout": "", "stderr": "", where: PORT_TAKEN}
+    failed = attempt(1, **shows)
     shown = bundle(prompt="serve pages on port 80", attempts=(failed,))
     assert mine.revise(revision_of(step, shown)).subtasks
 

@@ -10,7 +10,7 @@ from shared.contracts.origin import Origin
 from shared.contracts.planfile import load_plan, load_revision, plan_in, revision_in
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind
-from shared.guard import Guard
+from shared.guard import Guard, default_entries
 from workers.runbook.library import read_library
 from workers.runbook.template import fill
 
@@ -51,10 +51,10 @@ def texts(subtask: Subtask) -> Iterator[str]:
     yield from filter(None, (subtask.command, subtask.check, subtask.rollback))
 
 
-@pytest.fixture(scope="module")
-def guard() -> Guard:
-    """The guard with an empty list of forbidden commands."""
-    return Guard(())
+@pytest.fixture(scope="module", params=[(), tuple(default_entries())], ids=["bare", "default"])
+def guard(request: pytest.FixtureRequest) -> Guard:
+    """A guard without forbidden commands, and the one that every installation begins with."""
+    return Guard(request.param)
 
 
 @pytest.mark.parametrize("subtasks", shipped())
