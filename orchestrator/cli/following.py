@@ -95,10 +95,10 @@ def ending(view: TaskView) -> Result:
 def print_message(console: Console, message: Message) -> None:
     """One message on one line."""
     at = message.at.astimezone().strftime("%H:%M:%S")
-    style = TONES.get(message.tone)
-    text = plain(message.text)
-    told = f"[{style}]{text}[/]" if style else text
-    console.print(f"[dim]{at}[/] [bold]{plain(message.ref)}[/] {told}", highlight=False)
+    style = TONES.get(message.tone, "")
+    console.print(
+        Text.assemble((at, "dim"), " ", (message.ref, "bold"), " ", (message.text, style))
+    )
 
 
 def _live(call: Invocation, ref: Ref) -> TaskView:

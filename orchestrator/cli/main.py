@@ -79,7 +79,8 @@ def _refuse(given: list[str], error: "_click.ClickException") -> int:
         sys.stdout.write(f"{error.format_message()}\n")
         return int(ExitCode.REFUSED)
     refused = Rejected(error.format_message(), stage="input", next_step_cmd=f"{path} --help")
-    kind = ".".join(path.split()[1:]) or "replan"
+    words = path.split()[1:]
+    kind = "replan" if not words or words[-1] in GROUPS else ".".join(words)
     call = Invocation(_wanted(given), None)
     result = of_error(kind, refused)
     write(result, call.output, call.console, call.complaints)

@@ -7,6 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from shared.domain.errors import ReplanError, Transient
 from shared.wire import to_json
@@ -106,7 +107,7 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
             refused = result.exit_code in {ExitCode.REFUSED, ExitCode.UNREACHABLE}
             result.show(complaints if refused else console)
             for warning in result.warnings:
-                complaints.print(f"[yellow]note:[/] {warning}", highlight=False)
+                complaints.print(Text.assemble(("note: ", "yellow"), warning))
 
 
 def _line(console: Console, value: dict[str, Any]) -> None:
@@ -115,11 +116,7 @@ def _line(console: Console, value: dict[str, Any]) -> None:
 
 
 def _complain(console: Console, error: ReplanError) -> None:
-    console.print(f"[red]✗[/] {_plain(str(error))}", highlight=False, soft_wrap=True)
-    console.print(f"  at stage: {error.stage}", highlight=False)
+    console.print(Text.assemble(("✗ ", "red"), str(error)))
+    console.print(Text(f"  at stage: {error.stage}"))
     if error.next_step_cmd:
-        console.print(f"  next: [bold]{_plain(error.next_step_cmd)}[/]", highlight=False)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
+        console.print(Text.assemble("  next: ", (error.next_step_cmd, "bold")))

@@ -1,6 +1,8 @@
 """`replan up` and `replan demo`: everything on this machine."""
 
+import shutil
 import signal
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -52,9 +54,16 @@ def up(
         call.complaints.print(
             f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
         )
-        next_step(call.complaints, "replan task submit --plan examples/hello.yaml --local --wait")
+        next_step(
+            call.complaints, f"{program()} task submit --plan examples/hello.yaml --local --wait"
+        )
         stop.wait()
     return Result("up", {"data_dir": str(folder)}, lambda console: console.print("down"))
+
+
+def program() -> str:
+    """How this program is called from here: by its name, or by the path it was called by."""
+    return "replan" if shutil.which("replan") else sys.argv[0]
 
 
 def _existing(call: Invocation) -> tuple[str, str] | None:
@@ -111,8 +120,8 @@ def demo(
             f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
         )
         next_step(console, f"less {folder}/report.md")
-        next_step(console, f"replan up --data-dir {folder}/data")
-        next_step(console, f"REPLAN_DATA_DIR={folder}/data replan task report {ref}")
+        next_step(console, f"{program()} up --data-dir {folder}/data")
+        next_step(console, f"REPLAN_DATA_DIR={folder}/data {program()} task report {ref}")
 
     done = view.phase == "done"
     return Result(

@@ -1,5 +1,6 @@
 """The final report (S0.80): what was done, where errors were, what was decided."""
 
+import re
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -53,7 +54,7 @@ def markdown(compiled: Report) -> str:
     lines = [
         f"# {task.ref}: {task.phase}",
         "",
-        f"> {task.prompt}",
+        *_quoted(task.prompt),
         "",
         *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
         _counts(compiled),
@@ -66,6 +67,10 @@ def markdown(compiled: Report) -> str:
         lines += ["", f"**Waits for you** ({waits.kind}): {waits.reason}", ""]
         lines += [f"    {command}" for command in waits.commands]
     return "\n".join(lines)
+
+
+def _quoted(text: str) -> list[str]:
+    return [f"> {line}".rstrip() for line in text.splitlines()]
 
 
 def _counts(compiled: Report) -> str:
@@ -100,4 +105,12 @@ def _attempt(attempt: AttemptLine) -> str:
     said = attempt.said or attempt.reason
     why = f" – {said}" if said else ""
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
-    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: ``{shown}``{why}"
+    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {_code(shown)}{why}"
+
+
+def _code(text: str) -> str:
+    """A code span that the text itself cannot end."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(2, longest + 1)
+    edge = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{edge}{text}{edge}{fence}"
