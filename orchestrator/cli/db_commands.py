@@ -5,6 +5,8 @@ from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import next_step
+from shared.domain.errors import Misconfigured
 
 group = typer.Typer(name="db", no_args_is_help=True)
 
@@ -26,20 +28,27 @@ def migrate(call: Invocation) -> Result:
 def status(call: Invocation) -> Result:
     """Which version the database has, and which one is needed."""
     from shared.store.database import Database
-    from shared.store.migrate import version
+    from shared.store.migrate import require_current, version
 
-    state = version(Database(call.settings.server.database_url, pooled=False))
+    database = Database(call.settings.server.database_url, pooled=False)
+    state = version(database)
+
+    problem = None
+    try:
+        require_current(database)
+    except Misconfigured as error:
+        problem = error
 
     def show(console: Console) -> None:
         console.print(f"found {state.found or 'none'}, needed {state.needed}")
+        next_step(console, problem.next_step_cmd if problem else None)
 
-    behind = not state.current
     return Result(
         "db.status",
         state,
         show,
-        exit_code=ExitCode.FAILED if behind else ExitCode.DONE,
-        stage="database" if behind else None,
-        reason=f"found {state.found or 'none'}, needed {state.needed}" if behind else None,
-        next_step_cmd="replan db migrate" if behind else None,
+        exit_code=ExitCode.FAILED if problem else ExitCode.DONE,
+        stage=problem.stage if problem else None,
+        reason=problem.reason if problem else None,
+        next_step_cmd=problem.next_step_cmd if problem else None,
     )

@@ -1,7 +1,7 @@
 """Following a task as it happens: live on a terminal, plain lines in a pipe, JSON lines."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -9,7 +9,8 @@ from rich.text import Text
 
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import ExitCode, Format, Result, envelope
-from orchestrator.cli.tables import coloured, listing, next_step, plain, span
+from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
+from orchestrator.views.attempts import AttemptLine, running_attempts
 from orchestrator.views.messages import Message, Tone
 from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
@@ -19,6 +20,9 @@ from shared.domain.task import TaskPhase
 from shared.store.database import Database
 
 LOOK_EVERY = 0.25
+MOST = 20
+"""Lines of each kind in the moving part."""
+
 TONES = {Tone.GOOD: "green", Tone.BAD: "red", Tone.ATTENTION: "yellow"}
 CODES = {
     TaskPhase.DONE: ExitCode.DONE,
@@ -45,7 +49,7 @@ def attend(
     database: Database,
     ref: Ref,
     tell: Callable[[Message], None],
-    look: Callable[[TaskView], None] = lambda _: None,
+    look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
 ) -> TaskView:
     """Hand on every message as it comes, and every look at the whole; returns the last one."""
     timeline = Timeline(ref)
@@ -54,13 +58,15 @@ def attend(
         with database.begin() as connection:
             view = task_view(connection, ref)
             messages = [*timeline.read(connection)]
+            running = running_attempts(connection, ref) if look is not None else ()
             if not told_of_stall:
                 stalled = stalls(connection, ref.task)
                 told_of_stall = bool(stalled)
                 messages += stalled
         for message in messages:
             tell(message)
-        look(view)
+        if look is not None:
+            look(view, running)
         if view.ended or view.waits:
             return view
         time.sleep(LOOK_EVERY)
@@ -108,11 +114,11 @@ def _live(call: Invocation, ref: Ref) -> TaskView:
             call.database,
             ref,
             lambda message: print_message(live.console, message),
-            lambda view: live.update(_status(view)),
+            lambda view, running: live.update(_status(view, running)),
         )
 
 
-def _status(view: TaskView) -> Group:
+def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
     elapsed = span((view.now - view.created_at).total_seconds())
     head = Text.from_markup(f"\n[bold]{view.ref}[/] {coloured(view.phase)}  {elapsed}")
     rows = [
@@ -126,7 +132,16 @@ def _status(view: TaskView) -> Group:
         for run in view.runs
         for step in run.steps
     ]
-    return Group(head, listing(("", "", "", "", ""), rows[:20]))
+    now = [
+        (a.ref, "[cyan]at it[/]", span((view.now - a.started_at).total_seconds()), "", _brief(a))
+        for a in running
+    ]
+    shown = [*rows[:MOST], *now[:MOST]]
+    return Group(head, listing(("", "", "", "", ""), shown))
+
+
+def _brief(attempt: AttemptLine) -> str:
+    return first_line(attempt.command, 50)
 
 
 def _json_line(call: Invocation, message: Message) -> None:

@@ -20,9 +20,11 @@ def list_(
 ) -> Result:
     """What waits for a person, and what can be typed about it."""
     from orchestrator.views.interventions import list_interventions
+    from orchestrator.views.places import require_task
 
-    task_id = None if ref is None else parse_ref(ref).task
+    place = None if ref is None else parse_ref(ref)
     with call.database.begin() as connection:
+        task_id = None if place is None else require_task(connection, place)
         found = list_interventions(connection, task_id=task_id)
 
     def show(console: Console) -> None:

@@ -3,7 +3,7 @@
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
-from shared.domain.errors import Defect, ReplanError
+from shared.domain.errors import Defect, Rejected, ReplanError
 from shared.settings import Settings, load_settings
 
 if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
@@ -71,11 +71,16 @@ def add(group: typer.Typer, name: str, *, example: str) -> Callable[[Command], C
             _keyword("output", Annotated[Format, FORMAT], Format.HUMAN),
             _keyword("config_file", Annotated[Path | None, CONFIG], None),
         ]
-        kind = f"{group.info.name}.{name}" if group.info.name else name
+        kind = name if group.info.name in {None, "replan"} else f"{group.info.name}.{name}"
 
         def run(**values: Any) -> None:
             call = Invocation(values.pop("output"), values.pop("config_file"))
-            raise typer.Exit(answer(call, kind, lambda: function(call, **values)))
+
+            def act() -> Result:
+                _check_text(values)
+                return function(call, **values)
+
+            raise typer.Exit(answer(call, kind, act))
 
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (*own, *shared)}
@@ -91,7 +96,8 @@ def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
     try:
         result = act()
     except ReplanError as error:
-        result = of_error(kind, error)
+        with _traced(call.environ, isinstance(error, Defect)):
+            result = of_error(kind, error)
     except KeyboardInterrupt:
         call.complaints.print("interrupted")
         return 130
@@ -112,16 +118,28 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _defect(error: Exception) -> Defect:
-    return Defect(
-        f"this is a defect of replan: {type(error).__name__}: {error}",
-        stage="cli",
-        next_step_cmd="REPLAN_TRACEBACK=1 " + " ".join(["replan", *sys.argv[1:]]),
-    )
+    return Defect(f"this is a defect of replan: {type(error).__name__}: {error}", stage="cli")
+
+
+def _check_text(values: Mapping[str, Any]) -> None:
+    """Nothing is taken that is no text: Postgres stores neither NUL nor half a character."""
+    for value in values.values():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and ("\0" in text or not _is_utf8(text)):
+                raise Rejected(f"{text!r} is no text: it holds NUL or is not UTF-8", stage="input")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextmanager
-def _traced(environ: dict[str, str]) -> Any:
-    if environ.get("REPLAN_TRACEBACK"):
+def _traced(environ: dict[str, str], wanted: bool = True) -> Iterator[None]:
+    if wanted and environ.get("REPLAN_TRACEBACK"):
         import traceback
 
         traceback.print_exc()

@@ -1,6 +1,8 @@
 """What a command answers: one result, shown to a person or as JSON (S2.39)."""
 
 import json
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -69,14 +71,22 @@ def of_error(kind: str, error: ReplanError) -> Result:
             code = ExitCode.FAILED
         case _:
             code = ExitCode.REFUSED
+    command = error.next_step_cmd or _usual(kind, error)
     return Result(
         kind=kind,
         exit_code=code,
         stage=error.stage,
         reason=str(error),
-        next_step_cmd=error.next_step_cmd,
-        show=lambda console: _complain(console, error),
+        next_step_cmd=command,
+        show=lambda console: _complain(console, error, command),
     )
+
+
+def _usual(kind: str, error: ReplanError) -> str:
+    """What can be typed when the cause proposed nothing."""
+    if error.family == "defect":
+        return "REPLAN_TRACEBACK=1 " + shlex.join(["replan", *sys.argv[1:]])
+    return f"replan {kind.replace('.', ' ')} --help"
 
 
 def envelope(result: Result, details: Any = None) -> dict[str, Any]:
@@ -115,8 +125,7 @@ def _line(console: Console, value: dict[str, Any]) -> None:
     print(text, file=console.file, flush=True)
 
 
-def _complain(console: Console, error: ReplanError) -> None:
+def _complain(console: Console, error: ReplanError, command: str) -> None:
     console.print(Text.assemble(("✗ ", "red"), str(error)))
     console.print(Text(f"  at stage: {error.stage}"))
-    if error.next_step_cmd:
-        console.print(Text.assemble("  next: ", (error.next_step_cmd, "bold")))
+    console.print(Text.assemble("  next: ", (command, "bold")))

@@ -118,6 +118,17 @@ def list_attempts(
     return AttemptList(tuple(reversed(lines)), more=len(rows) > limit)
 
 
+def running_attempts(connection: Connection, ref: Ref) -> tuple[AttemptLine, ...]:
+    """The attempts at a place that run now, those that have lasted a moment."""
+    places = {place.run_id: place for place in runs_at(connection, ref)}
+    found = connection.execute(
+        select(AttemptRow.__table__)
+        .where(AttemptRow.run_id.in_(places), AttemptRow.outcome == RUNNING)
+        .order_by(AttemptRow.id)
+    )
+    return tuple(attempt_line(row, ref.task, places[row.run_id].target) for row in found)
+
+
 def attempts_of_step(connection: Connection, place: RunPlace, step: int) -> tuple[AttemptLine, ...]:
     """Every attempt of a step in a run, oldest first."""
     found = connection.execute(

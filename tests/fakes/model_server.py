@@ -3,7 +3,6 @@
 import contextlib
 import json
 import threading
-from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -91,15 +90,14 @@ class Asked:
 
 
 class ModelServer:
-    """Answers each request with the next turn that was written for it, and remembers the request.
+    """Answers each request with the first turn left that was written for it, and remembers it.
 
-    Turns written for a kind of answer (`wanted`) go before those for any. A request that nothing
-    was written for is answered with status 418, which no client repeats.
+    A request that nothing was written for is answered with status 418, which no client repeats.
     """
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
-        self._turns: defaultdict[str, deque[Turn]] = defaultdict(deque)
+        self._written: list[tuple[str, str, Turn]] = []
         self._lock = threading.Lock()
         self.over = threading.Event()
         self._server = _Listener(self)
@@ -122,10 +120,10 @@ class ModelServer:
             "no_proxy": "127.0.0.1",
         }
 
-    def will(self, *turns: Turn, wanted: str = "") -> None:
-        """Write the next turns: for the questions that want this kind of answer, or for any."""
+    def will(self, *turns: Turn, wanted: str = "", about: str = "") -> None:
+        """Write turns: for questions that want this kind of answer and say this, or for any."""
         with self._lock:
-            self._turns[wanted].extend(turns)
+            self._written.extend((wanted, about, turn) for turn in turns)
 
     def of(self, wanted: str) -> list[Asked]:
         """The requests for one kind of answer."""
@@ -135,7 +133,7 @@ class ModelServer:
     def unused(self) -> int:
         """How many turns were written and not asked for."""
         with self._lock:
-            return sum(len(turns) for turns in self._turns.values())
+            return len(self._written)
 
     def close(self) -> None:
         """Stop; what hangs is cut."""
@@ -148,9 +146,11 @@ class ModelServer:
         """Remember the request; what it is to be answered with."""
         with self._lock:
             self.asked.append(asked)
-            for turns in (self._turns[asked.wants], self._turns[""]):
-                if turns:
-                    return turns.popleft()
+            for written in self._written:
+                wanted, about, turn = written
+                if wanted in {"", asked.wants} and about in "\n".join(asked.said):
+                    self._written.remove(written)
+                    return turn
         return Fails(418, "invalid_request_error", f"nothing was written for {asked.wants}")
 
 
