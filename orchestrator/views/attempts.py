@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, select
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
 
