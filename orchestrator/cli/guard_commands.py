@@ -71,6 +71,8 @@ def _many(call: Invocation, judge: Judge, file: Path, interpreter: str) -> Resul
         try:
             asked = json.loads(line)
             row_id, text = asked["id"], asked["cmd"]
+            if not isinstance(text, str):
+                raise TypeError(f"cmd is no text but {text!r}")
         except (ValueError, KeyError, TypeError) as error:
             raise Rejected(
                 f'{file}:{number} is no {{"id", "cmd"}}: {error}', stage="input"

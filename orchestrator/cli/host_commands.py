@@ -1,6 +1,8 @@
 """`replan host …`."""
 
+import shlex
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -166,19 +168,33 @@ def _accept(call: Invocation, host: Host, fingerprint: str, accept: str | None) 
             stage="host_key",
             next_step_cmd=f"ssh-keyscan -p {host.port} {host.address} | ssh-keygen -lf -",
         )
-    loopback = host.address in {"localhost", "::1"} or host.address.startswith("127.")
     if call.human and sys.stdin.isatty():
         call.complaints.print(f"host key of {host.address}:{host.port}: [bold]{fingerprint}[/]")
         if typer.confirm("Is this the right host?"):
             return
-    elif loopback:
+    elif _loopback(host.address):
         call.complaints.print(f"host key of {host.address}:{host.port}: {fingerprint}")
         return
     raise Rejected(
         f"the host key {fingerprint} of {host.address}:{host.port} was not accepted",
         stage="host_key",
-        next_step_cmd=f"replan host add {host.name} … --accept-host-key {fingerprint}",
+        next_step_cmd=_typed(host, fingerprint),
     )
+
+
+def _loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+def _typed(host: Host, fingerprint: str) -> str:
+    """The same call with the fingerprint accepted."""
+    reached = ["--address", host.address, "--port", str(host.port)]
+    login = ["--user", str(host.user), "--key", str(host.key_path)]
+    words = ["host", "add", host.name, *reached, *login, "--accept-host-key", fingerprint]
+    return shlex.join(["replan", *words])
 
 
 def _check_name(name: str) -> None:

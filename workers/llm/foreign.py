@@ -98,7 +98,7 @@ def translated(
         command = (
             _NEXT_MODEL
             if status == HTTPStatus.NOT_FOUND
-            else _NEXT.get(status or 0, "replan doctor")
+            else _NEXT.get(status or 0, "replan config show")
         )
         return Misconfigured(reason, stage=stage, next_step_cmd=command)
     return family(reason, stage=stage, next_step_cmd=next_step_cmd)

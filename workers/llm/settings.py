@@ -100,4 +100,4 @@ def _is_url(text: str) -> bool:
 
 
 def _wrong(reason: str) -> Misconfigured:
-    return Misconfigured(reason, stage="model", next_step_cmd="replan doctor")
+    return Misconfigured(reason, stage="model", next_step_cmd="replan config show")

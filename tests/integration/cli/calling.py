@@ -1,0 +1,79 @@
+"""Calling the command line in this process, and reading what it said."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema
+import pytest
+from sqlalchemy import text
+
+from orchestrator.cli.main import main
+from orchestrator.cli.schemas import schema_of
+from shared.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a call printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cli:
+    """The command line on one database."""
+
+    database: Database
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: object) -> Said:
+        """Call it; a traceback anywhere fails the test."""
+        self.capsys.readouterr()
+        code = main([str(each) for each in arguments])
+        printed = self.capsys.readouterr()
+        assert "Traceback" not in printed.out + printed.err
+        return Said(code, printed.out, printed.err)
+
+    def json(self, *arguments: object, code: int = 0) -> dict[str, Any]:
+        """The one object that `min-json` printed, once its schema has accepted it."""
+        said = self(*arguments, "--format", "min-json")
+        assert said.code == code, said
+        (line,) = said.out.splitlines()
+        answer: dict[str, Any] = json.loads(line)
+        jsonschema.validate(answer, schema_of(answer["kind"]))
+        assert answer["ok"] is (code == 0)
+        if not answer["ok"]:
+            assert answer["stage"]
+            assert answer["reason"]
+        return answer
+
+    def refused(self, *arguments: object, code: int = 2) -> dict[str, Any]:
+        """What it answers to bad input: told alike to a person and to a program; nothing written.
+
+        The answer always has a stage, a reason and the next command.
+        """
+        before = self.everything()
+        answer = self.json(*arguments, code=code)
+        assert answer["details"] is None
+        assert answer["next_step_cmd"], answer
+        said = self(*arguments)
+        assert said.code == code
+        assert not said.out
+        assert answer["reason"] in said.err
+        assert f"at stage: {answer['stage']}" in said.err
+        assert f"next: {answer['next_step_cmd']}" in said.err
+        assert self.everything() == before
+        return answer
+
+    def rows(self, query: str, **values: object) -> list[Any]:
+        """The rows of a query."""
+        with self.database.begin() as connection:
+            return list(connection.execute(text(query), values).all())
+
+    def everything(self) -> dict[str, int]:
+        """How many rows each table has."""
+        tables = ("tasks", "runs", "run_steps", "revisions", "jobs", "inbox", "events", "hosts")
+        return {name: self.rows(f"SELECT count(*) FROM {name}")[0][0] for name in tables}  # noqa: S608

@@ -1,0 +1,54 @@
+"""The command line on a database of its own, with a coordinator beside it when asked for."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.coordinator import Coordinator
+from orchestrator.store import SqlLedger
+from shared.store.database import Database
+from tests.integration.cli.calling import Cli
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment that says nothing: its home, where no `replan up` runs."""
+    for name in ("REPLAN_DATABASE_URL", "REPLAN_BROKER_URL", "REPLAN_DATA_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("REPLAN_CONFIG", "")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(
+    bare: Path,  # noqa: ARG001 - the environment is its purpose
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Cli]:
+    """The command line on a fresh database."""
+    monkeypatch.setenv("REPLAN_DATABASE_URL", database_url)
+    database = Database(database_url)
+    yield Cli(database, capsys)
+    database.close()
+
+
+@pytest.fixture
+def coordinated(cli: Cli) -> Iterator[Cli]:
+    """The same, and a coordinator folds in what is reported."""
+    stop = threading.Event()
+    coordinator = Coordinator(SqlLedger(cli.database))
+
+    def coordinate() -> None:
+        while not stop.wait(0.01):
+            coordinator.drain()
+
+    thread = threading.Thread(target=coordinate)
+    thread.start()
+    yield cli
+    stop.set()
+    thread.join()

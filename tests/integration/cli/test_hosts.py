@@ -1,0 +1,135 @@
+"""Hosts: enrolled with the key they show, and refused with a reason when something is wrong."""
+
+import os
+import socket
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from orchestrator.cli.host_commands import _accept
+from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.reply import Format
+from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.host import Host
+from tests.integration.cli.calling import Cli
+from tests.services.sshd import SshServer, SshServers
+
+
+def reaching(server: SshServer, key: Path | None = None) -> list[object]:
+    """The options that reach a server."""
+    address = ["--address", server.host, "--port", server.port]
+    return [*address, "--user", server.user, "--key", key or server.key_path]
+
+
+def test_a_host_is_enrolled_checked_listed_and_removed(cli: Cli, sshd: SshServer) -> None:
+    added = cli.json("host", "add", "web1", *reaching(sshd))
+    assert added["details"]["fingerprint"].startswith("SHA256:")
+    assert added["details"]["report"]["facts"]["user"] == sshd.user
+    (host,) = cli.json("host", "list")["details"]["hosts"]
+    assert (host["name"], host["port"]) == ("web1", sshd.port)
+    assert Path(host["key_path"]).is_absolute()
+    checked = cli.json("host", "check", "web1")["details"]["report"]
+    assert checked["runs_commands"] is True
+    told = cli("host", "check", "web1")
+    assert told.code == 0
+    assert "web1 can be used" in told.out
+    again = cli.refused("host", "add", "web1", *reaching(sshd))
+    assert "enrolled already" in again["reason"]
+    assert cli.json("host", "remove", "web1")["details"] == {"name": "web1"}
+    assert cli.json("host", "list")["details"]["hosts"] == []
+    assert "no host is enrolled" in cli("host", "list").out
+
+
+def test_this_machine_can_be_enrolled_under_a_name(cli: Cli) -> None:
+    assert cli.json("host", "add", "here", "--local")["details"]["name"] == "here"
+    assert cli.json("host", "check", "here")["details"]["report"]["runs_commands"] is True
+    assert cli.json("host", "check", "localhost")["details"]["report"]["runs_commands"] is True
+
+
+def test_what_is_missing_is_named(cli: Cli, sshd: SshServer, tmp_path: Path) -> None:
+    missing = cli.refused("host", "add", "web1", *reaching(sshd, tmp_path / "no-such-key"))
+    assert f"there is no key file {tmp_path / 'no-such-key'}" in missing["reason"]
+    assert "--user is needed" in cli.refused("host", "add", "web1")["reason"]
+    assert "--key is needed" in cli.refused("host", "add", "web1", "--user", "x")["reason"]
+    assert "no name for a host" in cli.refused("host", "add", "a b", "--local")["reason"]
+
+
+def test_a_port_where_nobody_listens(cli: Cli, sshd: SshServer) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = reaching(sshd)
+    options[3] = port
+    answer = cli.refused("host", "add", "web1", *options, code=4)
+    assert answer["stage"] == "connect"
+    assert str(port) in answer["reason"]
+
+
+def test_a_key_that_is_not_let_in(cli: Cli, sshd: SshServer) -> None:
+    before = cli.everything()
+    answer = cli.json("host", "add", "web1", *reaching(sshd, sshd.other_key_path), code=2)
+    assert answer["stage"] == "authenticate"
+    assert answer["next_step_cmd"]
+    assert cli.everything() == before
+    told = cli("host", "add", "web1", *reaching(sshd, sshd.other_key_path))
+    assert told.code == 2
+    assert "at stage: authenticate" in told.err
+    assert answer["reason"] in told.err
+
+
+def test_a_host_that_shows_another_key_than_before(cli: Cli, sshd_factory: SshServers) -> None:
+    server = sshd_factory()
+    cli.json("host", "add", "web1", *reaching(server))
+    server.change_host_key()
+    server.restart()
+    answer = cli.json("host", "check", "web1", code=2)
+    assert answer["stage"] == "host_key"
+    assert answer["next_step_cmd"]
+    assert "no longer" in answer["reason"] or "key" in answer["reason"]
+    cli.refused("host", "add", "web1", *reaching(server))
+    anew = cli.json("host", "add", "web1", *reaching(server), "--replace-host-key")
+    assert anew["details"]["report"]["runs_commands"] is True
+    assert cli.json("host", "check", "web1")["ok"] is True
+
+
+def test_a_host_key_that_was_named_beforehand_is_the_only_one(cli: Cli, sshd: SshServer) -> None:
+    other = cli.refused("host", "add", "web1", *reaching(sshd), "--accept-host-key", "SHA256:no")
+    assert other["stage"] == "host_key"
+    told = other["reason"]
+    shown = told[told.index("SHA256:") :].split(",")[0]
+    added = cli.json("host", "add", "web1", *reaching(sshd), "--accept-host-key", shown)
+    assert added["details"]["fingerprint"] == shown
+
+
+@pytest.mark.parametrize(
+    ("address", "near"),
+    [
+        ("127.0.0.1", True),
+        ("127.1.2.3", True),
+        ("::1", True),
+        ("localhost", True),
+        ("127.0.0.1.example.org", False),
+        ("127.example.org", False),
+        ("10.0.0.5", False),
+    ],
+)
+def test_nobody_but_a_person_accepts_the_key_of_another_machine(address: str, near: bool) -> None:
+    """Without a terminal only this machine's own addresses are taken at their word."""
+    quiet = Console(file=StringIO())
+    call = Invocation(Format.MIN_JSON, None, quiet, quiet, dict(os.environ))
+    host = Host(name="web1", address=address, port=2222, user="me", key_path="/a key")
+    if near:
+        _accept(call, host, "SHA256:x", None)
+        return
+    with pytest.raises(Rejected) as caught:
+        _accept(call, host, "SHA256:x", None)
+    assert caught.value.next_step_cmd == (
+        f"replan host add web1 --address {address} --port 2222 --user me --key '/a key'"
+        " --accept-host-key SHA256:x"
+    )
+    _accept(call, host, "SHA256:x", "any")
+    with pytest.raises(Misconfigured):
+        _accept(call, replace(host, name="web2"), "SHA256:x", "SHA256:y")

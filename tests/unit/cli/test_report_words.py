@@ -1,0 +1,131 @@
+"""The report as Markdown, from a report that was put together by hand."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.interventions import InterventionView
+from orchestrator.views.report import Report, markdown
+from orchestrator.views.steps import RevisionView, StepLine, StepView
+from orchestrator.views.tasks import RunView, TaskView
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def tried(number: int, outcome: str, **changed: Any) -> AttemptLine:
+    """An attempt."""
+    line = AttemptLine(
+        ref=f"T7.1.1#{number}@web1",
+        key=f"k{number}",
+        revision=0,
+        pass_no=1,
+        retry_count=number - 1,
+        command="systemctl start web",
+        correction=None,
+        outcome=outcome,
+        counted=outcome == "failed",
+        reason="exit code 1" if outcome == "failed" else "",
+        said="address in use" if outcome == "failed" else "",
+        exit_code=1 if outcome == "failed" else 0,
+        check_exit_code=None,
+        started_at=AT,
+        ended_at=AT + timedelta(seconds=2),
+        seconds=2.0,
+    )
+    return replace(line, **changed)
+
+
+def compiled() -> Report:
+    """A step that failed twice, was escalated, revised, and done by a correction."""
+    step = StepLine(
+        ref="T7.1@web1",
+        ordinal=1,
+        title="Start it",
+        phase="done",
+        state="Done",
+        author="subtask_planner/runbook",
+        revision=1,
+        pass_no=2,
+        errors=0,
+        threshold=4,
+        done=1,
+        subtasks=1,
+        depends_on=(),
+        recovery="replan",
+        on_failure="stop",
+        reason="",
+        changed_at=AT,
+    )
+    attempts = (
+        tried(1, "failed"),
+        tried(2, "failed", correction="restart"),
+        tried(3, "ok", revision=1, correction="another_port", command="one\ntwo"),
+    )
+    revisions = (
+        RevisionView(0, "subtask_planner/runbook", "", AT, ()),
+        RevisionView(1, "subtask_planner/runbook", "the port is taken", AT, ()),
+    )
+    view = StepView(step, "", (), revisions, attempts, (0,), ())
+    run = RunView("T7@web1", "web1", "done", "", AT, AT, (step,))
+    task = TaskView(
+        ref="T7",
+        phase="done",
+        reason="",
+        prompt="put it up",
+        improved_prompt="put the web service up",
+        plan_given=False,
+        plan_summary="",
+        steps_planned=1,
+        policy={},
+        created_at=AT,
+        ended_at=AT,
+        now=AT,
+        runs=(run,),
+        interventions=(),
+    )
+    return Report(task, (view,), 3, 2, 1, 1, 1, 12.34)
+
+
+def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:
+    """S0.80."""
+    told = markdown(compiled())
+    assert told.startswith("# T7: done\n\n> put it up\n")
+    assert "Improved prompt: put the web service up" in told
+    counts = "3 attempts, 2 failed, 1 saved by a correction, 1 escalations, 1 revisions, 12.3 s."
+    assert counts in told
+    assert "## T7.1@web1 Start it: done" in told
+    assert "Escalated after 2 errors: the evidence went to subtask_planner/runbook." in told
+    assert "### Revision 1 by subtask_planner/runbook: the port is taken" in told
+    assert "- **failed** T7.1.1#1@web1 (2.0 s): ``systemctl start web`` – address in use" in told
+    assert "- **ok** after `another_port` T7.1.1#3@web1 (2.0 s): ``one …``" in told
+
+
+def test_its_parts_stand_in_the_order_in_which_they_happened() -> None:
+    told = markdown(compiled())
+    places = [told.index(part) for part in ("#1@web1", "#2@web1", "Escalated", "Revision 1")]
+    assert places == sorted(places)
+
+
+def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
+    report = compiled()
+    waits = InterventionView(
+        1, "T7.1@web1", "escalation", "escalate", "nobody knows", ("replan do it",), AT, None
+    )
+    told = markdown(replace(report, task=replace(report.task, interventions=(waits,))))
+    assert "**Waits for you** (escalation): nobody knows" in told
+    assert "\n    replan do it" in told
+
+
+def test_a_prompt_of_several_lines_stays_one_quotation() -> None:
+    report = compiled()
+    told = markdown(replace(report, task=replace(report.task, prompt="one\n\n# two")))
+    assert "> one\n>\n> # two\n" in told
+
+
+def test_backticks_in_a_command_do_not_end_it() -> None:
+    report = compiled()
+    (step,) = report.steps
+    attempts = (tried(1, "ok", command="echo ``a``", revision=1),)
+    told = markdown(replace(report, steps=(replace(step, attempts=attempts),)))
+    assert ": ``` echo ``a`` ```" in told
