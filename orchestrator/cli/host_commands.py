@@ -193,7 +193,8 @@ def _typed(host: Host, fingerprint: str) -> str:
     """The same call with the fingerprint accepted."""
     reached = ["--address", host.address, "--port", str(host.port)]
     login = ["--user", str(host.user), "--key", str(host.key_path)]
-    words = ["host", "add", host.name, *reached, *login, "--accept-host-key", fingerprint]
+    begins = ["--workdir", host.workdir] if host.workdir else []
+    words = ["host", "add", host.name, *reached, *login, *begins, "--accept-host-key", fingerprint]
     return shlex.join(["replan", *words])
 
 
