@@ -8,8 +8,11 @@ import pytest
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
+from shared.settings import load_settings
+from shared.store import jobs
 from shared.store.database import Database
 from tests.integration.cli.calling import Cli
+from workers.wiring import make_worker
 
 
 @pytest.fixture
@@ -52,3 +55,29 @@ def coordinated(cli: Cli) -> Iterator[Cli]:
     yield cli
     stop.set()
     thread.join()
+
+
+@pytest.fixture
+def working(coordinated: Cli, database_url: str, bare: Path) -> Iterator[Cli]:
+    """The same, and a worker of every role carries out what is asked, without a broker."""
+    environ = {
+        "HOME": str(bare),
+        "REPLAN_DATABASE_URL": database_url,
+        "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
+    }
+    worker = make_worker(load_settings(environ), ["all"])
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(0.01):
+            with worker.database.begin() as connection:
+                due = jobs.waiting(connection, ring_again=0)
+            for job in due:
+                worker.lifecycle.carry_out(job.id)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield coordinated
+    stop.set()
+    thread.join()
+    worker.close()
