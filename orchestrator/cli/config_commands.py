@@ -8,6 +8,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, plain
+from shared.logs import masked
 
 group = typer.Typer(name="config", no_args_is_help=True)
 
@@ -23,7 +24,6 @@ def show_(
 ) -> Result:
     """Every setting, its value, and where the value came from."""
     from shared.domain.errors import Rejected
-    from shared.logs import masked
     from shared.settings import KEYS
 
     settings = call.settings.with_agent(set_ or ())
@@ -34,14 +34,11 @@ def show_(
     for each in chosen:
         value = settings.value(each.name)
         shown = ("set" if value else None) if each.secret else value
-        text = masked(str(shown)) if isinstance(shown, str) else shown
         entries.append(
             {
                 "scope": each.scope.value,
                 "key": each.name,
-                "value": str(text)
-                if text is not None and not isinstance(text, bool | int | float)
-                else text,
+                "value": _shown(shown),
                 "source": settings.sources.get(each.name, "default"),
                 "about": each.about,
             }
@@ -49,9 +46,27 @@ def show_(
 
     def show(console: Console) -> None:
         rows = [
-            (e["scope"], f"[bold]{e['key']}[/]", plain(e["value"]), plain(e["source"]))
+            (e["scope"], f"[bold]{e['key']}[/]", plain(_typed(e["value"])), plain(e["source"]))
             for e in entries
         ]
         console.print(listing(("scope", "key", "value", "from"), rows))
 
     return Result("config.show", {"settings": entries}, show, items=entries)
+
+
+def _shown(value: object) -> Any:
+    """The value as JSON has it; what an address holds of passwords is not shown."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, tuple):
+        return [_shown(entry) for entry in value]
+    return masked(str(value))
+
+
+def _typed(value: Any) -> str:
+    """The value as it would be typed."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Any
 
@@ -109,8 +109,9 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
         case Format.MIN_JSON:
             _line(console, envelope(result))
         case Format.JSONL if result.items is not None and result.ok:
+            one = replace(result, kind=result.kind.partition(".")[0] + ".line")
             for item in result.items:
-                _line(console, envelope(result, item))
+                _line(console, envelope(one, item))
         case Format.JSONL:
             _line(console, envelope(result))
         case Format.HUMAN:

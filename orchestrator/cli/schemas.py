@@ -5,11 +5,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from orchestrator.cli.reply import SCHEMA_VERSION
-from orchestrator.views.attempts import AttemptList, AttemptView
+from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
+from orchestrator.views.interventions import InterventionView
+from orchestrator.views.messages import Message
 from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.report import Report
 from orchestrator.views.steps import StepView
-from orchestrator.views.tasks import TaskList, TaskView
+from orchestrator.views.tasks import TaskLine, TaskList, TaskView
+from shared.domain.host import Host
 
 _TEXT = {"type": "string"}
 _OPEN = {"type": "object"}
@@ -27,6 +30,13 @@ def _view(kind: Any) -> dict[str, Any]:
     return TypeAdapter(kind).json_schema(mode="serialization")
 
 
+def _views(name: str, kind: Any) -> dict[str, Any]:
+    item = _view(kind)
+    definitions = item.pop("$defs", {})
+    return {**_list_of(name, item), "$defs": definitions}
+
+
+_SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
 
 DETAILS: dict[str, Any] = {
@@ -46,12 +56,12 @@ DETAILS: dict[str, Any] = {
     "attempt.show": lambda: _view(AttemptView),
     "attempt.tail": lambda: _view(AttemptView),
     "bundle.show": lambda: _view(BundleView),
-    "intervention.list": lambda: _list_of("interventions", _OPEN),
+    "intervention.list": lambda: _views("interventions", InterventionView),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
-    "host.list": lambda: _list_of("hosts", _OPEN),
+    "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),
     "host.remove": lambda: _object(name=_TEXT),
-    "config.show": lambda: _list_of("settings", _object(scope=_TEXT, key=_TEXT, source=_TEXT)),
+    "config.show": lambda: _list_of("settings", _SETTING),
     "guard.check": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
     "db.migrate": lambda: _object(found=_TEXT, needed=_TEXT),
@@ -61,8 +71,14 @@ DETAILS: dict[str, Any] = {
     "up": lambda: _OPEN,
     "demo": lambda: _object(ref=_TEXT, phase=_TEXT),
     "replan": lambda: _OPEN,
+    "task.message": lambda: _view(Message),
+    "task.line": lambda: _view(TaskLine),
+    "attempt.line": lambda: _view(AttemptLine),
+    "intervention.line": lambda: _view(InterventionView),
+    "host.line": lambda: _view(Host),
+    "config.line": lambda: _SETTING,
 }
-"""Each kind of answer with the schema of its details."""
+"""Each kind of answer with the schema of its details; a `…line` is one of a list in `jsonl`."""
 
 
 def schema_of(kind: str) -> dict[str, Any]:

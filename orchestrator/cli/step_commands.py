@@ -73,9 +73,11 @@ def revise(
     The step keeps its author: later evidence goes to the planner that wrote it first.
     """
     from orchestrator.views.steps import step_view
+    from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_revision
     from shared.domain.config import Policy
     from shared.domain.plan import Author, Role
+    from shared.wire import from_json
 
     if (file is None) is not now:
         raise Rejected(
@@ -83,8 +85,10 @@ def revise(
             stage="input",
             next_step_cmd=f"replan step show {ref}",
         )
+    place = parse_ref(ref)
     with call.database.begin() as connection:
-        step = step_view(connection, parse_ref(ref)).step
+        step = step_view(connection, place).step
+        policy = from_json(Policy, task_view(connection, place).policy)
     if step.phase in {"done", "cancelled"}:
         raise Rejected(
             f"{step.ref} is {step.phase}: there is nothing to revise",
@@ -101,7 +105,7 @@ def revise(
         return _post(call, "step.revise", ref, RevisionRequested(step.ordinal, note))
     command = f"replan step revise {step.ref} --file {file}"
     subtasks = load_revision(
-        read_text(file), policy=Policy(), source=str(file), next_step_cmd=command
+        read_text(file), policy=policy, source=str(file), next_step_cmd=command
     )
     role, _, backend = step.author.partition("/")
     author = Author(Role(role), backend or "human")

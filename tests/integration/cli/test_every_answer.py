@@ -18,7 +18,7 @@ steps:
   - id: first
     title: Go wrong
     subtasks:
-      - {id: one, run: "echo '[out]'; echo '[/err] gone' >&2; exit 3", check: test -e made}
+      - {id: one, run: "echo '[out]'; echo '[/err] gone' >&2; exit 3", check: test -e MADE}
   - id: second
     title: Come after
     subtasks:
@@ -35,15 +35,13 @@ def written(folder: Path, text: str, name: str = "plan.yaml") -> Path:
 
 def failed(cli: Cli, folder: Path, *more: str) -> str:
     """A task that waits for a person because its only planner is one; its reference."""
-    plan = written(folder, FAILING)
+    plan = written(folder, FAILING.replace("MADE", str(folder / "made")))
     answer = cli.json("task", "submit", "--plan", plan, "--local", "--wait", *more, code=3)
     return str(answer["details"]["ref"])
 
 
 def test_a_task_that_is_done(working: Cli) -> None:
-    answer = working.json(
-        "task", "submit", "--plan", EXAMPLES / "hello.yaml", "--local", "--wait"
-    )
+    answer = working.json("task", "submit", "--plan", EXAMPLES / "hello.yaml", "--local", "--wait")
     assert answer["kind"] == "task.watch"
     ref = answer["details"]["ref"]
     assert answer["details"]["phase"] == "done"
@@ -96,7 +94,7 @@ def test_a_task_that_waits_for_a_person_is_revised_and_done(working: Cli, tmp_pa
     broken = written(tmp_path, "subtasks: []\n", "broken.yaml")
     refused = working.refused("step", "revise", f"{ref}.1", "--file", broken)
     assert refused["stage"] == "revise"
-    fix = written(tmp_path, "subtasks:\n  - run: touch made\n", "fix.yaml")
+    fix = written(tmp_path, f"subtasks:\n  - run: touch {tmp_path / 'made'}\n", "fix.yaml")
     answer = working.json("step", "revise", f"{ref}.1", "--file", fix)
     assert answer["details"]["ref"] == f"{ref}.1@localhost"
     working.json("task", "watch", ref)
@@ -113,9 +111,9 @@ def test_a_step_is_given_up(working: Cli, tmp_path: Path) -> None:
     assert working.json("step", "abandon", f"{ref}.1@localhost")["details"]["phase"] == "error"
     answer = working.json("task", "watch", ref, code=1)
     assert answer["details"]["phase"] == "error"
-    assert "no evidence to revise" in working.refused("step", "revise", f"{ref}.1", "--now")[
-        "reason"
-    ]
+    assert (
+        "no evidence to revise" in working.refused("step", "revise", f"{ref}.1", "--now")["reason"]
+    )
 
 
 def test_a_task_is_cancelled(working: Cli, tmp_path: Path) -> None:
@@ -126,9 +124,7 @@ def test_a_task_is_cancelled(working: Cli, tmp_path: Path) -> None:
 
 def test_a_task_goes_on_after_the_cause_was_removed(working: Cli, tmp_path: Path) -> None:
     cause = tmp_path / "cause"
-    plan = written(
-        tmp_path, f"steps:\n  - title: s\n    subtasks:\n      - run: test -e {cause}\n"
-    )
+    plan = written(tmp_path, f"steps:\n  - title: s\n    subtasks:\n      - run: test -e {cause}\n")
     answer = working.json(
         "task",
         "submit",
@@ -149,7 +145,9 @@ def test_a_task_goes_on_after_the_cause_was_removed(working: Cli, tmp_path: Path
 
 
 def test_a_plan_is_given_by_hand(working: Cli) -> None:
-    answer = working.json("task", "submit", "greet", "--local", "--planner", "human", "--wait", code=3)
+    answer = working.json(
+        "task", "submit", "greet", "--local", "--planner", "human", "--wait", code=3
+    )
     ref = answer["details"]["ref"]
     assert answer["next_step_cmd"] == f"replan plan provide {ref} --file plan.yaml"
     assert "no plan yet" in working.refused("plan", "show", ref)["reason"]
@@ -192,8 +190,8 @@ def test_json_lines_are_one_answer_each(working: Cli, tmp_path: Path) -> None:
         lines = [json.loads(line) for line in said.out.splitlines()]
         assert len(lines) >= least
         for line in lines:
-            assert line["kind"] == ".".join(command.split()[:2])
-            jsonschema.validate(line, schema_of(line["kind"] + ".line"))
+            assert line["kind"] == command.split()[0] + ".line"
+            jsonschema.validate(line, schema_of(line["kind"]))
     said = working("task", "watch", ref, "--format", "jsonl")
     *told, last = [json.loads(line) for line in said.out.splitlines()]
     assert said.code == 3
