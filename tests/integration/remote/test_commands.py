@@ -268,7 +268,9 @@ def test_a_command_starts_like_a_fresh_script(shell: Shell) -> None:
     for name, signals in (("SigBlk:", blocked), ("SigIgn:", ignored)):
         assert signals.startswith(name)
         assert int(signals.split()[1], 16) & ~of_the_library == 0
- it runs, and what cannot run -----------------------------------------------------------
+
+
+# --- where it runs, and what cannot run -----------------------------------------------------------
 
 
 def test_a_command_starts_in_the_home_folder(shell: Shell) -> None:
