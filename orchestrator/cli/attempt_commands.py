@@ -93,23 +93,29 @@ def tail(call: Invocation, ref: RefArgument) -> Result:
 
     place = parse_ref(ref)
     after = 0
-    followed = False
+    told = {"stdout": 0, "stderr": 0}
     while True:
         with call.database.begin() as connection:
             view = attempt_view(connection, place)
+            place = parse_ref(view.attempt.ref)  # this one, also when a newer one begins
             pieces = live_output(connection, view.attempt.key, after)
         for piece in pieces:
-            followed, after = True, piece.id
+            after = piece.id
+            told[piece.stream] += len(piece.text)
             if call.human:
                 call.console.out(piece.text, end="", highlight=False)
         if view.attempt.ended_at is not None:
             break
         time.sleep(LOOK_EVERY)
+    with call.database.begin() as connection:
+        whole = attempt_view(connection, place, full=True)
 
     def show(console: Console) -> None:
-        if not followed:
-            console.out(view.stdout, end="", highlight=False)
-            console.out(view.stderr, end="", highlight=False)
+        # Live output is removed when an attempt ends: what was not seen of it stands in its row.
+        for name, text in (("stdout", whole.stdout), ("stderr", whole.stderr)):
+            console.out(text[told[name] :], end="", highlight=False)
+            if text and not text.endswith("\n"):
+                console.print()
         console.print(f"[bold]{view.attempt.ref}[/] {coloured(view.attempt.outcome)}")
 
     return Result("attempt.tail", view, show)

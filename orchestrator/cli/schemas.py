@@ -36,6 +36,12 @@ def _views(name: str, kind: Any) -> dict[str, Any]:
     return {**_list_of(name, item), "$defs": definitions}
 
 
+def _demo() -> dict[str, Any]:
+    report = _view(Report)
+    definitions = report.pop("$defs", {})
+    return {**_object(ref=_TEXT, phase=_TEXT, folder=_TEXT, report=report), "$defs": definitions}
+
+
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
 
@@ -69,7 +75,7 @@ DETAILS: dict[str, Any] = {
     "worker.start": lambda: _OPEN,
     "coordinator.start": lambda: _OPEN,
     "up": lambda: _OPEN,
-    "demo": lambda: _object(ref=_TEXT, phase=_TEXT),
+    "demo": _demo,
     "replan": lambda: _OPEN,
     "task.message": lambda: _view(Message),
     "task.line": lambda: _view(TaskLine),

@@ -88,6 +88,7 @@ def demo(
     from orchestrator.cli.following import attend, print_message
     from orchestrator.views.report import markdown, report
     from shared.domain.ids import Ref
+    from shared.wire import to_json
 
     if planner not in {"runbook", "anthropic"}:
         raise Rejected(
@@ -126,7 +127,7 @@ def demo(
     done = view.phase == "done"
     return Result(
         "demo",
-        {"ref": str(ref), "phase": view.phase, "folder": str(folder)},
+        {"ref": str(ref), "phase": view.phase, "folder": str(folder), "report": to_json(compiled)},
         show,
         exit_code=ExitCode.DONE if done else ExitCode.FAILED,
         stage=None if done else "demo",

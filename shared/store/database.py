@@ -11,6 +11,9 @@ from sqlalchemy.pool import NullPool
 
 from shared.domain.errors import Defect, Misconfigured, Transient
 
+_REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry")
+"""While connecting there is no SQLSTATE: the server's words have to do."""
+
 DOORBELL = "replan_jobs"
 REPORTS = "replan_reports"
 CANCELLED = "replan_cancelled"
@@ -91,7 +94,8 @@ def translate(error: SQLAlchemyError) -> NoReturn:
     """Raise ours for theirs."""
     if isinstance(error, DBAPIError):
         state = getattr(error.orig, "sqlstate", None) or ""
-        if state.startswith(_REFUSED) or "authentication failed" in str(error.orig):
+        told = str(error.orig)
+        if state.startswith(_REFUSED) or any(words in told for words in _REFUSALS):
             raise Misconfigured(
                 _sentence(error.orig), stage="database", next_step_cmd="replan config show"
             ) from error
@@ -103,7 +107,9 @@ def translate(error: SQLAlchemyError) -> NoReturn:
             ) from error
         if isinstance(error, OperationalError) or error.connection_invalidated:
             raise Transient(
-                _sentence(error.orig), stage="database", next_step_cmd="replan db status"
+                _sentence(error.orig),
+                stage="database",
+                next_step_cmd="replan config show database_url",
             ) from error
     raise Defect(_sentence(error), stage="database") from error
 

@@ -33,6 +33,12 @@ def written(folder: Path, text: str, name: str = "plan.yaml") -> Path:
     return path
 
 
+def greeting(folder: Path) -> Path:
+    """The first example, but what it makes lies in a scratch folder."""
+    text = (EXAMPLES / "hello.yaml").read_text()
+    return written(folder, text.replace("$HOME", str(folder)), "hello.yaml")
+
+
 def failed(cli: Cli, folder: Path, *more: str) -> str:
     """A task that waits for a person because its only planner is one; its reference."""
     plan = written(folder, FAILING.replace("MADE", str(folder / "made")))
@@ -40,8 +46,8 @@ def failed(cli: Cli, folder: Path, *more: str) -> str:
     return str(answer["details"]["ref"])
 
 
-def test_a_task_that_is_done(working: Cli) -> None:
-    answer = working.json("task", "submit", "--plan", EXAMPLES / "hello.yaml", "--local", "--wait")
+def test_a_task_that_is_done(working: Cli, tmp_path: Path) -> None:
+    answer = working.json("task", "submit", "--plan", greeting(tmp_path), "--local", "--wait")
     assert answer["kind"] == "task.watch"
     ref = answer["details"]["ref"]
     assert answer["details"]["phase"] == "done"
@@ -144,17 +150,17 @@ def test_a_task_goes_on_after_the_cause_was_removed(working: Cli, tmp_path: Path
     assert working.json("task", "watch", ref)["details"]["phase"] == "done"
 
 
-def test_a_plan_is_given_by_hand(working: Cli) -> None:
-    answer = working.json(
-        "task", "submit", "greet", "--local", "--planner", "human", "--wait", code=3
-    )
+def test_a_plan_is_given_by_hand(working: Cli, tmp_path: Path) -> None:
+    command = ("task", "submit", "greet", "--local", "--planner", "human", "--wait")
+    answer = working.json(*command, code=3)
+    plan = greeting(tmp_path)
     ref = answer["details"]["ref"]
     assert answer["next_step_cmd"] == f"replan plan provide {ref} --file plan.yaml"
     assert "no plan yet" in working.refused("plan", "show", ref)["reason"]
-    given = working.json("plan", "provide", ref, "--file", EXAMPLES / "hello.yaml")
+    given = working.json("plan", "provide", ref, "--file", plan)
     assert given["details"]["ref"] == ref
     assert working.json("task", "watch", ref)["details"]["phase"] == "done"
-    again = working.refused("plan", "provide", ref, "--file", EXAMPLES / "hello.yaml")
+    again = working.refused("plan", "provide", ref, "--file", plan)
     assert "does not wait for a plan" in again["reason"]
 
 

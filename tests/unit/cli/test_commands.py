@@ -150,3 +150,16 @@ def test_help_loads_no_heavy_library() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30
     )
     assert done.stderr == "0 []\n"
+
+
+def test_a_reader_that_has_had_enough_ends_it_quietly() -> None:
+    """`replan schema show task.show | head -1`."""
+    words = [sys.executable, "-m", "orchestrator.cli.main", "schema", "show", "task.show"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        _, complaints = process.communicate(timeout=30)
+    assert b"Traceback" not in complaints
+    assert b"Exception ignored" not in complaints
+    assert b"BrokenPipe" not in complaints

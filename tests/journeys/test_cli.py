@@ -1,0 +1,330 @@
+"""What a stranger types, in processes of their own: over SSH, and all on one machine."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from orchestrator.cli.schemas import schema_of
+from tests.services.processes import descendants, kill, marked, running
+from tests.services.ring import Ring, eventually
+from tests.services.sshd import SshServer
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+REPLAN = (sys.executable, "-m", "orchestrator.cli.main")
+
+
+def accepted(line: str) -> dict[str, Any]:
+    """One line of machine output, once its published schema has accepted it."""
+    answer: dict[str, Any] = json.loads(line)
+    jsonschema.validate(answer, schema_of(answer["kind"]))
+    return answer
+
+
+def asked(ring: Ring, *arguments: str, code: int = 0) -> dict[str, Any]:
+    """The one object that a command answers in `min-json`."""
+    done = ring.replan(*arguments, "--format", "min-json", check=code)
+    (line,) = done.stdout.splitlines()
+    return accepted(line)
+
+
+def written(folder: Path, *commands: str, planner: str | None = None) -> str:
+    """A plan file of one step with those commands."""
+    path = folder / "plan.yaml"
+    subtasks = [{"run": command} for command in commands]
+    plan: dict[str, Any] = {"steps": [{"title": "s", "subtasks": subtasks}]}
+    path.write_text(json.dumps(plan | ({"planner": planner} if planner else {})))
+    return str(path)
+
+
+def test_a_stranger_s_first_hour_over_ssh(whole_ring: Ring, sshd: SshServer) -> None:
+    """Must show 3: enrolled, done, failed, revised by hand, done."""
+    reached = ("--address", sshd.host, "--port", str(sshd.port))
+    login = ("--user", sshd.user, "--key", str(sshd.key_path))
+    enrolled = whole_ring.replan("host", "add", "web1", *reached, *login)
+    assert "enrolled web1 SHA256:" in enrolled.stdout
+
+    hello = str(EXAMPLES / "hello.yaml")
+    done = whole_ring.replan("task", "submit", "--plan", hello, "--host", "web1", "--wait")
+    assert "T1 done" in done.stdout
+    assert "step 1 started: Leave a greeting" in done.stdout  # S0.76
+    assert "next: replan task report T1" in done.stdout
+    assert (sshd.home / "replan-hello/greeting").read_text().startswith("hello from ")
+
+    failing = str(EXAMPLES / "failing-human.yaml")
+    waits = whole_ring.replan(
+        "task", "submit", "--plan", failing, "--host", "web1", "--wait", check=3
+    )
+    assert "T2 waiting" in waits.stdout
+    typed = re.findall(r"^next: (replan .*)$", waits.stdout, re.MULTILINE)
+    assert typed[0] == "replan step revise T2.1@web1 --file revision.yaml"
+
+    fix = typed[0].replace("revision.yaml", str(EXAMPLES / "failing-human-fix.yaml"))
+    whole_ring.replan(*fix.split()[1:])
+    watched = whole_ring.replan("task", "watch", "T2")
+    assert "T2 done" in watched.stdout
+    report = whole_ring.replan("task", "report", "T2").stdout
+    assert report.startswith("# T2: done")
+    assert "### Revision 1 by human: given by hand: failing-human-fix.yaml" in report
+
+    assert asked(whole_ring, "bundle", "show", "T2.1")["details"]["ref"] == "T2.1@web1"
+    lines = whole_ring.replan("task", "watch", "T2", "--format", "jsonl").stdout.splitlines()
+    *messages, last = [accepted(line) for line in lines]
+    assert {line["kind"] for line in messages} == {"task.message"}
+    kinds = [line["details"]["kind"] for line in messages]
+    for kind in ("step_started", "error", "intervention", "revision", "step_ended", "report"):
+        assert kind in kinds
+    assert (last["kind"], last["details"]["phase"]) == ("task.watch", "done")
+
+
+def test_output_is_followed_while_the_command_runs(whole_ring: Ring, tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    command = f"echo early; while ! test -e {go_on}; do sleep 0.1; done; echo late"
+    ref = asked(whole_ring, "task", "submit", "--plan", written(tmp_path, command), "--local")[
+        "details"
+    ]["ref"]
+    eventually(lambda: whole_ring.rows("SELECT id FROM attempts"), "the attempt")
+    with subprocess.Popen(
+        [*REPLAN, "attempt", "tail", f"{ref}.1.1"],
+        env=whole_ring.environ,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as tail:
+        assert tail.stdout is not None
+        assert tail.stdout.readline() == "early\n"
+        assert not go_on.exists()
+        go_on.touch()
+        assert tail.stdout.readline() == "late\n"
+        assert "ok" in tail.stdout.readline()
+        assert tail.wait(20) == 0
+
+
+def test_what_is_cancelled_ends_and_what_is_resumed_goes_on(
+    whole_ring: Ring, tmp_path: Path
+) -> None:
+    cause = tmp_path / "cause"
+    long = written(tmp_path, f"touch {tmp_path}/running; sleep 60")
+    first = asked(whole_ring, "task", "submit", "--plan", long, "--local")["details"]["ref"]
+    eventually((tmp_path / "running").exists, "the command")
+    asked(whole_ring, "task", "cancel", first)
+    assert asked(whole_ring, "task", "watch", first, code=1)["details"]["phase"] == "cancelled"
+
+    broken = written(tmp_path, f"test -e {cause}")
+    once = ("--set", "max_retry_count=1", "--set", "retry_delay=0")
+    submitted = asked(
+        whole_ring, "task", "submit", "--plan", broken, "--local", *once, "--wait", code=3
+    )
+    second = submitted["details"]["ref"]
+    cause.touch()
+    asked(whole_ring, "task", "resume", second)
+    assert asked(whole_ring, "task", "watch", second)["details"]["phase"] == "done"
+
+
+def test_people_plan_try_dry_and_ask_twice(whole_ring: Ring, tmp_path: Path) -> None:
+    """A task that a person plans, one that only simulates, one that was submitted twice."""
+    made = tmp_path / "made"
+    plan = written(tmp_path, f"touch {made}")
+    dry = asked(whole_ring, "task", "submit", "--plan", plan, "--local", "--dry-run", "--wait")
+    assert dry["details"]["phase"] == "done"
+    assert not made.exists()
+
+    command = ("task", "submit", "make it", "--local", "--planner", "human", "--key", "once")
+    waits = asked(whole_ring, *command, "--wait", code=3)
+    ref = waits["details"]["ref"]
+    assert asked(whole_ring, *command)["details"]["ref"] == ref
+    provide = waits["next_step_cmd"].replace("plan.yaml", plan).split()[1:]
+    asked(whole_ring, *provide)
+    assert asked(whole_ring, "task", "watch", ref)["details"]["phase"] == "done"
+    assert made.exists()
+
+
+def test_a_held_step_is_sent_to_its_planner_when_a_person_says_so(
+    whole_ring: Ring, tmp_path: Path
+) -> None:
+    """S0.84, S0.85: held back by configuration, sent with a note."""
+    plan = written(tmp_path, "exit 3", planner="runbook")
+    held = asked(
+        whole_ring,
+        *("task", "submit", "--plan", plan, "--local", "--wait"),
+        *("--set", "send_to_planner_after_threshold=false"),
+        code=3,
+    )
+    (waits,) = held["details"]["interventions"]
+    assert waits["kind"] == "held_bundle"
+    ref = held["details"]["ref"]
+    assert held["next_step_cmd"] == f"replan step revise {ref}.1@localhost --now"
+    sent = asked(whole_ring, *held["next_step_cmd"].split()[1:], "--note", "look at the port")
+    assert sent["kind"] == "step.revise"
+    after = asked(whole_ring, "task", "watch", ref, code=3)
+    assert after["details"]["interventions"][0]["kind"] != "held_bundle"
+    told = whole_ring.replan("task", "watch", ref, check=3).stdout
+    assert "an operator asks for a revision: look at the port" in told
+
+
+class Up:
+    """`replan up` in a process and a data folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        self.environ = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("REPLAN_")},
+            "HOME": str(folder),
+            "REPLAN_DATA_DIR": str(self.data),
+            "REPLAN_UP_OF_TEST": str(folder),
+        }
+        self.log = folder / "up.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*REPLAN, "up"], env=self.environ, cwd=folder, stdout=log, stderr=log
+            )
+        self.folder = folder
+
+    def replan(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another process of the same user."""
+        return subprocess.run(
+            [*REPLAN, *arguments],
+            env=self.environ,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def ready(self) -> None:
+        """Return when it says so; fails the test when it ends before."""
+
+        def says() -> bool:
+            told = self.log.read_text()
+            assert self.process.poll() is None, told
+            return "up; data in" in told
+
+        eventually(says, "`replan up` being ready")
+
+    def everything(self) -> list[int]:
+        """It and all that it has started."""
+        mark = f"REPLAN_UP_OF_TEST={self.folder}"
+        return sorted({*marked(mark), *(pid for pid, _ in descendants(self.process.pid))})
+
+
+@contextmanager
+def brought_up(folder: Path) -> Iterator[Up]:
+    """A `replan up` that is ready; nothing of it is left afterwards."""
+    up = Up(folder)
+    try:
+        up.ready()
+        yield up
+    finally:
+        kill(up.everything())
+        up.process.wait(10)
+
+
+def greeting(folder: Path) -> str:
+    """The first example, but what it makes lies in a scratch folder."""
+    path = folder / "hello.yaml"
+    path.write_text((EXAMPLES / "hello.yaml").read_text().replace("$HOME", str(folder)))
+    return str(path)
+
+
+def test_everything_on_one_machine(tmp_path: Path) -> None:
+    """Found by other processes, refused a second time, ended with all its children by SIGTERM."""
+    with brought_up(tmp_path) as up:
+        assert (up.data / "connection.toml").stat().st_mode & 0o777 == 0o600
+        done = up.replan("task", "submit", "--plan", greeting(tmp_path), "--local", "--wait")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "T1 done" in done.stdout
+        assert (tmp_path / "replan-hello/greeting").exists()
+
+        second = up.replan("up", "--format", "min-json")
+        assert second.returncode == 2, second.stderr
+        refusal = accepted(second.stdout)
+        assert refusal["kind"] == "up"
+        assert str(up.data) in refusal["reason"]
+        assert refusal["next_step_cmd"]
+        assert "Traceback" not in second.stderr
+
+        pids = up.everything()
+        assert len(pids) >= 6
+        up.process.send_signal(signal.SIGTERM)
+        assert up.process.wait(30) == 0, up.log.read_text()
+        eventually(lambda: not any(running(pid) for pid in pids), "the end of every child", 15)
+        assert not (up.data / "connection.toml").exists()
+        gone = up.replan("task", "list", "--format", "min-json")
+        assert gone.returncode == 2
+        assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
+
+
+def test_killed_it_takes_every_child_along_and_starts_again(tmp_path: Path) -> None:
+    with brought_up(tmp_path) as up:
+        pids = up.everything()
+        up.process.kill()
+        up.process.wait(10)
+        eventually(lambda: not any(running(pid) for pid in pids), "the end of every child", 20)
+        gone = up.replan("task", "list", "--format", "min-json")
+        assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
+    with brought_up(tmp_path) as again:
+        assert accepted(again.replan("task", "list", "--format", "min-json").stdout)["ok"] is True
+
+
+def test_the_demonstration_shows_all_of_it_and_leaves_nothing(tmp_path: Path) -> None:
+    """Must show 1: four failed attempts, one escalation, one revision, done."""
+    mark = f"demo-{os.getpid()}"
+    environ = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("REPLAN_")},
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "REPLAN_UP_OF_TEST": mark,
+    }
+    done = subprocess.run(
+        [*REPLAN, "demo", "--format", "min-json"],
+        env=environ,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    try:
+        assert done.returncode == 0, done.stdout + done.stderr
+        (line,) = done.stdout.splitlines()
+        answer = accepted(line)["details"]
+        assert answer["phase"] == "done"
+        report = answer["report"]
+        assert report["failed"] >= 4
+        assert (report["escalations"], report["revisions"]) == (1, 1)
+        told = Path(answer["folder"], "report.md").read_text()
+        assert "1 escalations, 1 revisions" in told
+        assert marked(f"REPLAN_UP_OF_TEST={mark}") == []
+        assert "Traceback" not in done.stderr
+    finally:
+        kill(marked(f"REPLAN_UP_OF_TEST={mark}"))
+
+
+def test_interrupting_a_live_watch_ends_it_quietly(whole_ring: Ring, tmp_path: Path) -> None:
+    """Ctrl-C ends the look at a task, and not the task."""
+    go_on = tmp_path / "go-on"
+    plan = written(tmp_path, f"while ! test -e {go_on}; do sleep 0.1; done")
+    ref = asked(whole_ring, "task", "submit", "--plan", plan, "--local")["details"]["ref"]
+    with subprocess.Popen(
+        [*REPLAN, "task", "watch", ref],
+        env={**whole_ring.environ, "FORCE_COLOR": "1"},  # as on a terminal
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watch:
+        assert watch.stdout is not None
+        assert watch.stdout.readline()
+        watch.send_signal(signal.SIGINT)
+        _, complaints = watch.communicate(timeout=20)
+        assert watch.returncode == 130
+        assert "Traceback" not in complaints
+    go_on.touch()
+    assert asked(whole_ring, "task", "watch", ref)["details"]["phase"] == "done"
