@@ -95,7 +95,7 @@ def translate(error: SQLAlchemyError) -> NoReturn:
     if isinstance(error, DBAPIError):
         state = getattr(error.orig, "sqlstate", None) or ""
         told = str(error.orig)
-        if state.startswith(_REFUSED) or any(words in told for words in _REFUSALS):
+        if state.startswith(_REFUSED) or (not state and any(w in told for w in _REFUSALS)):
             raise Misconfigured(
                 _sentence(error.orig), stage="database", next_step_cmd="replan config show"
             ) from error
