@@ -91,7 +91,8 @@ def test_a_plan_file_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         secret = written(tmp_path, PLAN)
         secret.chmod(0)
-        assert "cannot be read" in cli.refused("task", "submit", "--plan", secret)["reason"]
+        told = cli.refused("task", "submit", "--plan", secret, "--local")["reason"]
+        assert f"'{secret}' is not readable" in told
 
 
 FAULTY_SETTINGS = [
