@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import structlog
 
@@ -63,7 +64,7 @@ def _fold(unit: Unit, report: Report) -> None:
 
 def _fold_task(unit: Unit, task_id: int, fact: TaskFact) -> list[Report]:
     before = unit.task(task_id)
-    after, decisions = advance(before, fact)
+    after, decisions = _decide(before, fact)
     if after is before and not decisions:
         return []
     unit.save_task(task_id, after, fact, decisions)
@@ -72,7 +73,7 @@ def _fold_task(unit: Unit, task_id: int, fact: TaskFact) -> list[Report]:
 
 def _fold_run(unit: Unit, task_id: int, run_id: int, fact: RunFact) -> list[Report]:
     before = unit.run(run_id)
-    after, decisions = advance(before, fact)
+    after, decisions = _decide(before, fact)
     if after is before and not decisions:
         return []
     unit.save_run(task_id, run_id, after, fact, decisions)
@@ -81,6 +82,18 @@ def _fold_run(unit: Unit, task_id: int, run_id: int, fact: RunFact) -> list[Repo
         for decision in decisions
         if isinstance(decision, ReportRun)
     ]
+
+
+def _decide(before: Any, fact: Any) -> tuple[Any, tuple[Decision, ...]]:
+    """What the core says; whatever goes wrong in it is a defect, and stops no other task."""
+    try:
+        return advance(before, fact)
+    except Defect:
+        raise
+    except Exception as error:
+        raise Defect(
+            f"{type(error).__name__}: {error}", stage="advance", story=(repr(before), repr(fact))
+        ) from error
 
 
 def _for_runs(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
-from shared.domain.errors import Defect, Transient
+from shared.domain.errors import Transient
 from shared.store.database import Database
 
 log = structlog.get_logger()
@@ -47,7 +47,7 @@ class Loop:
                 wait = _FIRST_WAIT
             except Transient as error:
                 log.warning("loop_waits", loop=self._name, reason=error.reason, seconds=wait)
-            except Defect:
+            except Exception:  # a loop that ended would leave its process alive and deaf
                 log.exception("loop_failed", loop=self._name)
             self._stop.wait(wait)
             wait = min(wait * 2, _LONGEST_WAIT)

@@ -14,6 +14,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
+    InterventionKind,
     OpenIntervention,
 )
 from orchestrator.core.machine import RULES_VERSION
@@ -90,6 +91,8 @@ class SqlUnit:
         """The run as this unit sees it; its steps are read when first asked for."""
         if run_id not in self._runs:
             self._read_runs([run_id])
+        if run_id not in self._runs:
+            raise Defect(f"the task of this report has no run {run_id}", stage="inbox")
         return self._runs[run_id]
 
     def runs_of(self, task_id: int) -> Sequence[int]:
@@ -150,16 +153,15 @@ class SqlUnit:
                 "at": self._at,
             }
         )
-        self._connection.execute(
-            insert(InterventionRow).values(
-                task_id=task_id,
-                run_id=run_id,
-                kind="operator",
-                stage=error.stage,
-                reason=str(error),
-                next_step_cmd=f"replan task report T{task_id}",
-            )
+        known = run_id if run_id in self._runs else None
+        told = OpenIntervention(
+            InterventionKind.OPERATOR,
+            None,
+            str(error),
+            error.stage,
+            f"replan task report T{task_id}",
         )
+        self._orders.append((task_id, known, told))
 
     def flush(self) -> None:
         """Write everything; the caller commits."""
@@ -235,6 +237,8 @@ class SqlUnit:
                 RunRow.id.in_(run_ids)
             )
         ):
+            if row.task_id not in self._tasks:
+                continue  # a report that names another task's run: `run` refuses it
             state = run_state(row, self._tasks[row.task_id].policy, steps[row.id])
             self._runs[row.id] = state
             self._old_steps[row.id] = dict(state.steps)

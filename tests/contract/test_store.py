@@ -181,6 +181,19 @@ def test_cancelling_withdraws_the_job_of_a_worker_at_it(store: StoreUnderTest) -
     assert store.waiting() == []
 
 
+def test_a_report_that_makes_no_sense_is_parked_and_stops_nothing(store: StoreUnderTest) -> None:
+    """A run that is not there, and a fact about a run sent to a task."""
+    task_id = store.submit(["web1"], Policy(), PLAN)
+    store.send([(task_id, 10**6, finished(1, 1, Ending.DONE))])
+    store.send([(task_id, None, finished(1, 1, Ending.DONE))])
+    assert settle(store) == 3
+    assert store.events(task_id).count("Defect") == 2
+    assert store.interventions(task_id) == ["operator", "operator"]
+    work(store, finished(1, 1, Ending.DONE))
+    work(store, finished(2, 1, Ending.DONE))
+    assert store.task(task_id).phase is TaskPhase.DONE
+
+
 def test_interventions_open_and_close(store: StoreUnderTest) -> None:
     task_id = submitted(store)
     work(store, finished(1, 1, Ending.BLOCKED))

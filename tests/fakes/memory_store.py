@@ -170,6 +170,8 @@ class MemoryUnit:
 
     def run(self, run_id: int) -> RunState:
         """The run as this unit sees it."""
+        if run_id not in self._store.runs:
+            raise Defect(f"the task of this report has no run {run_id}", stage="inbox")
         if run_id not in self._runs:
             self._runs[run_id] = from_json(RunState, self._store.runs[run_id])
         return self._runs[run_id]
