@@ -157,7 +157,7 @@ class SqlUnit:
         told = OpenIntervention(
             InterventionKind.OPERATOR,
             None,
-            str(error),
+            error.reason,
             error.stage,
             f"replan task report T{task_id}",
         )
