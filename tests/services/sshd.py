@@ -46,17 +46,16 @@ AllowUsers {user}
 AuthorizedKeysFile {folder}/authorized_keys
 PrintMotd no
 SetEnv {environment}
-Subsystem sftp {sftp}
+Subsystem sftp internal-sftp
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The server's binary, what it needs in its environment, and the sftp program beside it."""
+    """The server's binary, and what it needs in its environment and from its caller."""
 
     sshd: Path
     env: dict[str, str]
-    sftp: Path
     extra: tuple[str, ...] = ()
 
 
@@ -130,7 +129,6 @@ class SshServer:
             folder=self.folder,
             user=self.user,
             environment=words,
-            sftp=self.program.sftp,
         )
         lines = (*self.extra, *self.program.extra, *self.account.configuration)
         (self.folder / "sshd_config").write_text("\n".join((*lines, text)))
@@ -258,7 +256,7 @@ def program() -> Program:
     """The installed server, else an unpacked one; UnavailableError if neither can be had."""
     installed = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin")
     if installed is not None:
-        return Program(Path(installed), {}, sftp_server(Path("/")))
+        return Program(Path(installed), {})
     root = unpacked("openssh-server")
     helpers = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
     extra = tuple(
@@ -268,16 +266,7 @@ def program() -> Program:
     )
     libraries = library_path(root)
     env = {"LD_LIBRARY_PATH": libraries} if libraries else {}
-    return Program(root / "usr/sbin/sshd", env, sftp_server(root, Path("/")), extra)
-
-
-def sftp_server(*roots: Path) -> Path:
-    """The program behind the sftp subsystem."""
-    folders = ("usr/lib/openssh", "usr/libexec/openssh", "usr/libexec", "usr/lib/ssh")
-    for found in (root / folder / "sftp-server" for root in roots for folder in folders):
-        if found.exists():
-            return found
-    return Path("internal-sftp")
+    return Program(root / "usr/sbin/sshd", env, extra)
 
 
 def new_key(path: Path) -> str:
