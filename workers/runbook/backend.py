@@ -13,7 +13,7 @@ from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
 from workers.ports import DetailRequest, PlanRequest, ReviseRequest, RevisionDraft
 from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
-from workers.runbook.template import fill, used
+from workers.runbook.template import fill
 
 PLAN_BY_HAND = "replan task submit --plan FILE"
 
@@ -49,13 +49,7 @@ class RunbookBackend:
             )
         job, parameters = found
         origin = Origin(f"job {job.id} of the library", "plan", PLAN_BY_HAND)
-        document = job.document()
-        for name in sorted(used(document, job.names)):
-            if name not in parameters:
-                raise origin.error(f"the task does not say the {name}")
-            if not _one_value(parameters[name]):
-                raise origin.error(f"{parameters[name]!r} cannot be the {name}")
-        document = fill(document, parameters)
+        document = fill(job.document(), parameters)
         plan = plan_in(document, policy=request.policy, origin=origin)
         author = Author(Role.PLANNER, "runbook")
         steps = tuple(replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps)
@@ -83,11 +77,7 @@ class RunbookBackend:
             groups = alternative.found_in(output)
             if groups is None:
                 continue
-            values = {**parameters, **groups}
-            names = used(alternative.document(), (*alternative.names, *names_of_job))
-            if not all(name in values and _one_value(values[name]) for name in names):
-                continue
-            subtasks = _subtasks(alternative, values, request)
+            subtasks = _subtasks(alternative, {**parameters, **groups}, request)
             if not _tried(subtasks, request):
                 return RevisionDraft(subtasks, alternative.reason)
         raise Rejected(
@@ -109,11 +99,6 @@ class RunbookBackend:
                 if alternative.step in {None, request.step.key}
             ]
         return listed + [(alternative, {}) for alternative in self._library.revisions]
-
-
-def _one_value(value: str) -> bool:
-    """Whether it can be nothing but a value: a command would take `-x` for an option."""
-    return value.isprintable() and not value.startswith("-")
 
 
 def _revise_by_hand(request: ReviseRequest) -> str:
