@@ -51,9 +51,12 @@ def evidence(bundle: Bundle, *, limit: int) -> str:
     """The bundle in at most `limit` characters.
 
     What failed is kept longest, and of it the end of its output; what went well is shortened first.
-    When even that is too much, the oldest attempts but the first failed one are left out.
+    When even that is too much, the oldest attempts but the first failed one are left out. A very
+    long plan or snapshot is shortened itself: half of the room is the attempts'.
     """
     before, after = _before(bundle), _after(bundle)
+    if len(before) + len(after) + len(_attempts(bundle.attempts, limit)) > limit - 400:
+        before, after = cut(before, limit // 4), cut(after, limit // 4)
     room = limit - len(before) - len(after) - 400
     text = "\n\n".join((before, _attempts(bundle.attempts, room), after))
     return cut(text, max(limit - 80, 0)) if len(text) > limit else text

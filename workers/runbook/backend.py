@@ -13,11 +13,14 @@ from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
 from workers.ports import DetailRequest, PlanRequest, ReviseRequest, RevisionDraft
 from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
-from workers.runbook.template import fill
+from workers.runbook.template import fill, used
 
 PLAN_BY_HAND = "replan task submit --plan FILE"
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
+
+_Open = tuple[Alternative, frozenset[str], dict[str, str]]
+"""An alternative, the names of the parameters of its job, and the values that these have."""
 
 
 class RunbookBackend:
@@ -49,7 +52,11 @@ class RunbookBackend:
             )
         job, parameters = found
         origin = Origin(f"job {job.id} of the library", "plan", PLAN_BY_HAND)
-        document = fill(job.document(), parameters)
+        document = job.document()
+        lacking = _lacking(document, job.names, parameters)
+        if lacking is not None:
+            raise origin.error(lacking)
+        document = fill(document, parameters)
         plan = plan_in(document, policy=request.policy, origin=origin)
         author = Author(Role.PLANNER, "runbook")
         steps = tuple(replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps)
@@ -73,11 +80,14 @@ class RunbookBackend:
         Raises Rejected when there is none.
         """
         output = _output(request.bundle)
-        for alternative, parameters in self._alternatives(request):
+        for alternative, names, parameters in self._alternatives(request):
             groups = alternative.found_in(output)
             if groups is None:
                 continue
-            subtasks = _subtasks(alternative, {**parameters, **groups}, request)
+            values = {**parameters, **groups}
+            if _lacking(alternative.document(), names | alternative.names, values) is not None:
+                continue
+            subtasks = _subtasks(alternative, values, request)
             if not _tried(subtasks, request):
                 return RevisionDraft(subtasks, alternative.reason)
         raise Rejected(
@@ -87,18 +97,32 @@ class RunbookBackend:
             next_step_cmd=_revise_by_hand(request),
         )
 
-    def _alternatives(self, request: ReviseRequest) -> list[tuple[Alternative, dict[str, str]]]:
+    def _alternatives(self, request: ReviseRequest) -> list[_Open]:
         bundle = request.bundle
         found = self._library.asked(bundle.improved_prompt or bundle.prompt)
-        listed: list[tuple[Alternative, dict[str, str]]] = []
+        listed: list[_Open] = []
         if found is not None:
             job, parameters = found
             listed += [
-                (alternative, parameters)
+                (alternative, job.names, parameters)
                 for alternative in job.revisions
                 if alternative.step in {None, request.step.key}
             ]
-        return listed + [(alternative, {}) for alternative in self._library.revisions]
+        return listed + [(alternative, frozenset(), {}) for alternative in self._library.revisions]
+
+
+def _lacking(document: object, names: frozenset[str], values: dict[str, str]) -> str | None:
+    """Why the parameters cannot be filled in; None when they can.
+
+    What a prompt says, and still more what a host has printed, has to be nothing but a value:
+    a command would take `-x` for an option.
+    """
+    for name in sorted(used(document, names)):
+        if name not in values:
+            return f"nothing says what {name} is"
+        if values[name].startswith("-") or not values[name].isprintable():
+            return f"{name} cannot be {values[name]!r}"
+    return None
 
 
 def _revise_by_hand(request: ReviseRequest) -> str:

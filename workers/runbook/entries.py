@@ -14,7 +14,9 @@
     revisions: [...]      # without `step`: for any step of any task, whoever planned it
 
 Named groups of `when` are parameters of the alternative, too. Only what is text can have parameters
-in it: a timeout cannot.
+in it: a timeout cannot. `${name}` is filled in as one word of the shell, with the quotes that its
+value needs; so it may stand beside other text (`${folder}/www`), but not in quotes, backticks, a
+comment or a here-document: what a host has printed could otherwise become a command.
 """
 
 import re
@@ -31,6 +33,7 @@ from shared.contracts.origin import Origin
 from shared.contracts.planfile import plan_in, revision_in
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
+from workers.runbook import template
 
 
 def _compiled(pattern: str) -> str:
@@ -65,6 +68,11 @@ class Alternative(Document):
             raise _unfit(error.reason) from error
         return self
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What the evidence can tell it."""
+        return frozenset(re.compile(self.when).groupindex)
+
     def document(self) -> dict[str, Any]:
         """The subtasks as they were written."""
         return {"subtasks": [s.model_dump(exclude_unset=True) for s in self.subtasks]}
@@ -96,7 +104,15 @@ class Job(Document):
             if alternative.step is not None and alternative.step not in keys:
                 told = f"an alternative is for step {alternative.step!r}, which is "
                 raise _unfit(told + unknown(alternative.step, keys))
+        _well_filled("", self.document(), self.names)
+        _each_well_filled(self.revisions, self.names)
         return self
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Its parameters: what a prompt can tell it, and what has a value of its own."""
+        told = (name for pattern in self.match for name in re.compile(pattern).groupindex)
+        return frozenset((*self.parameters, *told))
 
     def document(self) -> dict[str, Any]:
         """The plan file of the job, its parameters still to be filled in."""
@@ -123,8 +139,24 @@ class RunbookFile(Document):
     jobs: list[Job] = Field(default_factory=list)
     revisions: list[Alternative] = Field(default_factory=list)
 
+    @model_validator(mode="after")
+    def _can_be_filled_in(self) -> "RunbookFile":
+        _each_well_filled(self.revisions, frozenset())
+        return self
+
 
 _HERE = Origin("it cannot be carried out", "plan")
+
+
+def _each_well_filled(alternatives: list[Alternative], names: frozenset[str]) -> None:
+    for number, alternative in enumerate(alternatives):
+        _well_filled(f"revisions[{number}].", alternative.document(), names | alternative.names)
+
+
+def _well_filled(where: str, document: dict[str, Any], names: frozenset[str]) -> None:
+    faults = template.faults(document, names)
+    if faults:
+        raise _unfit("; ".join(f"{where}{fault}" for fault in faults))
 
 
 def _unfit(reason: str) -> PydanticCustomError:

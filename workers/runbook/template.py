@@ -1,9 +1,20 @@
-"""Parameters in a runbook: `${name}` becomes the value, quoted for who will read it."""
+"""Parameters in a runbook: `${name}` becomes the value, written for who will read it."""
 
 import re
-from collections.abc import Callable, Mapping
-from shlex import quote
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
 from typing import Any
+
+from shared.contracts.yamltext import Path, spelled
+from workers.runbook.placement import (
+    hostile,
+    kept_by_python,
+    kept_by_shell,
+    written_for_python,
+    written_for_shell,
+)
 
 _PLACE = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
 
@@ -13,37 +24,121 @@ _SHELL_TEXT = frozenset({"run", "command", "check", "rollback", "preconditions"}
 _CODE_TEXT = frozenset({"run", "command"})
 """The keys of a subtask of kind `code` whose values Python reads."""
 
-Written = Callable[[str], str]
-"""How a value is written down for its reader."""
+
+class Reader(Enum):
+    """Who reads a text."""
+
+    PERSON = "person"
+    SHELL = "shell"
+    PYTHON = "python"
 
 
-def fill(value: Any, parameters: Mapping[str, str], *, written: Written = str) -> Any:
+_WRITTEN: dict[Reader, Callable[[str], str]] = {
+    Reader.PERSON: str,
+    Reader.SHELL: written_for_shell,
+    Reader.PYTHON: written_for_python,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a document, where it stands, and who reads it."""
+
+    path: Path
+    text: str
+    reader: Reader
+
+
+def fill(value: Any, parameters: Mapping[str, str], *, reader: Reader = Reader.PERSON) -> Any:
     """A document with the parameters filled in.
 
     Only lower-case names that are parameters are replaced: `${HOME}` stays the shell's own. In what
     a shell reads the value is quoted, so that it is one word whatever it holds; in a snippet of
-    Python it is a text. Therefore it is never written inside quotes in a runbook.
+    Python it is a text. `faults` tells where that would not hold.
     """
     match value:
         case str():
+            written = _WRITTEN[reader]
             return _PLACE.sub(lambda found: _filled(found, parameters, written), value)
         case list():
-            return [fill(item, parameters, written=written) for item in value]
+            return [fill(item, parameters, reader=reader) for item in value]
         case dict():
             code = value.get("kind") == "code"
             return {
-                key: fill(item, parameters, written=_writing(key, written, code=code))
+                key: fill(item, parameters, reader=_reader(key, reader, code=code))
                 for key, item in value.items()
             }
     return value
 
 
-def _writing(key: str, around: Written, *, code: bool) -> Written:
+def used(document: Any, names: Iterable[str]) -> set[str]:
+    """Those of the names that are parameters of the document."""
+    known = set(names)
+    return {name for text in _texts(document) for name in _PLACE.findall(text.text)} & known
+
+
+def faults(document: Any, names: Iterable[str]) -> list[str]:
+    """What is wrong with the parameters of a document, the place of each fault first.
+
+    A parameter inside quotes, a comment, backticks or a here-document is one, for what its value
+    holds could end these and become a command; so is a name that nearly is one of the parameters,
+    which a shell would take for a variable that is empty.
+    """
+    known = sorted(names)
+    return [
+        f"{spelled(text.path)}: {fault}"
+        for text in _texts(document)
+        for fault in (*_misspelt(text, known), *_misplaced(text, known))
+    ]
+
+
+def _misspelt(text: _Text, known: list[str]) -> Iterator[str]:
+    for name in dict.fromkeys(_PLACE.findall(text.text)):
+        near = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
+        if near and re.search(rf"\b{name}=|\b(?:for|read)\b[^\n;]*\b{name}\b", text.text) is None:
+            yield f"${{{name}}} is no parameter; did you mean ${{{near[0]}}}?"
+
+
+def _misplaced(text: _Text, known: list[str]) -> Iterator[str]:
+    if text.reader is Reader.PERSON:
+        return
+    placed = [name for name in _PLACE.findall(text.text) if name in known]
+    if not placed:
+        return
+    values = [hostile(number) for number, _ in enumerate(placed)]
+    left = iter(values)
+    written = _WRITTEN[text.reader]
+    tried = _PLACE.sub(lambda p: written(next(left)) if p[1] in known else p[0], text.text)
+    kept_by = kept_by_shell if text.reader is Reader.SHELL else kept_by_python
+    for name, kept in zip(placed, kept_by(tried, values), strict=True):
+        if not kept:
+            yield (
+                f"${{{name}}} may not stand inside quotes, backticks, a comment, a here-document "
+                "or a calculation; it is filled in with the quotes that its value needs"
+            )
+
+
+def _texts(value: Any, path: Path = (), reader: Reader = Reader.PERSON) -> Iterator[_Text]:
+    match value:
+        case str():
+            yield _Text(path, value, reader)
+        case list():
+            for position, item in enumerate(value):
+                yield from _texts(item, (*path, position), reader)
+        case dict():
+            code = value.get("kind") == "code"
+            for key, item in value.items():
+                yield from _texts(item, (*path, key), _reader(key, reader, code=code))
+
+
+def _reader(key: str, around: Reader, *, code: bool) -> Reader:
     if code and key in _CODE_TEXT:
-        return repr
-    return quote if key in _SHELL_TEXT else around
+        return Reader.PYTHON
+    return Reader.SHELL if key in _SHELL_TEXT else around
 
 
-def _filled(found: re.Match[str], parameters: Mapping[str, str], written: Written) -> str:
+def _filled(
+    found: re.Match[str], parameters: Mapping[str, str], written: Callable[[str], str]
+) -> str:
     given = parameters.get(found[1])
     return found[0] if given is None else written(given)

@@ -1,6 +1,7 @@
 """The evidence is cleaned, kept within its limit, and what failed stays in it longest."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -78,6 +79,19 @@ def test_of_many_attempts_the_first_failed_and_the_newest_stay() -> None:
     assert told is not None
     assert shown + int(told[1]) == 199
     assert bundle().hypotheses[0] in text
+
+
+def test_a_long_plan_and_a_long_snapshot_leave_room_for_what_failed() -> None:
+    planned = replace(bundle().subtasks[0], command="x" * 3000)
+    shown = bundle(
+        subtasks=(planned,) * 60,
+        snapshot={f"probe {number}": "y" * 1500 for number in range(60)},
+        attempts=(attempt(stderr="noise\n" * 800 + "E: the reason stands at the end"),),
+    )
+    text = evidence(shown, limit=60_000)
+    assert len(text) <= 60_000
+    assert "E: the reason stands at the end" in text
+    assert "Step T7.1@web1" in text
 
 
 @settings(max_examples=60, deadline=None)

@@ -232,3 +232,22 @@ def test_the_improved_prompt_counts_when_there_is_one(mine: RunbookBackend) -> N
     (step,) = mine.plan(asked("serve pages on port 81")).steps
     shown = evidence("do it", "denied: port", improved_prompt="Serve pages on port 81")
     assert commands(mine.revise(revision_of(step, shown)).subtasks) == ["sudo -n serve --port 81"]
+
+
+def test_a_value_that_the_prompt_leaves_out_is_asked_for(mine: RunbookBackend) -> None:
+    with pytest.raises(Rejected, match="nothing says what size is"):
+        mine.plan(asked("grow the disk"))
+
+
+def test_a_value_that_a_command_would_take_for_an_option_is_refused(mine: RunbookBackend) -> None:
+    with pytest.raises(Rejected, match="size cannot be '--force'"):
+        mine.plan(asked("grow the disk by --force"))
+    assert mine.plan(asked("grow the disk by 5G")).steps[0].subtasks[0].command == "grow 5G"
+
+
+@pytest.mark.parametrize("printed", ["-rf", "a\x1b[2Jb", "a\tb"])
+def test_what_a_host_has_printed_has_to_be_a_value(mine: RunbookBackend, printed: str) -> None:
+    (step,) = mine.plan(asked("serve pages on port 80")).steps
+    shown = evidence("serve pages on port 80", f"mkdir: {printed}: No such file")
+    with pytest.raises(Rejected, match="no further alternative"):
+        mine.revise(revision_of(step, shown))
