@@ -18,6 +18,7 @@ class InterventionKind(StrEnum):
     ESCALATION = "escalation"  # everything automatic is used up (S0.59)
     BLOCKED = "blocked"  # a forbidden command (S0.61)
     APPROVAL = "approval"
+    UNKNOWN = "unknown"  # nobody can say how a command ended
     OPERATOR = "operator"  # something is misconfigured
 
 

@@ -18,7 +18,6 @@ from orchestrator.core.step_rules import (
     request_revision,
 )
 from shared.domain import facts as f
-from shared.domain.budget import Ending
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
@@ -108,10 +107,6 @@ def _apply_to_step(
     match fact:
         case f.PassStarted():
             return replace(step, phase=StepPhase.RUNNING, reason=""), ()
-        case f.PassFinished(ending=Ending.LOST):
-            return put_off_or_wait(
-                step, state.policy, _lost(fact, step.putting_off), StepPhase.READY
-            )
         case f.PassFinished():
             return after_pass(step, state.policy, fact)
         case f.BundleReady():
@@ -124,19 +119,6 @@ def _apply_to_step(
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
             return put_off_or_wait(step, state.policy, fact, resting)
     return step, ()
-
-
-def _lost(fact: f.PassFinished, attempt: int) -> f.JobFailed:
-    return f.JobFailed(
-        kind=JobKind.EXECUTE,
-        step=fact.step,
-        revision=fact.revision,
-        pass_no=fact.pass_no,
-        family="transient",
-        stage="execute",
-        reason=fact.reason or "the pass was lost",
-        attempt=attempt,
-    )
 
 
 def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Decision, ...]]:

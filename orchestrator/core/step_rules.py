@@ -51,6 +51,8 @@ def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvan
             return _wait(counted, InterventionKind.BLOCKED, stage="guard", phase=StepPhase.BLOCKED)
         case Ending.NEEDS_APPROVAL:
             return _wait(counted, InterventionKind.APPROVAL, stage="guard")
+        case Ending.UNKNOWN:
+            return _wait(counted, InterventionKind.UNKNOWN, stage="execute")
     failed = replace(counted, failures=step.failures + 1)
     match _next(failed, policy):
         case Next.RETRY:

@@ -20,6 +20,7 @@ class Outcome(StrEnum):
     NEEDS_APPROVAL = "needs_approval"
     BLOCKED = "blocked"  # something it needs has failed (X3): not an attempt that counts
     CANCELLED = "cancelled"
+    UNKNOWN = "unknown"  # it was started, and nobody can say how it ended
 
 
 GREEN = frozenset({Outcome.OK, Outcome.SATISFIED, Outcome.SIMULATED})
@@ -33,8 +34,9 @@ COUNTED = frozenset(
 class CommandResult:
     """What a command did. Streams are raw bytes, kept apart (S0.32).
 
-    `exit_code` is None when it was ended (`timed_out` or `cancelled`); `dropped` counts the bytes
-    of each stream that went past the cap and were not kept.
+    `exit_code` is None when it was ended (`timed_out` or `cancelled`; `ended` says how, in words)
+    and when its outcome is not known (`unknown` says why, in words). `dropped` counts the bytes of
+    each stream that went past the cap and were not kept.
     """
 
     command: str
@@ -47,6 +49,8 @@ class CommandResult:
     cancelled: bool = False
     stdout_dropped: int = 0
     stderr_dropped: int = 0
+    ended: str = ""
+    unknown: str = ""
 
     @property
     def ok(self) -> bool:

@@ -15,7 +15,7 @@ class Ending(StrEnum):
     BLOCKED = "blocked"
     NEEDS_APPROVAL = "needs_approval"
     CANCELLED = "cancelled"
-    LOST = "lost"
+    UNKNOWN = "unknown"  # nobody can say how a command ended
 
 
 class Next(StrEnum):

@@ -64,6 +64,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         InterventionKind.ESCALATION: lambda: running(human_escalation_threshold=0).escalates(),
         InterventionKind.BLOCKED: lambda: running().pass_ends(Ending.BLOCKED),
         InterventionKind.APPROVAL: lambda: running().pass_ends(Ending.NEEDS_APPROVAL),
+        InterventionKind.UNKNOWN: lambda: running().pass_ends(Ending.UNKNOWN),
         InterventionKind.OPERATOR: lambda: running().job_fails(JobKind.EXECUTE, "misconfigured"),
     }
     opened = [d.kind for d in stories[kind]() if isinstance(d, OpenIntervention)]

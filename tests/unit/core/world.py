@@ -144,9 +144,7 @@ class World:
                 self.step_transitions.add((phase.value, type(fact).__name__, step.phase.value))
 
     def _check_told_twice(self, state: RunState | TaskState, fact: Any) -> None:
-        """The same fact once more changes nothing; two kinds carry no number that would show it."""
-        if isinstance(fact, f.PassFinished) and fact.ending is Ending.LOST:
-            return
+        """The same fact once more changes nothing (a failed detailing has no number)."""
         if isinstance(fact, f.JobFailed) and fact.kind is JobKind.DETAIL:
             return
         again, _ = advance(state, fact)

@@ -54,6 +54,7 @@ def test_no_outcome_is_both_done_and_an_error() -> None:
         Outcome.NEEDS_APPROVAL,
         Outcome.BLOCKED,
         Outcome.CANCELLED,
+        Outcome.UNKNOWN,
     }
 
 
