@@ -15,6 +15,32 @@ Cancelled = Callable[[], bool]
 """Answers True once the work at hand must stop."""
 
 
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """Under which name a host keeps the record of a pass, and what the driver of it may assume.
+
+    `name` is the same for whoever carries out the pass; `fence` grows from one driver to the next.
+    `since` is how many seconds ago the pass was first asked for, `resumed` whether somebody may
+    have driven it before. `valid_for` answers how many seconds longer this driver may start
+    commands.
+    """
+
+    name: str
+    fence: int
+    resumed: bool
+    since: float
+    valid_for: Callable[[], float]
+    given_up: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A command that the host has a record of; `label` is what was told when it was started."""
+
+    command: str
+    label: str
+
+
 class Shell(Protocol):
     """An open connection to a host on which commands run one after another or side by side."""
 
@@ -25,14 +51,22 @@ class Shell(Protocol):
         timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
+        key: str | None = None,
+        label: str = "",
     ) -> CommandResult:
         """Run a command with /bin/sh, stdin closed, nothing able to prompt.
 
-        After `timeout` seconds, or once `cancelled` answers True, the whole process group on the
-        host is ended (TERM, then KILL). Raises Transient when the connection is lost before the
-        outcome is known, Misconfigured when the host refuses us, Rejected for a command that no
-        host can take (too long, a NUL byte).
+        After `timeout` seconds, or once `cancelled` answers True, everything that the command
+        started on the host is ended (TERM, then KILL). With a `key` the command runs effectively
+        once in its pass, whoever asks and however often: it outlives the caller, and a later call
+        gives the result of the first; `label` (one line) is kept with it. Raises Transient when
+        the host cannot be reached or the pass has passed to another driver, Misconfigured when the
+        host refuses us, Rejected for a command that no host can take (too long, a NUL byte).
         """
+        ...
+
+    def recalled(self, key: str) -> Recalled | None:
+        """What an earlier driver of this pass started under that key."""
         ...
 
     def close(self) -> None:
@@ -43,8 +77,11 @@ class Shell(Protocol):
 class Connections(Protocol):
     """Opens shells, keeping warm what can be kept warm."""
 
-    def shell(self, host: Host) -> Shell:
-        """A shell on the host. Raises Transient (unreachable) or Misconfigured (key, host key)."""
+    def shell(self, host: Host, record: PassRecord | None = None) -> Shell:
+        """A shell on the host, for a pass or for looks that leave no record.
+
+        Raises Transient (unreachable) or Misconfigured (key, host key).
+        """
         ...
 
     def close(self) -> None:

@@ -4,16 +4,17 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
-from shared.domain.host import Connection, Host
+from shared.domain.host import LOCALHOST, Connection, Host
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.services.sshd import SshServer
 from workers.ports import Shell
+from workers.remote.connections import HostConnections
 from workers.remote.local import LocalShell
-from workers.remote.ssh import SshConnections
 
 BOTH_STREAMS = "printf out; printf err >&2; exit 3"
 RAW_BYTES = r"printf '\000\377\200caf\351\n'"
@@ -36,16 +37,19 @@ def scripted_shell() -> ScriptedShell:
     )
 
 
-@pytest.fixture(params=["local", "ssh", "scripted"])
+@pytest.fixture(params=["local", "ssh", "plain", "scripted"])
 def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
     """A shell of each kind."""
     if request.param == "scripted":
         yield scripted_shell()
-    elif request.param == "local":
+    elif request.param == "plain":
         yield LocalShell()
+    elif request.param == "local":
+        with closing(HostConnections()) as here:
+            yield here.shell(LOCALHOST)
     else:
         server: SshServer = request.getfixturevalue("sshd")
-        connections = SshConnections()
+        connections = HostConnections()
         yield connections.shell(
             Host(
                 "web1",

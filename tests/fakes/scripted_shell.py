@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
-from workers.ports import Cancelled
+from workers.ports import Cancelled, PassRecord, Recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ class ScriptedShell:
         self._answers = dict(answers or {})
         self._default = default
         self._asked: dict[str | re.Pattern[str], int] = {}
+        self._kept: dict[str, tuple[Recalled, CommandResult]] = {}
+        self._recalled: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -73,9 +75,34 @@ class ScriptedShell:
         timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
+        key: str | None = None,
+        label: str = "",
     ) -> CommandResult:
-        """Answer as scripted; see `workers.ports.Shell.run`."""
+        """Answer as scripted, once for each key; see `workers.ports.Shell.run`."""
         assert not self.closed, f"run after close: {command}"
+        if key is None:
+            return self._answered(command, timeout, on_output, cancelled)
+        if key not in self._kept:
+            result = self._answered(command, timeout, on_output, cancelled)
+            self._kept[key] = Recalled(command, label), result
+        return self._kept[key][1]
+
+    def recall(self, key: str, command: str, result: CommandResult, label: str = "") -> None:
+        """Have an earlier driver of the pass run a command under that key."""
+        self._kept[key] = Recalled(command, label), result
+        self._recalled.add(key)
+
+    def recalled(self, key: str) -> Recalled | None:
+        """What an earlier driver started."""
+        return self._kept[key][0] if key in self._recalled else None
+
+    def _answered(
+        self,
+        command: str,
+        timeout: float,
+        on_output: OnOutput | None,
+        cancelled: Cancelled | None,
+    ) -> CommandResult:
         with self._lock:
             self.calls.append(Call(command, timeout))
             answer = _plain(self._pick(command))
@@ -133,7 +160,7 @@ class ScriptedConnections:
     opened: list[str] = field(default_factory=list)
     closed: bool = False
 
-    def shell(self, host: Host) -> ScriptedShell:
+    def shell(self, host: Host, record: PassRecord | None = None) -> ScriptedShell:  # noqa: ARG002
         """The shell of that host; `opened` keeps the names in order."""
         self.opened.append(host.name)
         shell = self.shells[host.name]

@@ -8,7 +8,6 @@ STREAM_LIMIT = 1_048_576
 """Bytes kept of each stream of a command."""
 
 _SMALL = 4096  # shorter pieces of the tail are joined, or a slow trickle would cost memory
-_NOISE_LIMIT = 65_536
 
 
 class Capture:
@@ -42,13 +41,20 @@ class Capture:
         if chunk:
             self._keep_tail(chunk)
 
+    def skip(self, size: int) -> None:
+        """That many bytes of the stream are missing here: what follows is its end."""
+        self._head_limit = len(self._head)
+        self._dropped += self._tail_size + size
+        self._tail.clear()
+        self._tail_size = 0
+
     def content(self) -> bytes:
         """What was kept; where bytes are missing a line says how many."""
         tail = b"".join(self._tail)
         if not self.dropped:
             return bytes(self._head) + tail
         note = b"\n[... %d bytes left out ...]\n" % self.dropped
-        return bytes(self._head) + note + tail[len(tail) - self._tail_limit :]
+        return bytes(self._head) + note + tail[max(0, len(tail) - self._tail_limit) :]
 
     @property
     def dropped(self) -> int:
@@ -65,30 +71,3 @@ class Capture:
             oldest = self._tail.popleft()
             self._tail_size -= len(oldest)
             self._dropped += len(oldest)
-
-
-class Opening:
-    """Finds the opening line (`@@<nonce> <pid>`) in standard output.
-
-    What a login shell prints before it (greetings, noise of start-up files) is no output of the
-    command and is put aside in `noise`.
-    """
-
-    def __init__(self, nonce: str) -> None:
-        self.word: str | None = None
-        self.noise = b""
-        self._mark = f"@@{nonce} ".encode()
-
-    def take(self, chunk: bytes) -> bytes:
-        """The part of the chunk that the command wrote."""
-        if self.word is not None:
-            return chunk
-        self.noise += chunk
-        before, mark, after = self.noise.partition(self._mark)
-        line, newline, rest = after.partition(b"\n")
-        if mark and newline:
-            self.word, self.noise = line.decode("ascii", "replace").strip(), before
-            return rest
-        if not mark:
-            self.noise = self.noise[-_NOISE_LIMIT:]
-        return b""

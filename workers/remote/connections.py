@@ -1,14 +1,20 @@
 """Opens shells on any host, however it is reached."""
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.domain.host import Connection, Host
-from workers.ports import Shell
+from workers.ports import PassRecord, Shell
 from workers.remote.local import LocalShell
+from workers.remote.local_carrier import LocalCarrier
+from workers.remote.runners import RunnerPool
+from workers.remote.shell import RunnerShell
 
 if TYPE_CHECKING:
     from workers.remote.ssh import SshConnections
+
+_COOLING_SECONDS = 5.0
 
 
 class HostConnections:
@@ -16,19 +22,35 @@ class HostConnections:
 
     def __init__(self) -> None:
         self._ssh: SshConnections | None = None
+        self._here: dict[Host, RunnerPool] = {}
         self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._cooling: threading.Thread | None = None
 
-    def shell(self, host: Host) -> Shell:
+    def shell(self, host: Host, record: PassRecord | None = None) -> Shell:
         """A shell on the host; see `workers.ports.Connections.shell`."""
-        if host.connection is Connection.LOCAL:
+        self._keep_cool()
+        if host.connection is not Connection.LOCAL:
+            return self._over_ssh().shell(host, record)
+        if not Path("/proc/self/stat").exists():
+            # Nothing tells processes apart for good here, so commands end with their worker.
             return LocalShell(host)
-        return self._over_ssh().shell(host)
+        return RunnerShell(host, self._at_hand(host), record)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; commands that still run go on."""
+        self._closing.set()
         with self._lock:
             if self._ssh is not None:
                 self._ssh.close()
+            for runners in self._here.values():
+                runners.close()
+
+    def _at_hand(self, host: Host) -> RunnerPool:
+        with self._lock:
+            if host not in self._here:
+                self._here[host] = RunnerPool(host, lambda *_: LocalCarrier())
+            return self._here[host]
 
     def _over_ssh(self) -> "SshConnections":
         with self._lock:
@@ -38,3 +60,18 @@ class HostConnections:
 
                 self._ssh = SshConnections()
             return self._ssh
+
+    def _keep_cool(self) -> None:
+        with self._lock:
+            if self._cooling is None:
+                self._cooling = threading.Thread(target=self._cool, name="cooling", daemon=True)
+                self._cooling.start()
+
+    def _cool(self) -> None:
+        while not self._closing.wait(_COOLING_SECONDS):
+            with self._lock:
+                runners, ssh = list(self._here.values()), self._ssh
+            for pool in runners:
+                pool.cool_down()
+            if ssh is not None:
+                ssh.cool_down()

@@ -10,9 +10,9 @@ from statistics import median
 from shared.domain.errors import ReplanError
 from shared.domain.host import Connection, Host
 from workers.ports import Shell
+from workers.remote.connections import HostConnections
 from workers.remote.environment import KEPT_BY_SUDO, SUDOERS_LINE
 from workers.remote.hostkeys import HostKey, pinned_key
-from workers.remote.local import LocalShell
 from workers.remote.sentences import check_command
 
 _FACTS = """\
@@ -98,11 +98,7 @@ def fetch_host_key(address: str, port: int = 22, *, timeout: float = 10.0) -> Ho
 
 def check_host(host: Host) -> HostReport:
     """Reach the host, log in, run a command, and gather facts; never raises for what it finds."""
-    if host.connection is Connection.LOCAL:
-        return _checked_shell(host, LocalShell(host))
-    from workers.remote.ssh import SshConnections
-
-    with closing(SshConnections()) as connections:
+    with closing(HostConnections()) as connections:
         try:
             shell = connections.shell(host)
         except ReplanError as error:

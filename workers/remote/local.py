@@ -25,10 +25,13 @@ _ENDING_SECONDS = 15.0
 
 
 class LocalShell:
-    """A shell on this machine; see `workers.ports.Shell`.
+    """A shell on a machine without /proc; see `workers.ports.Shell`.
 
-    Commands get the environment of a fresh login, not the worker's. A process that a command
-    leaves in the background with its output still open does not hold up the result.
+    Nothing there tells a process apart for good, so that commands cannot be found again: they end
+    with their worker, and keys mean nothing.
+
+    Commands get the environment of a fresh login, not the worker's. A process that a command leaves
+    in the background with its output still open does not hold up the result.
     """
 
     def __init__(self, host: Host = LOCALHOST, *, stream_limit: int = STREAM_LIMIT) -> None:
@@ -43,6 +46,8 @@ class LocalShell:
         timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
+        key: str | None = None,  # noqa: ARG002
+        label: str = "",  # noqa: ARG002
     ) -> CommandResult:
         """Run a command; see `workers.ports.Shell.run`.
 
@@ -72,6 +77,9 @@ class LocalShell:
             stdout_dropped=out.dropped,
             stderr_dropped=err.dropped,
         )
+
+    def recalled(self, key: str) -> None:
+        """Nothing is kept."""
 
     def close(self) -> None:
         """Nothing to give back."""

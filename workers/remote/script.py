@@ -1,67 +1,14 @@
-"""The shell text that reaches a host around a command, safe under any login shell.
+"""What a command may be, and the shell text that ends one."""
 
-An SSH server gives its text to the account's login shell. That shell only has to understand
-`exec /bin/sh -c 'text' sh`, with quoting that bash, dash, zsh, ksh, fish and csh read alike; the
-command itself is always read by /bin/sh, byte for byte as it was given.
-"""
-
-import re
 import shlex
 
 from shared.domain.errors import Rejected
-from workers.remote.environment import EXPORTS
 
 LONGEST = 120_000
-"""Bytes of the whole text: Linux takes no more than 131,072 in one argument."""
+"""Bytes of a command: Linux takes no more than 131,072 in one argument."""
 
 GRACE_SECONDS = 2.0
 """Between TERM and KILL."""
-
-NO_WORKDIR = "-"
-"""Stands in the opening line instead of the process id when the workdir cannot be entered."""
-
-_UNSAFE = re.compile(r"['\\!]")
-
-_JOIN_LINES = '_r=$1;shift;for _l do _r=$_r${IFS#??}$_l;done;exec /bin/sh -c "$_r" sh'
-"""csh takes no newline inside quotes, so the lines travel as arguments and are joined here by the
-last character of the default IFS, a newline."""
-
-
-def login_line(command: str, *, nonce: str, workdir: str | None = None) -> str:
-    """What to ask the SSH server to execute for a command.
-
-    Before the command runs it prints the opening line, `@@<nonce> <pid>`, on standard output; the
-    process is the leader of its session and group. Raises Rejected for a command that no host can
-    take: too long, or with a NUL byte.
-    """
-    first = prologue(nonce, workdir)
-    if "\n" in command:
-        lines = " ".join(quoted(line) for line in (first, *command.split("\n")))
-        line = f"exec /bin/sh -c {quoted(_JOIN_LINES)} sh {lines}"
-    else:
-        # `\` before a newline inside quotes: csh drops the `\`, the others keep it as the end of
-        # a comment. Either way the prologue ends here and its syntax is its own.
-        line = f"exec /bin/sh -c '{_escaped(first)} #\\\n{_escaped(command)}' sh"
-    return checked(line)
-
-
-def prologue(nonce: str, workdir: str | None = None) -> str:
-    """The line before the command: workdir, opening line, standard input, environment."""
-    opening = f'echo "@@{nonce} $$"'
-    if workdir is not None:
-        opening = (
-            f"CDPATH= cd -- {_path(workdir)} >/dev/null&&{opening}"
-            f'||{{ echo "@@{nonce} {NO_WORKDIR}";exit 1;}}'
-        )
-    return f"{opening};exec </dev/null;{EXPORTS}"
-
-
-def quoted(text: str) -> str:
-    """One word of a command line that every login shell reads as exactly this text.
-
-    A line break cannot be quoted that way; the text must not have one.
-    """
-    return f"'{_escaped(text)}'"
 
 
 def ending(leader: int, *, grace: float) -> str:
@@ -76,11 +23,8 @@ def ending(leader: int, *, grace: float) -> str:
     return _ENDING.replace("LEADER", str(leader)).replace("TENTHS", str(max(1, int(grace * 10))))
 
 
-def _escaped(text: str) -> str:
-    return _UNSAFE.sub(lambda found: f"'\\{found[0]}'", text)
-
-
-def _path(workdir: str) -> str:
+def path_word(workdir: str) -> str:
+    """One word of a command line for a path; `~` is the account's home."""
     if workdir == "~" or workdir.startswith("~/"):
         return f'"$HOME"{shlex.quote(workdir[1:])}'
     return shlex.quote(workdir)

@@ -54,6 +54,14 @@ class Deadline:
         left = max(0.0, self._at - time.monotonic())
         return left if self.cancelled is None else min(left, POLL_SECONDS)
 
+    def shorten(self, seconds: float) -> None:
+        """Pass after that many seconds from now, unless it passes before."""
+        self._at = min(self._at, time.monotonic() + seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Wait for so long, or until the deadline has passed, if that comes first."""
+        time.sleep(min(seconds, max(0.0, self._at - time.monotonic()) or seconds))
+
 
 class Aftermath:
     """The time after a command has exited, while its streams are still open."""

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.host import LOCALHOST
 from shared.guard import Guard, default_entries
 from tests.unit.executor.given import MemoryLog
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
-from workers.ports import Cancelled, PassOrder, PassResult
-from workers.remote.local import LocalShell
+from workers.ports import Cancelled, PassOrder, PassResult, Shell
+from workers.remote.connections import HostConnections
 
 PROGRAMS = (
     *("sh", "ls", "cat", "cp", "mv", "ln", "mkdir", "touch", "tar", "gzip", "test", "id", "grep"),
@@ -28,7 +29,7 @@ class NarrowShell:
     folder: Path
     programs: Path
     commands: list[str] = field(default_factory=list)
-    inner: LocalShell = field(default_factory=LocalShell)
+    inner: Shell = field(default_factory=lambda: HostConnections().shell(LOCALHOST))
 
     def run(
         self,
@@ -37,12 +38,19 @@ class NarrowShell:
         timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
+        key: str | None = None,  # noqa: ARG002
+        label: str = "",
     ) -> CommandResult:
         """Run a command as the local shell does."""
         self.commands.append(command)
         narrowed = f"cd {self.folder} && PATH={self.programs} && export PATH\n{command}"
-        result = self.inner.run(narrowed, timeout=timeout, on_output=on_output, cancelled=cancelled)
+        result = self.inner.run(
+            narrowed, timeout=timeout, on_output=on_output, cancelled=cancelled, label=label
+        )
         return replace(result, command=command)
+
+    def recalled(self, key: str) -> None:
+        """Every pass is the first."""
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -17,7 +17,6 @@ from tests.unit.executor.given import MemoryLog, order, subtask
 from workers.executor.failed_assumptions import failed_assumptions
 from workers.executor.hypotheses import hypotheses
 from workers.executor.snapshot import PROBES, take
-from workers.remote.local import LocalShell
 
 # --- corrections that really help -----------------------------------------------------------------
 
@@ -256,9 +255,9 @@ def test_the_real_guard_stops_a_forbidden_string(
     assert list(shell.folder.iterdir()) == []
 
 
-def test_the_real_guard_lets_every_probe_of_the_snapshot_through() -> None:
+def test_the_real_guard_lets_every_probe_of_the_snapshot_through(shell: NarrowShell) -> None:
     """S0.50: one round trip on this very machine; what every Linux has is there."""
-    state = take(LocalShell(), Guard(default_entries()))
+    state = take(shell.inner, Guard(default_entries()))
     assert set(state) == set(PROBES)
     assert "MemTotal" in state["memory"]
     assert "uid=" in state["identity"]

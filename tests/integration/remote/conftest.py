@@ -7,14 +7,13 @@ import pytest
 from shared.domain.host import Connection, Host
 from tests.integration.remote.hosts import ssh_host
 from workers.ports import Shell
-from workers.remote.local import LocalShell
-from workers.remote.ssh import SshConnections
+from workers.remote.connections import HostConnections
 
 
 @pytest.fixture
-def connections() -> Iterator[SshConnections]:
-    """SSH connections of this test alone."""
-    opened = SshConnections()
+def connections() -> Iterator[HostConnections]:
+    """Connections of this test alone."""
+    opened = HostConnections()
     yield opened
     opened.close()
 
@@ -28,6 +27,6 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 
 @pytest.fixture
-def shell(host: Host, connections: SshConnections) -> Shell:
+def shell(host: Host, connections: HostConnections) -> Shell:
     """A shell on it."""
-    return LocalShell(host) if host.connection is Connection.LOCAL else connections.shell(host)
+    return connections.shell(host)

@@ -2,6 +2,7 @@
 
 import subprocess
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,13 +80,13 @@ def test_a_changed_host_key_stops_everything(
 
 
 def test_a_host_that_no_longer_has_the_pinned_type_has_changed(
-    sshd: SshServer, connections: SshConnections, tmp_path: Path
+    sshd: SshServer, tmp_path: Path
 ) -> None:
     """Another type is never accepted in its place; the one it offers now is shown."""
     line = written(tmp_path / "host_key", generated("ssh-rsa"))
     before = set(threading.enumerate())
 
-    with pytest.raises(Misconfigured) as caught:
+    with closing(SshConnections()) as connections, pytest.raises(Misconfigured) as caught:
         connections.shell(ssh_host(sshd, host_key=line))
 
     assert eventually(lambda: not set(threading.enumerate()) - before)

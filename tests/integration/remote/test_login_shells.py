@@ -1,16 +1,14 @@
-"""A command means the same whatever the account's login shell is."""
+"""A command means the same whatever the account's login shell is, and whatever /bin/sh is."""
 
-import re
-import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from workers.remote.script import login_line, prologue
-
-NONCE = "0123456789abcdef"
-LOGIN_SHELLS = ("bash", "dash", "busybox sh", "ksh", "zsh", "fish", "tcsh")
-READ_BY = ("dash", "bash", "busybox sh", "ksh")
+from shared.domain.host import LOCALHOST
+from tests.integration.remote.shells import LOGIN_SHELLS, READ_BY, MachinePool, machine, there
+from workers.remote.environment import local_environment
+from workers.remote.shell import RunnerShell
 
 COMMANDS = (
     "true",
@@ -46,41 +44,62 @@ COMMANDS = (
 )
 
 
-def there(shell: str) -> bool:
-    """Whether a login shell is installed: they are many, and no machine has them all."""
-    return shutil.which(shell.partition(" ")[0]) is not None
-
-
 @pytest.mark.parametrize("login_shell", LOGIN_SHELLS)
-def test_every_login_shell_hands_the_command_on_as_it_is(login_shell: str) -> None:
-    """An SSH server runs `<login shell> -c <line>`: the outcome is that of /bin/sh alone."""
+def test_every_login_shell_hands_the_commands_on_as_they_are(
+    tmp_path: Path, login_shell: str
+) -> None:
+    """The login shell only has to start /bin/sh; what follows never meets it."""
     if not there(login_shell):
         pytest.skip(f"{login_shell} is not installed")
-    for command in COMMANDS:
-        line = login_line(command, nonce=NONCE)
-        via_login_shell = outcome([*login_shell.split(), "-c", line])
-        alone = outcome(["sh", "-c", f"{prologue(NONCE)}\n{command}", "sh"])
-        assert via_login_shell == alone, f"{login_shell}: {command!r}"
+    same_as_alone(tmp_path, "dash", login_shell)
 
 
-@pytest.mark.parametrize("shell", READ_BY)
-def test_every_sh_understands_what_stands_before_a_command(shell: str) -> None:
-    """The prologue opens, moves, closes standard input and sets the environment in each."""
-    if not there(shell):
-        pytest.skip(f"{shell} is not installed")
-    command = 'pwd; echo "$PAGER $DEBIAN_FRONTEND"; cat; echo end'
-    text = f"{prologue(NONCE, '/usr/share')} #\\\n{command}"
-
-    code, stdout, stderr = outcome([*shell.split(), "-c", text, "sh"])
-
-    assert (code, stderr) == (0, b"")
-    assert stdout == b"@@%s P\n/usr/share\ncat noninteractive\nend\n" % NONCE.encode()
+@pytest.mark.parametrize("sh", READ_BY)
+def test_a_command_means_what_it_means_to_sh_alone(tmp_path: Path, sh: str) -> None:
+    """Byte for byte, and with nothing of the runner to be seen."""
+    if not there(sh):
+        pytest.skip(f"{sh} is not installed")
+    same_as_alone(tmp_path, sh, None)
 
 
-def outcome(arguments: list[str]) -> tuple[int, bytes, bytes]:
-    """Exit code and streams; process ids are made equal."""
-    done = subprocess.run(
-        arguments, input=b"not for the command\n", capture_output=True, check=False
-    )
-    stdout = re.sub(rb"(@@\w+) \d+", rb"\1 P", done.stdout)
-    return done.returncode, stdout, done.stderr
+@pytest.mark.parametrize("sh", READ_BY)
+def test_nothing_of_the_runner_reaches_a_command(tmp_path: Path, sh: str) -> None:
+    """No variable of its own, no open file but the three, no ignored signal."""
+    if not there(sh):
+        pytest.skip(f"{sh} is not installed")
+    with MachinePool(machine(tmp_path, sh)) as pool:
+        shell = RunnerShell(LOCALHOST, pool)
+        names = shell.run("env | sed 's/=.*//' | sort", timeout=20).stdout.decode().split()
+        files = shell.run("ls /proc/$$/fd; :", timeout=20).stdout.decode().split()
+        ignored = (
+            shell.run("exec grep SigIgn /proc/self/status", timeout=20).stdout.decode().split()
+        )
+    by_shells = {"_", "PWD", "OLDPWD", "SHLVL", "REPLAN_ATTEMPT"}
+    assert set(names) - set(local_environment()) <= by_shells
+    assert {"PAGER", "DEBIAN_FRONTEND"} <= set(names)
+    assert set(files) <= {"0", "1", "2"}
+    assert int(ignored[1], 16) == 0
+
+
+def same_as_alone(folder: Path, sh: str, login: str | None) -> None:
+    """Run every command through a runner, and alone; the outcomes are the same."""
+    on = machine(folder, sh, login)
+    env = {**local_environment(), "HOME": str(on.home), "PATH": on.path}
+    with MachinePool(on) as pool:
+        shell = RunnerShell(LOCALHOST, pool)
+        for command in COMMANDS:
+            alone = subprocess.run(
+                [str(on.sh), "-c", command, "sh"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=env,
+                cwd=on.home,
+                check=False,
+            )
+            expected = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
+            result = shell.run(command, timeout=20)
+            assert (result.exit_code, result.stdout, result.stderr) == (
+                expected,
+                alone.stdout,
+                alone.stderr,
+            ), f"{login or sh}: {command!r}"

@@ -1,13 +1,9 @@
 """What is kept of a stream."""
 
-from itertools import pairwise
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.remote.capture import Capture, Opening
-
-NONCE = "00ff"
+from workers.remote.capture import Capture
 
 
 @given(
@@ -40,29 +36,11 @@ def test_everything_is_passed_on() -> None:
     assert seen == [("stderr", b"abc"), ("stderr", b"defg")]
 
 
-@given(
-    noise=st.binary(max_size=60).filter(lambda noise: b"@@" not in noise),
-    output=st.binary(max_size=60),
-    cuts=st.lists(st.integers(min_value=0, max_value=150), max_size=8),
-)
-def test_the_opening_line_parts_noise_from_output(
-    noise: bytes, output: bytes, cuts: list[int]
-) -> None:
-    """Wherever the chunks end."""
-    stream = noise + b"@@00ff 4711\n" + output
-    opening = Opening(NONCE)
-    places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    taken = b"".join(opening.take(stream[start:end]) for start, end in pairwise(places))
-
-    assert opening.word == "4711"
-    assert taken == output
-    assert opening.noise == noise
-
-
-def test_without_an_opening_line_there_is_no_output() -> None:
-    """What came instead is kept for the error message, its last part if it is long."""
-    opening = Opening(NONCE)
-    assert opening.take(b"x" * 100_000 + b"This account is closed.\n") == b""
-    assert opening.word is None
-    assert opening.noise.endswith(b"closed.\n")
-    assert len(opening.noise) < 70_000
+def test_what_is_known_to_be_missing_stands_between_head_and_tail() -> None:
+    """And is counted, with what had been kept of the tail before it."""
+    capture = Capture("stdout", limit=10)
+    capture.take(b"headtail")
+    capture.skip(100)
+    capture.take(b"end")
+    assert capture.dropped == 103
+    assert capture.content() == b"headt\n[... 103 bytes left out ...]\nend"

@@ -1,9 +1,9 @@
-"""The text around a command."""
+"""What a command may be, and what ends one."""
 
 import pytest
 
 from shared.domain.errors import Rejected
-from workers.remote.script import LONGEST, checked, ending, login_line, quoted
+from workers.remote.script import LONGEST, checked, ending, path_word
 
 
 @pytest.mark.parametrize("leader", [-1, 0, 1])
@@ -13,21 +13,15 @@ def test_nobody_is_asked_to_end_everything(leader: int) -> None:
         ending(leader, grace=1)
 
 
-def test_a_quoted_word_leaves_its_quotes_for_what_shells_disagree_on() -> None:
-    """Backslash, quote and exclamation mark stand outside, each behind a backslash."""
-    assert quoted("plain words $x `y`") == "'plain words $x `y`'"
-    assert quoted("a'b\\c!d") == "'a'\\''b'\\\\'c'\\!'d'"
-
-
-def test_the_limit_is_that_of_the_whole_line() -> None:
-    """What surrounds the command counts."""
-    login_line("x" * (LONGEST - 2000), nonce="n")
-    with pytest.raises(Rejected, match="bytes"):
-        login_line("x" * (LONGEST - 100), nonce="n")
+def test_the_limit_is_that_of_one_argument() -> None:
+    """In bytes, not in characters."""
     checked("x" * LONGEST)
+    with pytest.raises(Rejected, match="bytes"):
+        checked("x" * (LONGEST - 1) + "é")
 
 
-def test_the_nonce_and_the_workdir_stand_before_the_command() -> None:
-    """In the order in which they count."""
-    line = login_line("COMMAND", nonce="NONCE", workdir="/srv/app")
-    assert line.index("/srv/app") < line.index("@@NONCE $$") < line.index("COMMAND")
+def test_a_home_is_looked_up_on_the_host() -> None:
+    """Everything else is taken as it is written."""
+    assert path_word("~") == "\"$HOME\"''" or path_word("~") == '"$HOME"'
+    assert path_word("~/a b") == "\"$HOME\"'/a b'"
+    assert path_word("/srv/$x") == "'/srv/$x'"

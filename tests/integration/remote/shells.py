@@ -1,0 +1,149 @@
+"""Runners under every shell that is installed, started as an SSH server would."""
+
+import os
+import shutil
+import socket
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from shared.domain.host import LOCALHOST
+from workers.remote.carriers import LostError
+from workers.remote.environment import local_environment
+from workers.remote.runner_text import EXEC_LINE
+from workers.remote.runners import RunnerPool
+
+LOGIN_SHELLS = ("bash", "dash", "busybox", "ksh", "zsh", "fish", "tcsh")
+READ_BY = ("dash", "bash", "busybox")
+"""What /bin/sh is on the hosts that we know."""
+
+
+def there(shell: str) -> bool:
+    """Whether a shell is installed: they are many, and no machine has them all."""
+    return shutil.which(shell) is not None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine as far as a runner sees it: its sh, its tools, a home."""
+
+    sh: Path
+    path: str
+    home: Path
+    login: str = "sh"
+
+    @property
+    def root(self) -> Path:
+        """Where its records lie."""
+        return self.home / ".replan/jobs"
+
+
+def machine(folder: Path, sh: str, login: str | None = None) -> Machine:
+    """A machine whose sh is the one named, with a home below the folder.
+
+    With busybox every tool is busybox's own, as on a small distribution.
+    """
+    tools, home = folder / "tools", folder / "home"
+    tools.mkdir()
+    home.mkdir()
+    found = shutil.which(sh)
+    assert found is not None
+    if sh == "busybox":
+        for applet in subprocess.run(
+            [found, "--list"], capture_output=True, text=True, check=True
+        ).stdout.split():
+            (tools / applet).symlink_to(found)
+    else:
+        (tools / "sh").symlink_to(found)
+    path = str(tools) if sh == "busybox" else f"{tools}:{os.environ['PATH']}"
+    return Machine(tools / "sh", path, home, login or str(tools / "sh"))
+
+
+class ShellCarrier:
+    """A runner on a machine. What its text calls /bin/sh is the machine's sh."""
+
+    def __init__(self, on: Machine) -> None:
+        self.noise = b""
+        self._machine = on
+        self._socket, theirs = socket.socketpair()
+        line = EXEC_LINE.replace("/bin/sh", str(on.sh))
+        login = ["busybox", "sh"] if on.login == "busybox" else [on.login]
+        with theirs:
+            self.process = subprocess.Popen(
+                [*login, "-c", line],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
+                cwd=on.home,
+                env={**local_environment(), "HOME": str(on.home), "PATH": on.path}
+                if on.login.startswith("/")
+                else {**os.environ, "HOME": str(on.home), "PATH": os.environ["PATH"]},
+                start_new_session=True,
+            )
+
+    def send(self, data: bytes) -> None:
+        """Hand the bytes over."""
+        try:
+            self._socket.settimeout(None)
+            self._socket.sendall(data.replace(b" /bin/sh -c", b" %s -c" % bytes(self._machine.sh)))
+        except OSError as error:
+            raise LostError(str(error)) from error
+
+    def receive(self, seconds: float) -> bytes:
+        """What has arrived."""
+        try:
+            self._socket.settimeout(max(seconds, 0.001))
+            data = self._socket.recv(65536)
+        except TimeoutError:
+            return b""
+        except OSError as error:
+            raise LostError(str(error)) from error
+        if not data:
+            raise LostError("ended")
+        return data
+
+    def beside(self) -> "ShellCarrier":
+        """Another one."""
+        return ShellCarrier(self._machine)
+
+    def cut(self) -> None:
+        """Lose the connection as a network does: nobody says goodbye in time."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Let it end."""
+        self._socket.close()
+
+    def end(self) -> None:
+        """End it at once."""
+        self.close()
+        self.process.kill()
+        self.process.wait()
+
+
+class MachinePool(RunnerPool):
+    """The runners of a driver on a machine; `carriers` are all that it started, oldest first."""
+
+    def __init__(self, on: Machine) -> None:
+        self.carriers: list[ShellCarrier] = []
+        super().__init__(LOCALHOST, lambda *_: self._reached(on))
+
+    def _reached(self, on: Machine) -> ShellCarrier:
+        self.carriers.append(ShellCarrier(on))
+        return self.carriers[-1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for carrier in self.carriers:
+            carrier.end()
+
+    def cut(self) -> None:
+        """Lose every connection."""
+        for carrier in self.carriers:
+            try:
+                carrier.cut()
+            except OSError:
+                continue

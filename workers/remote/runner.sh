@@ -1,0 +1,292 @@
+# The remote job: a shell that stays on a host and runs one command after another.
+#
+# /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets N, the nonce of
+# the frames, M, that of the records, and R, the folder of all records. Beside a shell it needs
+# /proc, and mkdir, ls, dd, tail, head, cat, grep, sleep, rm, readlink, id. What the driver sends afterwards
+# are calls of the functions with one letter; each ends with a "." so that one that was cut off does
+# nothing. The runner ends when its input ends, but never in the middle of a command.
+#
+# The records of a pass lie in a folder of their own:
+#   log       what was started and how it ended, appended before and after each command
+#   o.N e.N   output and errors; a pair serves one command after another until one writes something
+#   stop      made by whoever takes over: nothing further is started here
+#   why.K     made by whoever ends command K before its time; it says why
+#   end.K.C   command K ended with C, where the log could not be written any more
+# Lines of the log that begin with @@M are records; what stands before a start is the command.
+say() { printf '@@%s %s\n' "$N" "$*" || exit 0; }
+note() { printf '@@%s %s\n' "$M" "$*" 2>/dev/null >&3; }
+uptime() { read -r now _ </proc/uptime; now=${now%.*}; }
+stat_of() { # pid: sets line to what /proc says after the name
+  { read -r line </proc/"$1"/stat; } 2>/dev/null || return 1
+  name=${line%)*} line=${line##*) }
+}
+began() { # pid: sets at to its start, in ticks after boot; fails when it is over
+  stat_of "$1" || return 1
+  set -- $line
+  at=${20}
+  [ "$1" != Z ] && [ "$1" != X ]
+}
+lives() { # pid start boot namespace
+  [ "$3" = "$boot" ] && [ "$4" = "$space" ] && began "$1" && [ "$at" = "$2" ]
+}
+usable() { # folder: ours alone and no link; made where it does not exist
+  [ -d "$1" ] || mkdir -p -m 700 "$1" 2>/dev/null
+  [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] || return 1
+  set -- "$1" $(ls -ldn "$1")
+  uid=$4
+  case $2 in drwx------*) ;; *) chmod 700 "$1" 2>/dev/null ;; esac
+}
+
+newline='
+'
+hello() {
+  P=$$ A= G= D= S= X= Z= n=1 now=0 at=0 uid= boot=- space=-
+  [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
+  stat_of "$P"
+  set -- $line
+  F=${20}
+  [ "$4" = "$P" ] || { say bad session; exit 0; }
+  read -r boot </proc/sys/kernel/random/boot_id
+  space=$(readlink /proc/self/ns/pid) || space=-
+  uptime
+  usable "$R" || R=
+  [ "$uid" ] || uid=$(id -u)
+  S=/dev/shm/replan-$uid
+  command -v setsid >/dev/null 2>&1 && Z=s
+  trap : HUP INT QUIT TERM ALRM USR1 USR2 PIPE
+  say hello "$P" "$F" "$boot" "$space" "$now"
+}
+
+o() { # folder temporary workdir . : a folder for the records of what follows
+  [ "$4" = . ] || return
+  X=$2
+  case $3 in
+  "") W= ;;
+  "~") W=$HOME ;;
+  "~/"*) W=$HOME/${3#"~/"} ;;
+  /*) W=$3 ;;
+  *) W=$HOME/$3 ;;
+  esac
+  [ "$R" ] && enter "$R" "$1" || { usable "$S" && enter "$S" "$1"; } || { say shut; return; }
+  for d in ${R:+"$R/${1%.*.*}".*} "$S/${1%.*.*}".*; do
+    [ "$d" = "$D" ] || [ ! -e "$d/log" ] || say other "$d"
+  done
+  say open "$G" "$D"
+}
+enter() { # root folder
+  mkdir -p -m 700 "$1/$2" 2>/dev/null && n=1 && command exec 3>>"$1/$2/log" 2>/dev/null || return 1
+  [ "$G" ] && [ "$A" = "$1/.at.$P" ] || { [ -z "$G" ] || kill -9 "$G"; A=$1/.at.$P; watch & G=$!; }
+  note i "$P" "$F" "$boot" "$space" "$G" && fresh "$1/$2" && echo "$1/$2 $X" >"$A" || return 1
+  D=$1/$2
+}
+fresh() { command exec 4>>"$1/o.$n" 5>>"$1/e.$n"; }
+
+r() { # key not-after span flags label command . : run a command
+  [ "$7" = . ] || return
+  uptime
+  [ "$now" -lt "$2" ] || { say late "$1"; return; }
+  printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$M" "$1" "$n" "$((now + $3))" "$4" \
+    2>/dev/null >&3 || { say full "$1"; return; }
+  # In this order: whoever takes over makes `stop` and then reads the log.
+  [ ! -e "$D/stop" ] || { note x "$1"; say over "$1"; exit 0; }
+  [ -z "$W" ] || cd -- "$W" 2>/dev/null || { note x "$1"; say nodir "$1"; return; }
+  # In a subshell, so that what this shell says of a killed command is not part of its errors.
+  (
+    export REPLAN_ATTEMPT="$D/$1"
+    exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
+    case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
+    exec /bin/sh -c "$6" sh
+  )
+  set -- "$1" "$?" "$4"
+  note e "$1" "$2" || : >"$D/end.$1.$2"
+  [ -e "$D/o.$n.cut" ] || [ -e "$D/e.$n.cut" ] && set -- "$@" cut
+  if [ "$4" ] || [ -s "$D/o.$n" ] || [ -s "$D/e.$n" ]; then
+    say E "$1" "$2" "$n" "$4"
+    [ ! -s "$D/o.$n" ] || dd if="$D/o.$n" bs=16384 count=1 2>/dev/null
+    say .
+    [ ! -s "$D/e.$n" ] || dd if="$D/e.$n" bs=16384 count=1 2>/dev/null
+    say .
+  else
+    say e "$1" "$2"
+    case $3 in *b*) ;; *) return ;; esac
+  fi
+  n=$((n + 1))
+  fresh "$D"
+}
+
+h() { # file . : its size
+  [ "$2" = . ] && say h "$(size_of "$1")"
+}
+g() { # file block . : a block of a file, of 32768 bytes
+  [ "$3" = . ] || return
+  say d
+  dd if="$1" bs=32768 skip="$2" count=1 2>/dev/null
+  say .
+}
+t() { # folder . : the log of a pass and the names of its files
+  [ "$2" = . ] || return
+  say d
+  cat "$1/log" 2>/dev/null
+  say .
+  cd "$1" 2>/dev/null && say names * || say names
+}
+s() { # folder . : nothing further is started there
+  [ "$2" = . ] || return
+  { : >"$1/stop"; } 2>/dev/null
+  [ -e "$1/stop" ] && say stopped || say unstopped
+}
+l() { # pid start boot namespace . : whether a runner lives
+  [ "$5" = . ] || return
+  lives "$1" "$2" "$3" "$4" && say lives || say dead
+}
+q() { # pid start boot namespace . : end an idle runner
+  [ "$5" = . ] || return
+  lives "$1" "$2" "$3" "$4" && kill -9 "$1" 2>/dev/null
+  say quit
+}
+
+w() { # folder key out-bytes err-bytes pid start boot namespace . : follow until it ends
+  [ "$9" = . ] || return
+  V=$1 K=$2 m= a=$3 b=$4
+  shift 4
+  while :; do
+    set -- "$1" "$2" "$3" "$4" $(tail -n 1 "$V/log")
+    over= more=
+    [ "$6" = s ] && [ "$7" = "$K" ] && m=$8 || over=ended
+    set -- "$1" "$2" "$3" "$4"
+    [ "$over" ] || lives "$@" || over=gone
+    [ "$m" ] && ship o "$a" && a=$size more=1
+    [ "$m" ] && ship e "$b" && b=$size more=1
+    [ -z "$more" ] || continue
+    [ -z "$over" ] || { say "$over" "$a" "$b"; return; }
+    sleep 0.1 || sleep 1
+  done
+}
+ship() { # stream bytes-so-far: what is new of it; sets size
+  size=$(size_of "$V/$1.$m")
+  [ "$size" -ge "$2" ] || set -- "$1" 0
+  [ "$size" -gt "$2" ] || return 1
+  [ "$((size - $2))" -le 32768 ] || size=$(($2 + 32768))
+  say "$1" "$2"
+  tail -c +"$(($2 + 1))" "$V/$1.$m" | head -c "$((size - $2))"
+  say .
+}
+size_of() { set -- $(ls -ln "$1" 2>/dev/null) && echo "${5:-0}"; }
+
+p() { # folder key pid start dog . : what is left of a command
+  [ "$6" = . ] || return
+  cookie=$1/$2 runner=$3 from=$4 dog=$5 tracked=' '
+  find_left
+  say left "$names"
+}
+k() { # folder key why grace pid start dog . : end a command and all that it started
+  [ "$8" = . ] || return
+  { : >"$1/why.$2.$3"; } 2>/dev/null
+  finish "$1/$2" "$4" "$5" "$6" "$7"
+  say k "$how" "$names"
+}
+finish() { # cookie grace pid start dog: sets how and names; the grace in seconds
+  cookie=$1 grace=$2 runner=$3 from=$4 dog=$5 tracked=' ' how=
+  find_left || return 0
+  how=TERM
+  send TERM
+  send CONT
+  await_end "$grace" '' && return
+  how=KILL
+  await_end 5 KILL || how=LEFT
+}
+tracks() { case $tracked in *" $1 "*) return 0 ;; esac; return 1; }
+belongs() { # pid, and the fields of its stat: whether the command started it
+  tracks "$1" || tracks "$3" && return
+  [ "$3" = "$runner" ] && [ "$1" != "$dog" ] && return
+  case $marked in *"/$1/"*) return 0 ;; esac
+  # What belongs to another account and has lost its parent can only be told by its session.
+  [ "$5" = "$runner" ] && [ "$3" = 1 ] && [ "${21}" -ge "$from" ] && [ ! -r "/proc/$1/environ" ]
+}
+scan() {
+  left= grown= IFS=$newline
+  for line in $stats; do
+    unset IFS
+    pid=${line%% *} name=${line%)*}
+    set -- "$pid" ${line##*) }
+    belongs "$@" || continue
+    tracks "$pid" || { tracked="$tracked$pid " grown=1; }
+    case $2 in Z | X) ;; *) left="$left $pid" names="$names $pid(${name#*(})" ;; esac
+  done
+  unset IFS
+}
+find_left() {
+  grown=1
+  marked=$(grep -l -F "REPLAN_ATTEMPT=$cookie" /proc/[0-9]*/environ 2>/dev/null)
+  # All of it at once: a shell reads a file of /proc byte by byte.
+  stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
+  while [ "$grown" ]; do names= && scan; done
+  [ "$left" ]
+}
+send() {
+  kill "-$1" $left 2>/dev/null || [ "$uid" = 0 ] || sudo -n kill "-$1" $left 2>/dev/null
+}
+await_end() { # seconds signal
+  uptime
+  give_up=$((now + $1 + 1))
+  while find_left; do
+    uptime
+    [ "$now" -lt "$give_up" ] || return 1
+    [ -z "$2" ] || send "$2"
+    sleep 0.1 || sleep 1
+  done
+}
+
+# Beside the runner: caps output, ends what takes too long, and outlives the runner as long as one
+# of its commands runs, or something that a command has left writes to a file of its output.
+watch() {
+  trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
+  exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
+  stat_of self
+  me=${name%% *} V= kept= beat=0 over=
+  while :; do
+    sleep "${tick:-0.2}" || sleep 1
+    tick= beat=$((beat + 1))
+    lives "$P" "$F" "$boot" "$space" || over=1
+    read -r new temporary <"$A" || new=
+    [ "$new" = "$V" ] || { settle "$V"; V=$new; }
+    [ -z "$V" ] || look
+    for old in $kept; do trim "$old"; done
+    [ $((beat % 50)) != 0 ] || { again=$kept kept=; for old in $again; do settle "$old"; done; }
+    [ "$over" ] || continue
+    [ -z "$V" ] || [ "$busy" ] || { settle "$V"; V=; : >"$A"; }
+    [ "$V$kept" ] || { rm -f "$A"; exit; }
+  done
+}
+look() { # at what the runner is doing
+  busy=
+  trim "$V"
+  set -- $(tail -n 1 "$V/log")
+  [ "$2" = s ] || return
+  busy=1
+  uptime
+  [ "$now" -lt "$5" ] || { : >"$V/why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; }
+  [ "$over" ] || return
+  cookie=$V/$3 runner=$P from=$F dog=$me tracked=' '
+  find_left || busy=
+}
+settle() { # folder: one that is left is kept in view while something writes to it
+  [ "$1" ] || return
+  if ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q -F "$1/"; then
+    kept="$kept $1"
+  elif [ -z "${1##*/looks/*}" ]; then
+    rm -rf "$1"
+  fi
+}
+trim() { # folder: of every file that is too long its first and its last part are kept
+  set -- "$1" $(ls -ln "$1" | while read -r _ _ _ _ size _ _ _ file; do
+    case $file in o.*.* | e.*.*) ;; o.* | e.*) [ "$size" -le 1048576 ] || echo "$file $size" ;; esac
+  done)
+  [ "$2" ] || return
+  tick=0.05 file=$1/$2 cut=0
+  [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
+  tail -c 262144 "$file" >"$file.last"
+  : >"$file"
+  read -r cut <"$file.cut"
+  echo "$((cut + $3))" >"$file.cut"
+}

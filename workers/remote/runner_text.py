@@ -1,0 +1,53 @@
+"""What is sent to a runner: its text, and the calls of its functions."""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from workers.remote.environment import EXPORTS
+from workers.remote.script import path_word
+
+JOB_ROOT = "~/.replan/jobs"
+"""Where a host keeps the records of what ran on it, below the account's home."""
+
+EXEC_LINE = "exec /bin/sh"
+"""What a login shell is asked to execute: bash, dash, zsh, ksh, fish and csh read it alike."""
+
+EXEC_LINE_OWN_SESSION = "exec setsid /bin/sh"
+"""The same where a login shell does not lead its session."""
+
+_KILLS = re.compile(r"\bkill\b")
+_STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
+
+
+def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
+    """The text that makes a shell a runner; the words are the nonces of frames and of records.
+
+    A transfer that is cut anywhere leaves a syntax error, and nothing runs.
+    """
+    first = f"{EXPORTS}\nN={frames} M={records} R={path_word(root)}"
+    return f"{{\n{first}\n{_text()}\n}}\nhello\n".encode()
+
+
+def call(function: str, *words: str | float) -> bytes:
+    """The call of a function of the runner; one that was cut off does nothing."""
+    return f"{function} {' '.join(map(_quoted, words))} .\n".encode()
+
+
+def flags(command: str) -> str:
+    """What the runner should know of a command, beside its text.
+
+    `s`: it sends signals, so it gets a session of its own and cannot hit the runner. `b`: it may
+    leave something running, so what that writes later is kept apart from the next command's output.
+    """
+    return "-" + "s" * bool(_KILLS.search(command)) + "b" * bool(_STAYS.search(command))
+
+
+@cache
+def _text() -> str:
+    lines = files("workers.remote").joinpath("runner.sh").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith("# "))
+
+
+def _quoted(word: str | float) -> str:
+    return "'" + str(word).replace("'", "'\\''") + "'"

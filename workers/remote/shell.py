@@ -1,0 +1,273 @@
+"""A shell on a host whose commands outlive whoever asked for them."""
+
+import itertools
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+
+from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.errors import ReplanError
+from shared.domain.host import Host
+from workers.ports import Cancelled, PassRecord, Recalled
+from workers.remote.capture import STREAM_LIMIT
+from workers.remote.carriers import LostError
+from workers.remote.following import Follower, Outcome, left_to_another, remaining
+from workers.remote.lanes import Lane
+from workers.remote.output import Output
+from workers.remote.records import Record
+from workers.remote.runner import LATE_SECONDS, Killed, Refused, Runner
+from workers.remote.runners import RunnerPool
+from workers.remote.script import checked
+from workers.remote.sentences import no_workdir, transient
+from workers.remote.takeover import UNKEYED, Known, overtaken, take_over
+from workers.remote.waiting import Deadline, Stop, never_ran
+
+_FOREVER = 10**9
+_TRIES = 6
+_HOW = {"TERM": "ended by TERM", "KILL": "ended by KILL, since TERM did not end it"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call of `run`."""
+
+    command: str
+    timeout: float
+    deadline: Deadline
+    on_output: OnOutput | None
+    key: str
+    label: str
+
+
+class RunnerShell:
+    """A shell on a host; see `workers.ports.Shell`.
+
+    Commands with a key, and those that come one at a time, run on one runner; what comes while
+    that is busy runs on another.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        pool: RunnerPool,
+        record: PassRecord | None = None,
+        *,
+        stream_limit: int = STREAM_LIMIT,
+    ) -> None:
+        self._host = host
+        self._pool = pool
+        self._record = record
+        self._stream_limit = stream_limit
+        self._busy = threading.Lock()
+        self._lane = Lane(pool, self._open_temporary if record is None else self._open_pass)
+        self._known: dict[str, Known] = {}
+        self._opened = 0
+        self._looks = itertools.count(1)
+        self._begun = monotonic()
+        self._restarted = False
+        self._follower = Follower(pool, self._given_up)
+        if record is not None and record.resumed:
+            self._recall()
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float,
+        on_output: OnOutput | None = None,
+        cancelled: Cancelled | None = None,
+        key: str | None = None,
+        label: str = "",
+    ) -> CommandResult:
+        """Run a command; see `workers.ports.Shell.run`.
+
+        Raises Rejected for a command that no host can take, Misconfigured when the workdir cannot
+        be entered, the account cannot run /bin/sh, or processes of a command that had to end could
+        not be ended.
+        """
+        checked(command)
+        if cancelled is not None and cancelled() and key not in self._known:
+            return never_ran(command)
+        asked = _Asked(
+            command,
+            timeout,
+            Deadline(timeout, cancelled),
+            on_output,
+            key or f"{UNKEYED}{next(self._looks)}",
+            label,
+        )
+        with self._free_lane(waits=key is not None) as lane:
+            return self._until_done(lane, asked)
+
+    def recalled(self, key: str) -> Recalled | None:
+        """What an earlier driver of this pass started under that key."""
+        known = self._known.get(key)
+        return None if known is None else Recalled(known.record.command, known.record.label)
+
+    def close(self) -> None:
+        """Give the runner back; what still runs goes on, and nothing more is started."""
+        with self._busy:
+            self._lane.close()
+
+    def _recall(self) -> None:
+        cause: LostError | None = None
+        for _ in range(_TRIES):
+            try:
+                self._lane.ready()
+            except LostError as lost:
+                cause = lost
+            else:
+                return
+        raise self._lost(cause)
+
+    @contextmanager
+    def _free_lane(self, *, waits: bool) -> Iterator[Lane]:
+        if self._busy.acquire(blocking=waits):
+            try:
+                yield self._lane
+            finally:
+                self._busy.release()
+            return
+        lane = Lane(self._pool, self._open_temporary)
+        try:
+            yield lane
+        finally:
+            lane.close()
+
+    def _until_done(self, lane: Lane, asked: _Asked) -> CommandResult:
+        cause: object = "its disk is full"
+        for _ in range(_TRIES):
+            try:
+                result = self._try(lane, asked)
+            except LostError as lost:
+                cause = lost
+                lane.drop()
+            except BaseException:
+                # The runner may still be at it; whoever comes next takes another one.
+                lane.drop()
+                raise
+            else:
+                if result is not None:
+                    return result
+        raise self._lost(cause)
+
+    def _try(self, lane: Lane, asked: _Asked) -> CommandResult | None:
+        """The result; None when it is to be tried again in another folder."""
+        runner = lane.ready()
+        output = Output(asked.on_output, self._stream_limit)
+        known = self._known.get(asked.key)
+        if known is not None:
+            return self._attach(runner, known, asked, output)
+        if self._restarted and not asked.key.startswith(UNKEYED):
+            self._restarted = False
+            return _result(asked, datetime.now(UTC), output, _RESTARTED)
+        started = datetime.now(UTC)
+        outcome = self._start(runner, asked, output)
+        if isinstance(outcome, Refused):
+            self._explain(runner, outcome)
+            lane.reopen()
+            return None
+        if outcome.ended is not None:
+            output.gather(outcome.reader or runner, runner.folder, outcome.ended)
+        if outcome.reader is not None:
+            self._pool.give_back(outcome.reader)
+            lane.drop()
+        return _result(asked, started, output, outcome)
+
+    def _start(self, runner: Runner, asked: _Asked, output: Output) -> Outcome | Refused:
+        valid = _FOREVER if self._record is None else self._record.valid_for()
+        until = runner.uptime(asked.timeout + LATE_SECONDS)
+        record = Record(asked.key, runner.folder, None, until, asked.label, asked.command)
+        runner.begin(
+            asked.key,
+            asked.command,
+            not_after=runner.uptime(valid),
+            span=asked.timeout,
+            label=asked.label,
+        )
+        try:
+            return self._follower.own(runner, record, asked.deadline, output)
+        except (LostError, ReplanError):
+            raise
+        except BaseException:
+            # The caller's own function failed: nobody waits for the command any more.
+            self._follower.abandon(runner, record)
+            raise
+
+    def _attach(self, runner: Runner, known: Known, asked: _Asked, output: Output) -> CommandResult:
+        left = remaining(runner, known.record)
+        asked.deadline.shorten(left)
+        started = datetime.now(UTC) - timedelta(seconds=max(0.0, asked.timeout - left))
+        outcome = self._follower.other(runner, known, asked.deadline, output)
+        if outcome.ended is not None:
+            output.gather(runner, known.record.folder, outcome.ended)
+        return _result(asked, started, output, outcome)
+
+    def _explain(self, runner: Runner, refused: Refused) -> None:
+        """Raise what a refusal means, unless another folder may help."""
+        match refused.why:
+            case "full":
+                return
+            case "late":
+                raise left_to_another(runner)
+            case "nodir":
+                raise no_workdir(self._host)
+        raise overtaken(runner)
+
+    def _open_pass(self, runner: Runner) -> None:
+        if self._record is None:
+            raise AssertionError("no pass to open")
+        self._opened += 1
+        others = runner.open(f"{self._record.name}.{self._record.fence}.{self._opened}")
+        if others:
+            self._known |= take_over(runner, others)
+        if self._record.resumed or self._opened > 1:
+            age = self._record.since + monotonic() - self._begun
+            self._restarted = runner.uptime() < age
+
+    def _open_temporary(self, runner: Runner) -> None:
+        runner.open(f"{UNKEYED}s/{secrets.token_hex(6)}.0.0", temporary=True)
+
+    def _given_up(self) -> bool:
+        return self._record is not None and self._record.given_up()
+
+    def _lost(self, cause: object) -> ReplanError:
+        return transient(
+            self._host,
+            f"the connection was lost again and again ({cause}); what it ran may still run there",
+            stage="execute",
+        )
+
+
+def _result(asked: _Asked, started: datetime, output: Output, outcome: Outcome) -> CommandResult:
+    out, err = output.captures["stdout"], output.captures["stderr"]
+    natural = outcome.stop in {Stop.EXITED, Stop.HELD} and outcome.ended is not None
+    return CommandResult(
+        asked.command,
+        outcome.ended.exit_code if natural and outcome.ended is not None else None,
+        out.content(),
+        err.content(),
+        started,
+        datetime.now(UTC),
+        timed_out=outcome.stop is Stop.TIMED_OUT,
+        cancelled=outcome.stop is Stop.CANCELLED,
+        stdout_dropped=out.dropped,
+        stderr_dropped=err.dropped,
+        ended=_how(outcome.killed),
+        unknown=outcome.unknown,
+    )
+
+
+def _how(killed: Killed) -> str:
+    if killed.how == "LEFT":
+        return f"could not be ended; left over: {' '.join(killed.left)}"
+    return _HOW.get(killed.how, "")
+
+
+_RESTARTED = Outcome(
+    None, Stop.LOST, unknown="the host was restarted, and has no record of it any more"
+)

@@ -1,0 +1,79 @@
+"""The way to a runner over SSH: a session channel on a warm connection."""
+
+from contextlib import AbstractContextManager, ExitStack
+
+import paramiko
+
+from shared.domain.host import Host
+from workers.remote.carriers import LostError, NoRoomError
+from workers.remote.pool import Pool
+from workers.remote.runner_text import EXEC_LINE
+from workers.remote.translation import translated
+
+_CHUNK = 65_536
+_STATUS_SECONDS = 1.0
+
+Session = AbstractContextManager[paramiko.Channel | None]
+
+
+class SshCarrier:
+    """A session channel on a warm connection of a pool.
+
+    Raises NoRoomError when the pool gives none, Transient or Misconfigured when the host does not.
+    """
+
+    def __init__(self, host: Host, pool: Pool, line: str, session: Session) -> None:
+        self.noise = b""
+        self._host = host
+        self._pool = pool
+        with ExitStack() as stack:
+            channel = stack.enter_context(session)
+            if channel is None:
+                raise NoRoomError
+            try:
+                channel.exec_command(line)
+            except (paramiko.SSHException, EOFError, OSError) as error:
+                raise translated(error, host, stage="execute") from error
+            self._channel = channel
+            self._release = stack.pop_all()
+
+    def send(self, data: bytes) -> None:
+        """Hand the bytes over."""
+        try:
+            self._channel.settimeout(None)
+            self._channel.sendall(data)
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            raise LostError(str(error)) from error
+
+    def receive(self, seconds: float) -> bytes:
+        """What has arrived, nothing after that many seconds."""
+        channel = self._channel
+        if channel.recv_stderr_ready():
+            self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]
+        channel.settimeout(max(seconds, 0.001))
+        try:
+            data = channel.recv(_CHUNK)
+        except TimeoutError:
+            return b""
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            raise LostError(str(error)) from error
+        if not data:
+            raise self._closed()
+        return data
+
+    def _closed(self) -> LostError:
+        channel = self._channel
+        if channel.recv_stderr_ready():
+            self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]
+        alone = channel.status_event.wait(_STATUS_SECONDS) and channel.exit_status >= 0
+        code = f"exit code {channel.exit_status}" if alone else "no exit code"
+        return LostError(code, alone=alone)
+
+    def beside(self) -> "SshCarrier":
+        """A further session on the same connection, or on one made for it."""
+        session = self._pool.session_beside(self._channel)
+        return SshCarrier(self._host, self._pool, EXEC_LINE, session)
+
+    def close(self) -> None:
+        """End it: the runner finishes what it is at, and ends."""
+        self._release.close()
