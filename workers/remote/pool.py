@@ -74,6 +74,9 @@ class Pool:
 
     def warm_up(self) -> None:
         """Make sure that a connection stands; raises what connecting raises."""
+        with self._changed:
+            if any(link.alive() for link in self._links):
+                return
         self._give_back(self._take(None))
 
     @contextmanager

@@ -58,7 +58,8 @@ def test_many_threads_share_few_connections(
     server = sshd_factory(allowed)
 
     def run(number: int) -> CommandResult:
-        return connections.shell(ssh_host(server)).run(f"sleep 0.05; echo {number}", timeout=60)
+        with closing(connections.shell(ssh_host(server))) as shell:
+            return shell.run(f"sleep 0.05; echo {number}", timeout=60)
 
     with ThreadPoolExecutor(12) as threads:
         results = list(threads.map(run, range(48)))
