@@ -159,7 +159,8 @@ class _Given:
             return
         raise Misconfigured(
             f"{longer}={getattr(server, longer):g} ({self._source(longer)}) has to be at least "
-            f"twice {shorter}={getattr(server, shorter):g} ({self._source(shorter)}), or {otherwise}",
+            f"twice {shorter}={getattr(server, shorter):g} ({self._source(shorter)}), "
+            f"or {otherwise}",
             stage="config",
             next_step_cmd="replan config show",
         )
