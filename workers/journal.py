@@ -40,6 +40,7 @@ _RETRY_PAUSE = 0.2
 class _Group:
     records: dict[str, Record] = field(default_factory=dict)
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
     reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
     given_back: list[tuple[Job, "Future[bool]"]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
@@ -195,13 +196,15 @@ class Journal:
     def _write(self, group: _Group) -> None:
         """One commit, safe to repeat.
 
-        If an earlier try was committed after all, nothing of it is written twice, for its jobs are
-        no longer open.
+        If an earlier try was committed after all, nothing of it is written twice: its jobs are no
+        longer open, its attempts have their keys and its live output its numbers.
         """
         records = list(group.records.values())
         with self._database.begin() as connection:
             written = attempts.record(connection, records)
-            attempts.append_output(connection, group.chunks)
+            if len(group.numbers) < len(group.chunks):
+                group.numbers = attempts.reserve_output(connection, len(group.chunks))
+            attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
             ours = jobs.finish(connection, [(job.id, job.fence) for job, _, _ in group.reports])
             inbox.send(
