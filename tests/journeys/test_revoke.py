@@ -1,5 +1,7 @@
 """Remote control: a revoke cancels the run of its job; no other command does anything."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,21 @@ def test_a_revoke_cancels_the_run(
     eventually(lambda: not Path(f"/proc/{pid}").exists(), "the end of the command", 15)
     assert listed(working, "CancelRequested") == 1
     assert working.processes["executor"].poll() is None
+
+
+def test_celerys_own_command_line_revokes(working: Ring, tmp_path: Path) -> None:
+    task, job = at_work(working, tmp_path / "begun")
+    words = ("--broker", working.broker_url, "control", "revoke", f"job-{job}")
+    done = subprocess.run(
+        [sys.executable, "-m", "celery", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert "its run will be cancelled if it is open" in done.stdout, done.stderr
+    working.ends(task, "cancelled")
 
 
 def test_every_worker_hears_it_and_it_counts_once(

@@ -173,6 +173,27 @@ def test_a_worker_cut_off_from_everything_says_why_and_ends(
     breakable.start_broker()
 
 
+def test_a_job_in_hand_is_not_left_before_its_lease_has_run_out(
+    breakable_ring: Ring, breakable: Breakable, tmp_path: Path
+) -> None:
+    """Until then nobody else may have it; after that others may, and it is of no use to stay."""
+    lease, liveness = 6.0, 2.0
+    ring = breakable_ring
+    ring.extra.update(REPLAN_POLL="0.5", REPLAN_LIVENESS=str(liveness), REPLAN_LEASE=str(lease))
+    ring.coordinator()
+    ring.worker("executor")
+    begun = tmp_path / "begun"
+    ring.submit(plan(step([f"echo > {begun}; sleep 20"])), "localhost")
+    eventually(begun.exists, "the command")
+    breakable.stop_broker()
+    breakable.stop_database()
+    gone = time.monotonic()
+    assert ring.processes["executor"].wait(30) == 75, ring.log("executor")
+    assert time.monotonic() - gone > lease + liveness - 1
+    breakable.start_database()
+    breakable.start_broker()
+
+
 def away_and_back(ring: Ring, breakable: Breakable, seconds: float) -> float:
     """Stop the broker for so long; returns how long the workers then took to listen again."""
     # What they poll must not hide that they do not listen.

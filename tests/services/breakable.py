@@ -1,5 +1,6 @@
 """A Postgres and a Valkey of a test's own, which it may stop and start again at the same place."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,9 +47,12 @@ class Breakable:
 
 
 @pytest.fixture
-def unmigrated(tmp_path: Path) -> Iterator[Breakable]:
-    """Servers of this test's own with an empty database."""
-    with EmbeddedServices(tmp_path / "servers", durable=False) as services:
+def unmigrated() -> Iterator[Breakable]:
+    """Servers of this test's own with an empty database, removed with the test."""
+    with (
+        tempfile.TemporaryDirectory(prefix="replan-breakable-") as folder,
+        EmbeddedServices(Path(folder), durable=False) as services,
+    ):
         yield Breakable(services)
 
 
