@@ -1,20 +1,25 @@
 """What people ask for: tasks, and facts about tasks, put where the coordinator finds them."""
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from uuid import uuid4
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.config import Policy
-from shared.domain.errors import Rejected
+from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Plan, check_steps
 from shared.store import inbox
-from shared.store.database import Database
+from shared.store.database import Database, InDoubt
 from shared.store.tables import HostRow, RunRow, TaskRow
 from shared.wire import to_json
+
+_PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
+"""Seconds between two tries to learn what became of a submission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +39,33 @@ class Submission:
 def submit(database: Database, submission: Submission) -> int:
     """Put the task in and return its number; nothing is written unless everything is right.
 
+    Once, even if the answer to the commit is lost: then it is put in again under the same key.
     Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
-    carried out.
+    carried out; InDoubt when the database stays away and nobody knows whether the task is there.
     """
     _check(submission)
+    keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
+    try:
+        return _put_in(database, keyed)
+    except InDoubt as doubt:
+        return _put_in_again(database, keyed, doubt)
+
+
+def _put_in_again(database: Database, submission: Submission, doubt: InDoubt) -> int:
+    for pause in _PAUSES:
+        time.sleep(pause)
+        try:
+            return _put_in(database, submission)
+        except Transient:
+            continue
+    raise InDoubt(
+        f"the task may have been submitted, or not: {doubt.reason}",
+        stage="database",
+        next_step_cmd="replan task list",
+    ) from doubt
+
+
+def _put_in(database: Database, submission: Submission) -> int:
     with database.begin() as connection:
         _check_hosts(connection, submission.targets)
         task_id, fresh = _insert_task(connection, submission)

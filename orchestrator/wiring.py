@@ -15,8 +15,8 @@ from orchestrator.sweeper import Sweeper
 from shared.pulse import Pulse
 from shared.queue.app import CeleryBell, make_app
 from shared.settings import Settings
+from shared.startup import await_servers
 from shared.store.database import DOORBELL, REPORTS, Database
-from shared.store.migrate import require_current
 
 log = structlog.get_logger()
 
@@ -30,11 +30,13 @@ COORDINATE_EVERY = 1.0
 def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> None:
     """Coordinate until SIGTERM or SIGINT (or until `stop` is set); several may run at once.
 
-    Raises Misconfigured when the database has another version or refuses us.
+    Raises what `await_servers` raises: Transient when a server stays away, Misconfigured when the
+    database has another version or refuses us.
     """
     stopping = stop or _stopped_by_signal()
     database = Database(settings.server.database_url)
-    require_current(database)
+    if not await_servers(settings.server, database, stopping):
+        return
     threads = [
         threading.Thread(target=loop.run, name=name)
         for name, loop in _loops(settings, database, stopping)

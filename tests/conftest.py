@@ -4,5 +4,6 @@ pytest_plugins = (
     "tests.services.databases",
     "tests.services.redis_server",
     "tests.services.ring",
+    "tests.services.breakable",
     "tests.services.sshd",
 )

@@ -41,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             print(json.dumps(problem))
         return 4 if error.family == "transient" else 2
+    except KeyboardInterrupt:
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:

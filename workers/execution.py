@@ -72,8 +72,9 @@ class HeldLog:
         self._journal.ended(self._hold.job, attempt)
 
     def cancelled(self) -> bool:
-        """True once the job is cancelled or somebody else's."""
-        return self._hold.lost.is_set() or self._journal.refused(self._hold.job)
+        """True once the job is cancelled, given up or somebody else's."""
+        stopped = self._hold.lost.is_set() or self._hold.given_up.is_set()
+        return stopped or self._journal.refused(self._hold.job)
 
 
 class Guards:

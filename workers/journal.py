@@ -40,13 +40,15 @@ _RETRY_PAUSE = 0.2
 class _Group:
     records: dict[str, Record] = field(default_factory=dict)
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
     reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
+    given_back: list[tuple[Job, "Future[bool]"]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
 
     due: float = inf
 
     def __bool__(self) -> bool:
-        return bool(self.records or self.chunks or self.reports or self.dropped)
+        return bool(self.records or self.chunks or self.reports or self.given_back or self.dropped)
 
 
 class Journal:
@@ -104,6 +106,18 @@ class Journal:
         future: Future[bool] = Future()
         with self._changed:
             self._urgent.reports.append((job, fact, future))
+            self._urgent.due = 0.0
+            self._changed.notify()
+        return future
+
+    def give_back(self, job: Job) -> "Future[bool]":
+        """Release the job undone, once everything of it is written.
+
+        Resolves to whether it was still ours to give. Another worker may claim it at once.
+        """
+        future: Future[bool] = Future()
+        with self._changed:
+            self._urgent.given_back.append((job, future))
             self._urgent.due = 0.0
             self._changed.notify()
         return future
@@ -182,22 +196,27 @@ class Journal:
     def _write(self, group: _Group) -> None:
         """One commit, safe to repeat.
 
-        If an earlier try was committed after all, nothing of it is written twice, for its jobs are
-        no longer open.
+        If an earlier try was committed after all, nothing of it is written twice: its jobs are no
+        longer open, its attempts have their keys and its live output its numbers.
         """
         records = list(group.records.values())
         with self._database.begin() as connection:
             written = attempts.record(connection, records)
-            attempts.append_output(connection, group.chunks)
+            if len(group.numbers) < len(group.chunks):
+                group.numbers = attempts.reserve_output(connection, len(group.chunks))
+            attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
             ours = jobs.finish(connection, [(job.id, job.fence) for job, _, _ in group.reports])
             inbox.send(
                 connection,
                 [(j.task_id, j.run_id, fact) for j, fact, _ in group.reports if j.id in ours],
             )
+            free = jobs.release(connection, [(job.id, job.fence) for job, _ in group.given_back])
         self._note_refused(r for r in records if r.attempt.key not in written)
         for job, _, future in group.reports:
             future.set_result(job.id in ours)
+        for job, future in group.given_back:
+            future.set_result(job.id in free)
 
     def _note_refused(self, records: Iterable[Record]) -> None:
         for entry in records:
@@ -205,5 +224,6 @@ class Journal:
 
 
 def _fail(group: _Group, error: ReplanError) -> None:
-    for _, _, future in group.reports:
+    waiting = [future for _, _, future in group.reports]
+    for future in (*waiting, *(future for _, future in group.given_back)):
         future.set_exception(error)

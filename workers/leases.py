@@ -16,11 +16,16 @@ log = structlog.get_logger()
 
 
 class Hold:
-    """A job in hand; `lost` is set once it is cancelled or somebody else has it."""
+    """A job in hand.
+
+    `lost` is set once it is cancelled or somebody else has it, `given_up` once this process wants
+    to stop: then the work ends as it stands, and whoever has the job next goes on from there.
+    """
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.lost = threading.Event()
+        self.given_up = threading.Event()
 
 
 class LeaseKeeper:
@@ -42,6 +47,7 @@ class LeaseKeeper:
         self._heartbeat = heartbeat
         self._beat = beat
         self._holds: dict[int, Hold] = {}
+        self._renewed = monotonic()
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
@@ -53,11 +59,26 @@ class LeaseKeeper:
         held = Hold(job)
         with self._lock:
             self._holds[job.id] = held
+            self._renewed = monotonic()
         try:
             yield held
         finally:
-            with self._lock:
-                self._holds.pop(job.id, None)
+            self._forget(held)
+
+    def in_hand(self) -> tuple[Hold, ...]:
+        """Everything that is held now."""
+        with self._lock:
+            return tuple(self._holds.values())
+
+    def keeps(self) -> bool:
+        """Whether something is held whose lease has not run out for want of an answer."""
+        with self._lock:
+            return bool(self._holds) and monotonic() - self._renewed < self._lease
+
+    def let_go(self, hold: Hold) -> None:
+        """Hold it no longer although the work goes on: its lease is not renewed again."""
+        hold.lost.set()
+        self._forget(hold)
 
     def close(self) -> None:
         """Stop renewing."""
@@ -89,9 +110,16 @@ class LeaseKeeper:
             held = [(hold.job.id, hold.job.fence) for hold in self._holds.values()]
         with self._database.begin() as connection:
             kept = jobs.renew(connection, held, self._lease)
+        self._renewed = monotonic()
         for job_id, _ in held:
             if job_id not in kept:
                 self._drop(job_id)
+
+    def _forget(self, hold: Hold) -> None:
+        """The same job may have been taken anew meanwhile; then it stays."""
+        with self._lock:
+            if self._holds.get(hold.job.id) is hold:
+                del self._holds[hold.job.id]
 
     def _drop(self, job_id: int) -> None:
         with self._lock:

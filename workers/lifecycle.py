@@ -1,11 +1,14 @@
 """Claim, perform, report: the life of every job, and the only place that catches."""
 
+import time
 from collections.abc import Callable
+from uuid import uuid4
 
 import structlog
 
-from shared.domain.errors import Defect, ReplanError
-from shared.domain.facts import Fact, JobFailed, PassStarted
+from shared.domain.budget import Ending
+from shared.domain.errors import Defect, ReplanError, Transient
+from shared.domain.facts import Fact, JobFailed, PassFinished, PassStarted
 from shared.domain.jobs import Job, JobKind
 from shared.store import inbox, jobs
 from shared.store.database import Database
@@ -16,6 +19,10 @@ log = structlog.get_logger()
 
 Perform = Callable[[Hold], Fact]
 """Does the work of a job in hand and says what happened."""
+
+
+CLAIM_PAUSES = (0.05, 0.5, 2.0)
+"""Seconds between two tries of a claim while the database is away; then its job is left alone."""
 
 
 class Lifecycle:
@@ -47,15 +54,24 @@ class Lifecycle:
             structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
             self._keeper.hold(job) as hold,
         ):
-            fact = self._perform(hold)
-            if not hold.lost.is_set():
-                self._journal.report(job, fact).result()
+            self._conclude(hold, self._perform(hold))
             self._journal.forget(job)
         return True
 
     def _claim(self, job_id: int) -> Job | None:
+        """Claim it, more than once where an answer was lost: it is one claim all the same."""
+        owner = f"{self._owner}.{uuid4().hex[:8]}"
+        for number, pause in enumerate(CLAIM_PAUSES):
+            try:
+                return self._try_claim(job_id, owner, again=number > 0)
+            except Transient as error:
+                log.warning("claim_waits", job=job_id, reason=error.reason)
+                time.sleep(pause)
+        return self._try_claim(job_id, owner, again=True)
+
+    def _try_claim(self, job_id: int, owner: str, *, again: bool) -> Job | None:
         with self._database.begin() as connection:
-            job = jobs.claim(connection, job_id, self._owner, self._lease)
+            job = jobs.claim(connection, job_id, owner, self._lease, again=again)
             if job is not None and job.kind is JobKind.EXECUTE and job.step is not None:
                 started = PassStarted(job.step, job.revision, job.pass_no)
                 inbox.send(connection, [(job.task_id, job.run_id, started)])
@@ -71,6 +87,23 @@ class Lifecycle:
             log.exception("job_broke")
             reason = f"{type(error).__name__}: {error}"
             return _failed(hold.job, Defect(reason, stage=hold.job.kind.value))
+
+    def _conclude(self, hold: Hold, fact: Fact) -> None:
+        """Report what happened, unless the job is another's or was given up before its end."""
+        if hold.lost.is_set():
+            return
+        if hold.given_up.is_set() and _unfinished(fact):
+            log.info("job_given_back")
+            self._journal.give_back(hold.job).result()
+        else:
+            self._journal.report(hold.job, fact).result()
+
+
+def _unfinished(fact: Fact) -> bool:
+    """Whether the work was broken off: cut short, or failed while it was to stop."""
+    if isinstance(fact, PassFinished):
+        return fact.ending is Ending.CANCELLED
+    return isinstance(fact, JobFailed)
 
 
 def _failed(job: Job, error: ReplanError) -> JobFailed:

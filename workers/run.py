@@ -1,13 +1,17 @@
 """Running a worker: Celery consumes the queues, many jobs side by side in threads."""
 
+import threading
 import warnings
 from collections.abc import Sequence
 
 import structlog
 from celery.platforms import SecurityWarning
+from celery.signals import worker_shutting_down
 
 from shared.settings import Settings
-from workers.wiring import make_worker
+from shared.startup import await_servers
+from shared.store.database import Database
+from workers.wiring import make_worker, queues_of
 
 log = structlog.get_logger()
 
@@ -15,13 +19,18 @@ log = structlog.get_logger()
 def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> None:
     """Consume the queues of the roles until SIGTERM or SIGINT.
 
-    On the first signal no new job is taken and those in hand are finished; on the second the
-    process ends, and other workers take the jobs over when the leases have run out.
+    On the signal no new job is taken; those in hand go on for `shutdown_grace` seconds and are then
+    given back, so that another worker goes on with them at once. Raises Rejected for an unknown
+    role, and what `await_servers` raises.
     """
-    worker = make_worker(settings, roles)
+    queues_of(roles)
+    _await_servers(settings)
+    worker = make_worker(settings, roles, threads=threads)
+    worker_shutting_down.connect(lambda **_: worker.handover.begin(), weak=False)
     # of running as root: only ids of jobs are ever taken from the broker, never anything pickled
     warnings.simplefilter("ignore", SecurityWarning)
     log.info("worker_started", name=worker.name, threads=threads)
+    worker.start()
     try:
         worker.app.Worker(
             pool="threads",
@@ -38,3 +47,11 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
     finally:
         worker.close()
         log.info("worker_stopped", name=worker.name)
+
+
+def _await_servers(settings: Settings) -> None:
+    database = Database(settings.server.database_url, pooled=False)
+    try:
+        await_servers(settings.server, database, threading.Event())
+    finally:
+        database.close()

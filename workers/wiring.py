@@ -10,44 +10,68 @@ from celery import Celery
 from celery.signals import heartbeat_sent
 
 from shared.domain.config import Policy
-from shared.domain.errors import Rejected
+from shared.domain.errors import Rejected, Transient
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.pulse import Pulse
-from shared.queue.app import make_app
+from shared.queue.app import knock, make_app
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
+from workers.capacity import Capacity
 from workers.escalation import EscalationHandler
 from workers.execution import Executor, Guards
 from workers.executor.snapshot import take
+from workers.handover import Handover
 from workers.journal import Journal
 from workers.leases import LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
+from workers.liveness import Liveness
 from workers.planner import Planner
+from workers.polling import Poller
 from workers.ports import PlannerBackend
 from workers.remote.connections import HostConnections
+from workers.revoking import Revoker
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
-from workers.tasks import open_doors
+from workers.tasks import open_doors, open_panel
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process, ready to consume its queues; `close` after it has stopped."""
+    """A worker process, ready to consume its queues.
+
+    `start` before it consumes them, `close` after it has stopped.
+    """
 
     app: Celery
     queues: tuple[QueueName, ...]
     name: str
+    threads: int
     lifecycle: Lifecycle
     database: Database
     journal: Journal
     keeper: LeaseKeeper
     connections: HostConnections
+    poller: Poller
+    revoker: Revoker
+    liveness: Liveness
+    handover: Handover
+
+    def start(self) -> None:
+        """Begin with what goes on beside the queues."""
+        self.handover.start()
+        self.revoker.start()
+        self.poller.start(self.threads)
+        self.liveness.start()
 
     def close(self) -> None:
-        """Write what is left and give everything back."""
+        """Hand over what is in hand, write what is left and give everything back."""
+        self.liveness.close()
+        self.handover.close()
+        self.poller.close()
+        self.revoker.close()
         self.journal.close()
         self.keeper.close()
         self.connections.close()
@@ -69,11 +93,15 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
     return tuple(ROLES[role] for role in roles)
 
 
-def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
-    """Join the parts of a worker. Raises Misconfigured when the database is not to be used."""
+def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None = None) -> Worker:
+    """Join the parts of a worker that has at most `threads` jobs in hand.
+
+    Raises Misconfigured when the database is not to be used.
+    """
     queues = queues_of(roles)
     server = settings.server
-    database = Database(settings.server.database_url, pool_size=max(5, server.threads))
+    most = threads or server.threads
+    database = Database(server.database_url, pool_size=max(5, most))
     require_current(database)
     name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"
@@ -91,11 +119,64 @@ def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
         lease=server.lease,
         performers=_performers(server, database, journal, connections),
     )
-    app = make_app(settings.server.broker_url)
-    open_doors(app, lifecycle, queues)
+    capacity = Capacity(most)
+    revoker = Revoker(database)
+    app = make_app(server.broker_url)
+    open_doors(app, lifecycle, capacity, queues)
+    open_panel(revoker.revoke)
+    poller = Poller(
+        database,
+        [queue.value for queue in queues],
+        capacity,
+        lifecycle.carry_out,
+        every=server.poll,
+        sign=lambda: liveness.sign("poll"),
+    )
+    liveness = Liveness(
+        {"queues": lambda: _why_deaf(server.broker_url), "poll": lambda: poller.reason},
+        limit=server.liveness,
+        in_hand=keeper.keeps,
+    )
+
+    def heard(**_: object) -> None:
+        pulse.beat("queues")
+        liveness.sign("queues")
+
     # Sent every two seconds by the loop that takes messages, while the broker answers.
-    heartbeat_sent.connect(pulse.beats("queues"), weak=False)
-    return Worker(app, queues, name, lifecycle, database, journal, keeper, connections)
+    heartbeat_sent.connect(heard, weak=False)
+    handover = Handover(
+        capacity, keeper, journal, grace=server.shutdown_grace, leave=lambda: _leave(journal)
+    )
+    return Worker(
+        app,
+        queues,
+        name,
+        most,
+        lifecycle,
+        database,
+        journal,
+        keeper,
+        connections,
+        poller,
+        revoker,
+        liveness,
+        handover,
+    )
+
+
+def _why_deaf(broker_url: str) -> str:
+    """Why no message comes, as far as can be told from here."""
+    try:
+        knock(broker_url)
+    except Transient as error:
+        return error.reason
+    return "the broker answers, but the loop that takes messages stands still"
+
+
+def _leave(journal: Journal) -> None:
+    """End the process although work goes on in it that nothing can interrupt."""
+    journal.close()
+    os._exit(0)
 
 
 def _name(queues: tuple[QueueName, ...]) -> str:

@@ -29,8 +29,8 @@ def _lead_to_jobs() -> None:
             routes[place] = url(r"/worker/(.+)", JobsOfWorker, name="worker")
 
 
-# Workers take no remote control; that they do not answer when Flower asks for their
-# configuration is no news.
+# Of remote control workers understand `revoke` alone; that they do not answer when Flower asks for
+# their configuration is no news.
 logging.getLogger("flower.inspector").setLevel(logging.ERROR)
 _lead_to_jobs()
 

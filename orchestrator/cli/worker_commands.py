@@ -27,7 +27,11 @@ def start(
         int | None, typer.Option(min=1, max=1000, help="Jobs carried out side by side.")
     ] = None,
 ) -> Result:
-    """Consume the queues of some roles until told to stop."""
+    """Consume the queues of some roles until told to stop.
+
+    Waits for the database and the broker, as long as `startup_patience` says, and then ends with 4.
+    Ends with 75, to be started anew, when it was cut off from both for `liveness` seconds.
+    """
     _ = call.settings.server.database_url, call.settings.server.broker_url
     wanted = [] if threads is None else ["--threads", str(threads)]
     environ = dict(call.environ)

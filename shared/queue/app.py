@@ -1,7 +1,9 @@
 """The Celery application and its doorbell: one message a job, the job's id and nothing else."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from uuid import uuid4
 
 from celery import Celery
 from kombu.entity import Queue
@@ -10,6 +12,7 @@ from redis.exceptions import RedisError
 
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
+from shared.queue.connection import SteadyAMQP
 
 
 def task_name(queue: str) -> str:
@@ -17,14 +20,31 @@ def task_name(queue: str) -> str:
     return f"replan.{queue}"
 
 
+_MESSAGE = re.compile(r"job-(?P<job_id>[0-9]{1,18})(?:\.[0-9a-f]+)?")
+
+
+def message_id(job_id: int) -> str:
+    """A name for one message about a job, by which Celery and Flower know it."""
+    return f"job-{job_id}.{uuid4().hex[:8]}"
+
+
+def job_of(message: str) -> int | None:
+    """The job that a message is about, given its name (or the name without what follows the dot).
+
+    None for anything that is no such name.
+    """
+    found = _MESSAGE.fullmatch(message)
+    return None if found is None else int(found["job_id"])
+
+
 def make_app(broker_url: str) -> Celery:
     """The application for a broker at `redis://…`.
 
     Messages are acknowledged early and carry a job's id only: one that is lost, doubled, delayed or
-    forged has no effect, for the job's row decides. So there is no result backend, no ETA, no retry
-    of Celery's own and no remote control.
+    forged has no effect, for the job's row decides. So there is no result backend, no ETA and no
+    retry of Celery's own; of remote control, workers understand `revoke` alone.
     """
-    app = Celery("replan", broker=broker_url, backend=None, set_as_current=False)
+    app = Celery("replan", broker=broker_url, backend=None, set_as_current=False, amqp=SteadyAMQP)
     app.conf.update(
         task_queues=[_queue(queue.value) for queue in QueueName],
         task_default_queue="unrouted",
@@ -36,7 +56,7 @@ def make_app(broker_url: str) -> Celery:
         task_send_sent_event=True,
         worker_prefetch_multiplier=1,
         worker_send_task_events=True,
-        worker_enable_remote_control=False,
+        worker_enable_remote_control=True,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
@@ -56,6 +76,16 @@ def _queue(name: str) -> Queue:
     return Queue(name, routing_key=name)  # type: ignore[no-untyped-call]
 
 
+def knock(broker_url: str) -> None:
+    """Return when the broker answers; raises Transient with its reason when it does not."""
+    app = make_app(broker_url)
+    try:
+        with _translated(), app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=0)
+    finally:
+        app.close()
+
+
 class CeleryBell:
     """Sends by name, so that nobody imports a worker to ask one."""
 
@@ -67,7 +97,12 @@ class CeleryBell:
         with _translated(), self._app.producer_or_acquire() as producer:
             for job_id in job_ids:
                 self._app.send_task(
-                    task_name(queue), args=[job_id], queue=queue, producer=producer, retry=False
+                    task_name(queue),
+                    args=[job_id],
+                    task_id=message_id(job_id),
+                    queue=queue,
+                    producer=producer,
+                    retry=False,
                 )
 
     def length(self, queue: str) -> int:

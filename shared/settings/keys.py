@@ -78,6 +78,10 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "ring_again": (0.1, 300),
     "max_claims": (1, 1000),
     "threads": (1, 512),
+    "poll": (0.1, 300),
+    "liveness": (1, 3600),
+    "startup_patience": (0, 86_400),
+    "shutdown_grace": (0, 600),
     "model_timeout": (1, 3600),
 }
 
@@ -105,6 +109,10 @@ _ABOUT = {
     "ring_again": "seconds before the bell is rung again for a job that nobody has claimed",
     "max_claims": "workers that may take a job and vanish before it is given up",
     "threads": "jobs that an executor carries out side by side",
+    "poll": "seconds between two looks of a worker for jobs whose bell it did not hear",
+    "liveness": "seconds without broker and database after which a worker ends, to be started anew",
+    "startup_patience": "seconds that a process waits at its start for database and broker",
+    "shutdown_grace": "seconds that a worker told to stop goes on before it gives its jobs back",
     "data_dir": "where `replan up` keeps its data",
     "log_level": "how much the services log",
     "runbook_dirs": "folders of known jobs, read beside the built-in ones",

@@ -138,19 +138,31 @@ class _Given:
 
     def settings(self, path: Path | None) -> Settings:
         server = ServerSettings(**dict(self._of(Scope.SERVER)))
-        if server.lease < 2 * server.heartbeat:
-            raise Misconfigured(
-                f"lease={server.lease:g} ({self._source('lease')}) has to be at least twice "
-                f"heartbeat={server.heartbeat:g} ({self._source('heartbeat')}), or a worker would "
-                "lose its job between two signs of life",
-                stage="config",
-                next_step_cmd="replan config show",
-            )
+        self._require_room(
+            server, "lease", "heartbeat", "a worker would lose its job between two signs of life"
+        )
+        self._require_room(
+            server, "liveness", "poll", "a worker would count as dead between two looks for jobs"
+        )
         return Settings(
             server=server,
             agent=Policy(**dict(self._of(Scope.AGENT))),
             sources=MappingProxyType({name: self._source(name) for name in KEYS}),
             file=path,
+        )
+
+    def _require_room(
+        self, server: ServerSettings, longer: str, shorter: str, otherwise: str
+    ) -> None:
+        """Raise Misconfigured unless one span holds at least two of the other."""
+        if getattr(server, longer) >= 2 * getattr(server, shorter):
+            return
+        raise Misconfigured(
+            f"{longer}={getattr(server, longer):g} ({self._source(longer)}) has to be at least "
+            f"twice {shorter}={getattr(server, shorter):g} ({self._source(shorter)}), "
+            f"or {otherwise}",
+            stage="config",
+            next_step_cmd="replan config show",
         )
 
     def _key(self, name: str, place: str, source: str) -> Key | None:

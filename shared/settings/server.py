@@ -18,6 +18,11 @@ class ServerSettings:
     `max_claims` how many workers may take a job and vanish before it is given up, `threads` how
     many jobs an executor carries out side by side.
 
+    `poll` is how often a worker with free hands looks for jobs itself, whatever the broker does,
+    `liveness` how long one may neither hear of the broker nor look before it ends,
+    `startup_patience` how long a process waits for the servers it needs, `shutdown_grace` how long
+    one that is told to stop goes on with what it has in hand before it gives that back.
+
     A role without a model of its own uses `model`; `model_timeout` is the longest silence of the
     model. What is secret is never part of the value's text.
     """
@@ -29,6 +34,10 @@ class ServerSettings:
     ring_again: float = 5.0
     max_claims: int = 20
     threads: int = 16
+    poll: float = 10.0
+    liveness: float = 60.0
+    startup_patience: float = 300.0
+    shutdown_grace: float = 5.0
     data_dir: Path = Path("replan-data")
     log_level: str = "info"
     runbook_dirs: tuple[Path, ...] = ()

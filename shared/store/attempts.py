@@ -1,12 +1,12 @@
 """Attempts in rows: written in groups under the fence of their job, read back as values."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
@@ -62,6 +62,10 @@ _RECORD = text(f"""
     RETURNING key
 """)  # noqa: S608 - nothing but constants
 
+_RESERVE = text("""
+    SELECT nextval(pg_get_serial_sequence('live_output', 'id')) FROM generate_series(1, :count)
+""")
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -89,14 +93,26 @@ def record(connection: Connection, records: Sequence[Record]) -> set[str]:
     return set(written.scalars())
 
 
-def append_output(connection: Connection, chunks: Iterable[tuple[str, str, bytes]]) -> None:
-    """Add live output, given as (attempt key, stream, bytes)."""
+def reserve_output(connection: Connection, count: int) -> list[int]:
+    """Numbers for so many pieces of live output; they stay reserved whatever becomes of them."""
+    if not count:
+        return []
+    return list(connection.execute(_RESERVE, {"count": count}).scalars())
+
+
+def append_output(
+    connection: Connection, numbers: Sequence[int], chunks: Sequence[tuple[str, str, bytes]]
+) -> None:
+    """Add live output, given as (attempt key, stream, bytes) under reserved numbers.
+
+    A piece that is there already is not added again.
+    """
     rows = [
-        {"attempt_key": key, "stream": stream, "text": safe_text(data)}
-        for key, stream, data in chunks
+        {"id": number, "attempt_key": key, "stream": stream, "text": safe_text(data)}
+        for number, (key, stream, data) in zip(numbers, chunks, strict=True)
     ]
     if rows:
-        connection.execute(insert(OutputRow), rows)
+        connection.execute(upsert(OutputRow).on_conflict_do_nothing(), rows)
 
 
 def drop_output(connection: Connection, keys: Sequence[str]) -> None:

@@ -24,6 +24,10 @@ _UTF8 = {"client_encoding": "UTF8"}
 _REFUSED = ("28", "3D", "42501")  # authentication, no such database, no right: SQLSTATE
 
 
+class InDoubt(Transient):
+    """The answer to a commit was lost: nobody knows whether what was written stands."""
+
+
 class Database:
     """A pool of connections to one database.
 
@@ -49,11 +53,18 @@ class Database:
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        """One transaction: committed at the end, rolled back on an error."""
+        """One transaction: committed at the end, rolled back on an error.
+
+        Raises InDoubt, a Transient, when the connection is lost while it is committed.
+        """
+        written = False
         try:
             with self.engine.begin() as connection:
                 yield connection
+                written = True
         except SQLAlchemyError as error:
+            if written and isinstance(error, DBAPIError) and error.connection_invalidated:
+                raise InDoubt(_sentence(error.orig), stage="database") from error
             translate(error)
 
     def listen(self, *channels: str) -> psycopg.Connection[tuple[object, ...]]:

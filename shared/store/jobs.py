@@ -36,10 +36,10 @@ _CANCEL = text("""
 _CLAIM = text(f"""
     UPDATE jobs SET
         owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease),
-        fence = fence + 1, claims = claims + 1,
+        fence = fence + 1, claims = claims + (NOT :again OR owner IS DISTINCT FROM :owner)::int,
         claimed_at = coalesce(claimed_at, clock_timestamp())
     WHERE id = :id AND state = 'open' AND due_at <= clock_timestamp()
-      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+      AND (lease_until IS NULL OR lease_until < clock_timestamp() OR (:again AND owner = :owner))
     RETURNING {_COLUMNS}
 """)  # noqa: S608 - nothing but constants
 
@@ -47,12 +47,17 @@ _RENEW = text("""
     UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease)
     FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
     WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
+      AND jobs.owner IS NOT NULL
     RETURNING jobs.id
 """)
 
 _RELEASE = text("""
-    UPDATE jobs SET owner = NULL, lease_until = NULL, rung_at = NULL
-    WHERE id = :id AND fence = :fence AND state = 'open'
+    UPDATE jobs
+    SET owner = NULL, lease_until = NULL, rung_at = NULL, claims = greatest(jobs.claims - 1, 0)
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
+    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
+      AND jobs.owner IS NOT NULL
+    RETURNING jobs.id
 """)
 
 _FINISH = text("""
@@ -71,12 +76,21 @@ _WAITING = text("""
     ORDER BY due_at, id LIMIT :limit
 """)
 
+_CLAIMABLE = text("""
+    SELECT id FROM jobs
+    WHERE state = 'open' AND due_at <= clock_timestamp() AND queue = ANY(CAST(:queues AS text[]))
+      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    ORDER BY due_at, id LIMIT :limit
+""")
+
 _UNCLAIMED = text("""
     SELECT queue, count(*) FROM jobs
     WHERE state = 'open' AND due_at <= clock_timestamp() AND rung_at IS NOT NULL
       AND (lease_until IS NULL OR lease_until < clock_timestamp())
     GROUP BY queue
 """)
+
+_WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
 
 _RUNG = text("""
     UPDATE jobs SET rung_at = clock_timestamp() WHERE id = ANY(CAST(:ids AS bigint[]))
@@ -137,10 +151,16 @@ def cancel(
         notify(connection, CANCELLED, str(job_id))
 
 
-def claim(connection: Connection, job_id: int, owner: str, lease: float) -> Job | None:
-    """Take a due and free job for `lease` seconds; None when it is not to be had."""
-    row = connection.execute(_CLAIM, {"id": job_id, "owner": owner, "lease": lease}).mappings()
-    found = row.one_or_none()
+def claim(
+    connection: Connection, job_id: int, owner: str, lease: float, *, again: bool = False
+) -> Job | None:
+    """Take a due and free job for `lease` seconds; None when it is not to be had.
+
+    `again` when nobody knows whether a claim by this very `owner`, which no other claim may bear,
+    was committed: it counts as one claim whether it was or not.
+    """
+    claiming = {"id": job_id, "owner": owner, "lease": lease, "again": again}
+    found = connection.execute(_CLAIM, claiming).mappings().one_or_none()
     return None if found is None else _job(found)
 
 
@@ -152,10 +172,17 @@ def renew(connection: Connection, held: Sequence[tuple[int, int]], lease: float)
     return set(kept.scalars())
 
 
-def release(connection: Connection, job: Job) -> None:
-    """Give a job back undone, to be claimed by whoever comes next."""
-    connection.execute(_RELEASE, {"id": job.id, "fence": job.fence})
-    notify(connection, DOORBELL)
+def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
+    """Give jobs back undone, as (job id, fence), to be claimed by whoever comes next, at once.
+
+    Returns the ids that were still ours to give; this claim does not count as a vanished worker's.
+    """
+    if not held:
+        return set()
+    given = set(connection.execute(_RELEASE, _pairs(held)).scalars())
+    if given:
+        notify(connection, DOORBELL)
+    return given
 
 
 def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
@@ -171,9 +198,21 @@ def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> lis
     return [WaitingJob(id=row.id, queue=row.queue, rung=row.rung) for row in found]
 
 
+def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list[int]:
+    """At most `limit` jobs of these queues that are due and free, rung for or not, oldest first."""
+    found = connection.execute(_CLAIMABLE, {"queues": list(queues), "limit": limit})
+    return list(found.scalars())
+
+
 def unclaimed(connection: Connection) -> dict[str, int]:
     """How many jobs of each queue were rung for and wait still."""
     return {row[0]: row[1] for row in connection.execute(_UNCLAIMED)}
+
+
+def whose(connection: Connection, job_id: int) -> tuple[int, int | None] | None:
+    """The task and the run (if any) that an open job works for; None when no such job is open."""
+    row = connection.execute(_WHOSE, {"id": job_id}).one_or_none()
+    return None if row is None else (row.task_id, row.run_id)
 
 
 def rung(connection: Connection, ids: Sequence[int]) -> None:

@@ -15,6 +15,10 @@ from shared.store.database import Database
 _LOCK = 0x7265706C616E  # "replan": two processes never migrate at once
 
 
+class Outdated(Misconfigured):
+    """The database has not this program's version yet; somebody may be migrating it just now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """The migration a database is at, and the one this program needs."""
@@ -47,12 +51,15 @@ def version(database: Database) -> Version:
 
 
 def require_current(database: Database) -> None:
-    """Raise Misconfigured, with the command to type, unless the database has our version."""
+    """Raise Misconfigured, with the command to type, unless the database has our version.
+
+    It is Outdated when a migration would put it right.
+    """
     state = version(database)
     if state.current:
         return
     _refuse_unknown(state.found)
-    raise Misconfigured(
+    raise Outdated(
         f"the database is at version {state.found or 'none'}, this program needs {state.needed}",
         stage="database",
         next_step_cmd="replan db migrate",

@@ -132,7 +132,7 @@ def test_it_only_looks(flower: Flower, broker_url: str) -> None:
 
 
 def test_it_lists_workers_and_their_jobs(flower: Flower, ring: Ring) -> None:
-    """D.9: from the workers' events alone, for they take no remote control."""
+    """D.9: from the workers' events alone, for they answer no question."""
     ring.worker("executor")
 
     def workers() -> list[dict[str, Any]]:

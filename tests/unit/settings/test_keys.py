@@ -72,7 +72,12 @@ def test_both_scopes_exist_and_share_no_name() -> None:
 def test_both_limits_are_allowed_and_what_lies_beyond_is_not(key: Key, tmp_path: Path) -> None:
     assert key.limits is not None
     low, high = key.limits
-    apart = {"heartbeat": {"REPLAN_LEASE": "3600"}, "lease": {"REPLAN_HEARTBEAT": "0.5"}}
+    apart = {
+        "heartbeat": {"REPLAN_LEASE": "3600"},
+        "lease": {"REPLAN_HEARTBEAT": "0.5"},
+        "poll": {"REPLAN_LIVENESS": "3600"},
+        "liveness": {"REPLAN_POLL": "0.1"},
+    }
     for limit in (low, high):
         given = {key.variables[0]: f"{limit:g}"} | apart.get(key.name, {})
         assert load(tmp_path, **given).value(key.name) == limit
@@ -144,6 +149,13 @@ def test_a_lease_shorter_than_two_heartbeats_is_refused(tmp_path: Path) -> None:
     assert "lease=5 (REPLAN_LEASE)" in told
     assert "heartbeat=3 (REPLAN_HEARTBEAT)" in told
     assert load(tmp_path, REPLAN_LEASE="6", REPLAN_HEARTBEAT="3").server.lease == 6
+
+
+def test_a_worker_may_not_count_as_dead_between_two_looks_for_jobs(tmp_path: Path) -> None:
+    told = refusal(tmp_path, REPLAN_LIVENESS="15", REPLAN_POLL="10")
+    assert "liveness=15 (REPLAN_LIVENESS)" in told
+    assert "poll=10 (REPLAN_POLL)" in told
+    assert load(tmp_path, REPLAN_LIVENESS="20", REPLAN_POLL="10").server.liveness == 20
 
 
 def test_an_address_that_is_refused_does_not_show_its_password(tmp_path: Path) -> None:

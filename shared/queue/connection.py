@@ -1,0 +1,35 @@
+"""The connection to the broker: after an absence it is there again within two seconds."""
+
+from typing import Any
+
+from celery.app.amqp import AMQP
+from kombu.connection import Connection
+
+_FIRST_PAUSE = 0.2
+_LONGER_BY = 0.3
+_LONGEST_PAUSE = 1.4
+
+
+class SteadyConnection(Connection):
+    """Tries again every 1.4 seconds at the latest.
+
+    Left alone, Celery's consumer waits two seconds longer after each try, up to thirty, and no
+    setting of it reaches that wait.
+    """
+
+    def ensure_connection(self, *args: Any, **kwargs: Any) -> Connection:
+        """Connect, however long that takes; raises when `max_retries` tries were in vain."""
+        paced = {
+            "interval_start": _FIRST_PAUSE,
+            "interval_step": _LONGER_BY,
+            "interval_max": _LONGEST_PAUSE,
+            **kwargs,
+        }
+        connected: Connection = super().ensure_connection(*args, **paced)  # type: ignore[no-untyped-call]
+        return connected
+
+
+class SteadyAMQP(AMQP):  # type: ignore[misc]
+    """Celery's messaging over such connections."""
+
+    Connection = SteadyConnection

@@ -1,0 +1,57 @@
+"""Starting before the servers do: a process waits for what it needs, and says what it waits for."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+from shared.domain.errors import ReplanError, Transient
+from shared.queue.app import knock
+from shared.settings import ServerSettings
+from shared.store.database import Database
+from shared.store.migrate import Outdated, require_current
+
+log = structlog.get_logger()
+
+TELL_EVERY = 5.0
+"""Seconds between two sentences about what is waited for."""
+
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
+
+
+def await_servers(server: ServerSettings, database: Database, stop: threading.Event) -> bool:
+    """Wait until the database has our version and the broker answers; False once `stop` is set.
+
+    After `startup_patience` seconds it raises what the servers said last: Transient when one cannot
+    be reached, Misconfigured when nobody has migrated the database. Misconfigured comes at once
+    when the database refuses us or was migrated by a newer program.
+    """
+    until = time.monotonic() + server.startup_patience
+    return _await("database", lambda: require_current(database), until, stop) and _await(
+        "broker", lambda: knock(server.broker_url), until, stop
+    )
+
+
+def _await(name: str, look: Callable[[], None], until: float, stop: threading.Event) -> bool:
+    pause, told = _FIRST_PAUSE, float("-inf")
+    while not stop.is_set():
+        try:
+            look()
+        except (Transient, Outdated) as error:
+            now = time.monotonic()
+            if now >= until:
+                raise
+            if now - told >= TELL_EVERY:
+                _tell(name, error, until - now)
+                told = now
+            stop.wait(min(pause, until - now))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        else:
+            return True
+    return False
+
+
+def _tell(name: str, error: ReplanError, left: float) -> None:
+    log.warning("waiting_for", server=name, reason=error.reason, patience_left=round(left))

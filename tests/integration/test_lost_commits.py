@@ -1,0 +1,327 @@
+"""A commit whose answer was lost: it happened, and nobody was told. Nothing is lost or doubled."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from orchestrator.coordinator import Coordinator
+from orchestrator.relay import Relay
+from orchestrator.store import SqlLedger
+from orchestrator.submission import Submission, submit
+from shared.domain.attempt import Attempt, Outcome
+from shared.domain.budget import Ending
+from shared.domain.config import Policy
+from shared.domain.errors import Transient
+from shared.domain.facts import PassFinished
+from shared.domain.jobs import Job, JobKind
+from shared.store import jobs
+from shared.store.database import Database, InDoubt
+from tests.journeys.plans import plan, step
+from tests.services.ring import eventually
+from workers.journal import Journal
+from workers.leases import Hold, LeaseKeeper
+from workers.lifecycle import Lifecycle
+
+PLAN = plan(step(["true"]), step(["true"], ordinal=2, depends_on=(1,)))
+
+
+class Link:
+    """A database whose connections break right after they have committed.
+
+    `losses` times, and at one commit in `every`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.database = Database(url)
+        self.losses = 0
+        self.every = 0
+        self._commits = 0
+        self.lost = 0
+        dialect: Any = self.database.engine.dialect
+        self._commit: Callable[[Any], None] = dialect.do_commit
+        self._lock = threading.Lock()
+        dialect.do_commit = self._do_commit
+
+    def _do_commit(self, connection: Any) -> None:
+        self._commit(connection)
+        with self._lock:
+            self._commits += 1
+            if not self.losses and not (self.every and self._commits % self.every == 0):
+                return
+            self.losses = max(0, self.losses - 1)
+            self.lost += 1
+        connection.dbapi_connection.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    def scalar(self, query: str, **values: object) -> Any:
+        with self.database.begin() as connection:
+            return connection.execute(text(query), values).scalar()
+
+
+@pytest.fixture
+def link(database_url: str) -> Iterator[Link]:
+    made = Link(database_url)
+    yield made
+    made.database.close()
+
+
+class Bell:
+    """Remembers what it rang for."""
+
+    def __init__(self) -> None:
+        self.rung: list[int] = []
+
+    def ring(self, _queue: str, job_ids: Sequence[int]) -> None:
+        self.rung += job_ids
+
+    def length(self, _queue: str) -> int:
+        return 0
+
+
+def task(database: Database) -> int:
+    """Submit a task of two steps."""
+    return submit(database, Submission("p", ("localhost",), Policy(), PLAN))
+
+
+def drained(link: Link) -> None:
+    """Let a coordinator decide as often as it takes."""
+    coordinator = Coordinator(SqlLedger(link.database))
+    while True:
+        try:
+            coordinator.drain()
+        except InDoubt:
+            continue
+        return
+
+
+@contextmanager
+def worker(link: Link, perform: Callable[[Hold, Journal], PassFinished]) -> Iterator[Lifecycle]:
+    """The life of jobs as a worker leads it, on that link."""
+    journal = Journal(link.database, "w")
+    quiet = threading.Event()
+    keeper = LeaseKeeper(link.database, lease=30, heartbeat=10, beat=quiet.set)
+    assert quiet.wait(10)  # what it commits for itself must not be what is lost
+    try:
+        yield Lifecycle(
+            link.database,
+            journal,
+            keeper,
+            owner="w",
+            lease=30,
+            performers={JobKind.EXECUTE: lambda hold: perform(hold, journal)},
+        )
+    finally:
+        journal.close()
+        keeper.close()
+
+
+def finished(hold: Hold, _journal: Journal) -> PassFinished:
+    return PassFinished(hold.job.step or 0, 0, hold.job.pass_no, Ending.DONE, 0)
+
+
+def open_jobs(link: Link) -> list[int]:
+    with link.database.begin() as connection:
+        return jobs.claimable(connection, ["execution"], 10)
+
+
+def test_a_commit_in_doubt_is_told_apart_from_one_that_was_refused(link: Link) -> None:
+    link.losses = 1
+    with pytest.raises(InDoubt), link.database.begin() as connection:
+        connection.execute(text("CREATE TABLE doubted ()"))
+    assert link.scalar("SELECT count(*) FROM doubted") == 0
+
+
+def test_a_submission_is_put_in_once(link: Link) -> None:
+    link.losses = 2
+    first = task(link.database)
+    second = task(link.database)
+    assert link.lost == 2
+    assert (first, second) == (1, link.scalar("SELECT max(id) FROM tasks"))
+    assert link.scalar("SELECT count(*) FROM tasks") == 2
+    assert link.scalar("SELECT count(*) FROM runs") == 2
+    assert link.scalar("SELECT count(*) FROM inbox") == 2
+
+
+def test_a_submission_that_stays_in_doubt_says_so(
+    link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.submission._PAUSES", (0.0, 0.0))
+    link.losses = 10**6
+    with pytest.raises(InDoubt, match="may have been submitted, or not") as caught:
+        task(link.database)
+    assert caught.value.next_step_cmd == "replan task list"
+    link.losses = 0
+    assert link.scalar("SELECT count(*) FROM tasks") == 1
+
+
+def test_a_coordinator_decides_once(link: Link) -> None:
+    task_id = task(link.database)
+    link.losses = 1
+    drained(link)
+    assert link.lost == 1
+    assert link.scalar("SELECT count(*) FROM inbox") == 0
+    assert link.scalar("SELECT count(*) FROM jobs") == 1
+    kinds = "SELECT string_agg(kind, ' ' ORDER BY id) FROM events WHERE task_id = :id"
+    assert link.scalar(kinds, id=task_id) == "TaskSubmitted RunStarted RunChanged"
+
+
+def test_a_claim_is_made_once(link: Link) -> None:
+    """The job is not left to a lease that nobody keeps, and counts one claim."""
+    task(link.database)
+    drained(link)
+    held: list[Job] = []
+
+    def perform(hold: Hold, journal: Journal) -> PassFinished:
+        held.append(hold.job)
+        return finished(hold, journal)
+
+    (job_id,) = open_jobs(link)
+    with worker(link, perform) as lifecycle:
+        link.losses = 1
+        assert lifecycle.carry_out(job_id)
+        assert link.lost == 1
+        assert not lifecycle.carry_out(job_id)
+    assert [job.claims for job in held] == [1]
+    drained(link)
+    assert link.scalar("SELECT count(*) FROM events WHERE kind = 'PassStarted'") == 1
+    assert link.scalar("SELECT count(*) FROM events WHERE kind = 'PassFinished'") == 1
+    assert link.scalar("SELECT count(*) FROM events WHERE kind = 'Defect'") == 0
+    assert len(open_jobs(link)) == 1
+
+
+def test_a_claim_that_another_made_meanwhile_is_not_taken_from_it(link: Link) -> None:
+    task(link.database)
+    drained(link)
+    (job_id,) = open_jobs(link)
+    with link.database.begin() as connection:
+        theirs = jobs.claim(connection, job_id, "other", 30)
+    assert theirs is not None
+    with link.database.begin() as connection:
+        assert jobs.claim(connection, job_id, "mine", 30, again=True) is None
+    with link.database.begin() as connection:
+        assert jobs.claim(connection, job_id, "other", 30) is None
+
+
+def attempt(job: Job, number: int, run_id: int) -> Attempt:
+    now = datetime.now(UTC)
+    return Attempt(
+        key=f"k{number}",
+        run_id=run_id,
+        step=1,
+        revision=0,
+        subtask=number,
+        pass_no=job.pass_no,
+        try_no=0,
+        number=1,
+        command="true",
+        outcome=Outcome.OK,
+        started_at=now,
+        ended_at=now,
+    )
+
+
+def test_the_journal_writes_once(link: Link) -> None:
+    """Attempts, live output and the report, whichever of the commits loses its answer."""
+    task(link.database)
+    drained(link)
+    (job_id,) = open_jobs(link)
+
+    def perform(hold: Hold, journal: Journal) -> PassFinished:
+        link.losses = 1
+        journal.output("k9", "stdout", b"live")
+        journal.ended(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
+        journal.ended(hold.job, attempt(hold.job, 2, hold.job.run_id or 0))
+        return finished(hold, journal)
+
+    with worker(link, perform) as lifecycle:
+        assert lifecycle.carry_out(job_id)
+    assert link.lost == 1
+    assert link.scalar("SELECT count(*) FROM attempts") == 2
+    assert link.scalar("SELECT count(*) FROM live_output") == 1
+    assert link.scalar("SELECT count(*) FROM inbox WHERE kind = 'PassFinished'") == 1
+    assert link.scalar("SELECT state FROM jobs WHERE id = :id", id=job_id) == "done"
+
+
+def test_a_job_given_back_is_given_back_once(link: Link) -> None:
+    """Sent again after another has claimed it, the release takes nothing from that one."""
+    task(link.database)
+    drained(link)
+    (job_id,) = open_jobs(link)
+    with link.database.begin() as connection:
+        mine = jobs.claim(connection, job_id, "mine", 30)
+    assert mine is not None
+    with link.database.begin() as connection:
+        assert jobs.release(connection, [(mine.id, mine.fence)]) == {job_id}
+        assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
+        assert jobs.renew(connection, [(mine.id, mine.fence)], 30) == set()
+        theirs = jobs.claim(connection, job_id, "other", 30)
+        assert theirs is not None
+        assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
+        assert jobs.renew(connection, [(theirs.id, theirs.fence)], 30) == {job_id}
+    assert theirs.claims == 1  # what was given back was no worker that vanished
+
+
+def test_a_bell_rung_twice_is_answered_once(link: Link) -> None:
+    task(link.database)
+    drained(link)
+    bell = Bell()
+    relay = Relay(link.database, bell, ring_again=60)
+    link.losses = 3  # the look, what it says of the next job, and the note that it was rung for
+    for _ in range(4):
+        try:
+            relay.ring_due()
+        except InDoubt:
+            continue
+    assert link.lost == 3
+    assert len(set(bell.rung)) == 1
+    with worker(link, finished) as lifecycle:
+        assert [lifecycle.carry_out(job_id) for job_id in bell.rung].count(True) == 1
+
+
+def test_two_coordinators_and_two_workers_on_a_bad_link(link: Link) -> None:
+    """Every fourth commit loses its answer; each of 12 tasks is decided and done once."""
+    tasks = [task(link.database) for _ in range(12)]
+    over = threading.Event()
+
+    def coordinate() -> None:
+        while not over.wait(0.01):
+            drained(link)
+
+    def carry_out() -> None:
+        with worker(link, finished) as lifecycle:
+            while not over.wait(0.01):
+                with suppress(Transient):
+                    for job_id in open_jobs(link):
+                        lifecycle.carry_out(job_id)
+
+    threads = [threading.Thread(target=work) for work in (coordinate, carry_out) * 2]
+    link.every = 4
+    for thread in threads:
+        thread.start()
+    try:
+        eventually(lambda: ended(link) == len(tasks), "the end of every task")
+    finally:
+        over.set()
+        link.every = 0
+        for thread in threads:
+            thread.join()
+    assert link.lost > len(tasks)
+    for kind, each in (("TaskSubmitted", 1), ("PassStarted", 2), ("PassFinished", 2)):
+        found = link.scalar("SELECT count(*) FROM events WHERE kind = :kind", kind=kind)
+        assert found == each * len(tasks), kind
+    assert link.scalar("SELECT count(*) FROM events WHERE kind = 'Defect'") == 0
+    assert link.scalar("SELECT count(*) FROM jobs") == 2 * len(tasks)
+
+
+def ended(link: Link) -> int:
+    """How many tasks are done; 0 when the answer was lost."""
+    try:
+        return int(link.scalar("SELECT count(*) FROM tasks WHERE phase = 'done'"))
+    except InDoubt:
+        return 0

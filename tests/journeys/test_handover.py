@@ -1,0 +1,135 @@
+"""A worker that is told to stop: others have its work within seconds."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shared.domain.config import Policy
+from tests.journeys.plans import appending, plan, step
+from tests.services.ring import Ring, eventually
+
+COUNT = 30
+GRACE = 1.0
+
+
+@pytest.fixture
+def lasting(ring: Ring) -> Ring:
+    """A ring whose leases last: nobody comes by a job because one has run out."""
+    ring.extra.update(
+        REPLAN_LEASE="300", REPLAN_HEARTBEAT="1", REPLAN_SHUTDOWN_GRACE=str(GRACE), REPLAN_POLL="60"
+    )
+    ring.extra["REPLAN_LIVENESS"] = "600"
+    return ring
+
+
+def numbers(ledger: Path) -> list[int]:
+    """What the commands appended."""
+    return [int(line) for line in ledger.read_text().split()] if ledger.exists() else []
+
+
+def owner(ring: Ring) -> int | None:
+    """The process that has the only open job."""
+    name = ring.scalar("SELECT owner FROM jobs WHERE state = 'open'")
+    return int(name.partition("@")[0].rpartition(".")[2]) if name else None
+
+
+def listening(ring: Ring, name: str) -> bool:
+    return '"worker_started"' in ring.log(name)
+
+
+def told_to_stop(ring: Ring, name: str) -> float:
+    """Send it SIGTERM; returns when."""
+    os.kill(ring.processes[name].pid, signal.SIGTERM)
+    return time.monotonic()
+
+
+def test_another_worker_has_the_job_within_seconds(lasting: Ring, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    lasting.coordinator()
+    lasting.worker("executor", name="first")
+    task = lasting.submit(plan(step(appending(str(ledger), COUNT, pause=0.2))), "localhost")
+    eventually(lambda: len(numbers(ledger)) >= 5, "five commands")
+    lasting.worker("executor", name="second")
+    second = lasting.processes["second"].pid
+    eventually(lambda: listening(lasting, "second"), "the second worker")
+    before = len(numbers(ledger))
+    told = told_to_stop(lasting, "first")
+    eventually(lambda: owner(lasting) == second, "the second worker's claim")
+    took = time.monotonic() - told
+    assert GRACE * 0.9 < took < GRACE + 3
+    assert len(numbers(ledger)) > before + GRACE / 0.2 / 3  # it went on with it for the grace
+    assert lasting.processes["first"].wait(5) == 0
+    lasting.ends(task)
+    assert list(dict.fromkeys(numbers(ledger))) == list(range(1, COUNT + 1))
+    assert lasting.scalar("SELECT max(claims) FROM jobs") == 1
+    workers = lasting.rows("SELECT DISTINCT worker FROM attempts WHERE outcome = 'ok'")
+    assert len(workers) == 2
+    print(f"claimed by the second worker {took - GRACE:.2f} s after the grace")
+
+
+def test_what_ends_within_the_grace_is_reported_by_the_one_who_did_it(
+    lasting: Ring, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    lasting.extra["REPLAN_SHUTDOWN_GRACE"] = "20"
+    lasting.coordinator()
+    lasting.worker("executor", name="first")
+    task = lasting.submit(plan(step([f"echo > {begun}; sleep 1.5"])), "localhost")
+    eventually(begun.exists, "the command")
+    told = told_to_stop(lasting, "first")
+    lasting.ends(task)
+    assert lasting.processes["first"].wait(10) == 0
+    assert time.monotonic() - told < 10  # no longer than it took
+    assert lasting.scalar("SELECT count(*) FROM attempts") == 1
+
+
+def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
+    """Neither from the broker nor from the database, while it still goes on with an old one."""
+    begun = tmp_path / "begun"
+    lasting.extra.update(REPLAN_SHUTDOWN_GRACE="20", REPLAN_POLL="0.2", REPLAN_LIVENESS="600")
+    lasting.coordinator()
+    lasting.worker("executor", name="first")
+    old = lasting.submit(plan(step([f"echo > {begun}; sleep 4"])), "localhost")
+    eventually(begun.exists, "the command")
+    told_to_stop(lasting, "first")
+    eventually(lambda: "worker_stops" in lasting.log("first"), "the signal")
+    new = lasting.submit(plan(step(["true"])), "localhost")
+    lasting.ends(old)
+    assert lasting.processes["first"].wait(10) == 0
+    assert lasting.scalar("SELECT claims FROM jobs WHERE task_id = :id", id=new) == 0
+    lasting.worker("executor", name="second")
+    lasting.ends(new)
+
+
+@pytest.fixture
+def silent_model() -> Iterator[str]:
+    """The address of a model that takes every question and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_job_that_nothing_can_interrupt_is_given_back_all_the_same(
+    lasting: Ring, silent_model: str
+) -> None:
+    lasting.extra.update(
+        ANTHROPIC_API_KEY="none", REPLAN_ANTHROPIC_BASE_URL=silent_model, REPLAN_RING_AGAIN="60"
+    )
+    lasting.coordinator()
+    lasting.worker("planner", name="first")
+    lasting.submit(None, "localhost", policy=Policy(planner="anthropic"))
+    first = lasting.processes["first"].pid
+    eventually(lambda: owner(lasting) == first, "the claim")
+    told = told_to_stop(lasting, "first")
+    assert lasting.processes["first"].wait(20) == 0
+    assert time.monotonic() - told < GRACE + 2 + 3
+    assert "job_left_behind" in lasting.log("first")
+    assert owner(lasting) is None
+    lasting.worker("planner", name="second")
+    second = lasting.processes["second"].pid
+    eventually(lambda: owner(lasting) == second, "the second worker's claim")
+    os.kill(second, signal.SIGKILL)

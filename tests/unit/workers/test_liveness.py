@@ -1,0 +1,82 @@
+"""When a worker counts as cut off from everything, and when it does not."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.services.ring import eventually
+from workers.liveness import CUT_OFF, Liveness
+
+LIMIT = 0.4
+
+
+class Process:
+    """What a process that is watched would do."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+        self.left = threading.Event()
+        self.busy = False
+
+    def leave(self, code: int) -> None:
+        self.codes.append(code)
+        self.left.set()
+
+
+@contextmanager
+def watched(process: Process) -> Iterator[Liveness]:
+    parts = {"queues": lambda: "the broker is away", "poll": lambda: "the database is away"}
+    liveness = Liveness(parts, limit=LIMIT, in_hand=lambda: process.busy, leave=process.leave)
+    liveness.start()
+    yield liveness
+    liveness.close()
+
+
+def lasts(process: Process, sign: Callable[[], None], seconds: float = 4 * LIMIT) -> bool:
+    """Whether the process stays while `sign` is called often, for so long."""
+    for _ in range(round(seconds / (LIMIT / 8))):
+        sign()
+        if process.left.wait(LIMIT / 8):
+            return False
+    return True
+
+
+def test_silence_on_every_side_ends_it_with_both_reasons() -> None:
+    process = Process()
+    with capture_logs() as logs, watched(process) as liveness:
+        liveness.sign("queues")
+        eventually(process.left.is_set, "the end", 10)
+    assert process.codes == [CUT_OFF] == [75]
+    (told,) = [entry for entry in logs if entry["event"] == "worker_cut_off"]
+    assert told["queues"].startswith("last heard 0 s ago (")
+    assert told["queues"].endswith("): the broker is away")
+    assert told["poll"] == "never heard in 0 s: the database is away"
+
+
+@pytest.mark.parametrize("part", ["queues", "poll"])
+def test_one_way_in_which_jobs_come_is_enough(part: str) -> None:
+    process = Process()
+    with watched(process) as liveness:
+        assert lasts(process, lambda: liveness.sign(part))
+        eventually(process.left.is_set, "the end once that is silent, too", 10)
+
+
+def test_a_job_whose_lease_is_renewed_is_not_left() -> None:
+    """And after its end there is the whole limit to look for the next."""
+    process = Process()
+    process.busy = True
+    with watched(process):
+        assert lasts(process, lambda: None)
+        process.busy = False
+        assert not process.left.wait(LIMIT / 2)
+        eventually(process.left.is_set, "the end", 10)
+
+
+def test_it_watches_no_more_once_closed() -> None:
+    process = Process()
+    with watched(process):
+        pass
+    assert not process.left.wait(2 * LIMIT)

@@ -1,0 +1,47 @@
+"""How much a process may have in hand at once, whichever way the jobs came to it."""
+
+import threading
+
+
+class Capacity:
+    """`limit` places, one for each job in hand; after `close` there are none."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._free = limit
+        self._closed = False
+        self._changed = threading.Condition()
+
+    @property
+    def taken(self) -> int:
+        """Places that are taken now."""
+        with self._changed:
+            return self._limit - self._free
+
+    def take(self) -> bool:
+        """Wait for a place and take it; False when this process takes no more jobs."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._free > 0 or self._closed)
+            if self._closed:
+                return False
+            self._free -= 1
+            return True
+
+    def take_free(self) -> int:
+        """Take every place that is free now; returns how many that was."""
+        with self._changed:
+            taken = 0 if self._closed else self._free
+            self._free -= taken
+            return taken
+
+    def give_back(self, places: int = 1) -> None:
+        """Free places that were taken."""
+        with self._changed:
+            self._free += places
+            self._changed.notify(places)
+
+    def close(self) -> None:
+        """Give nobody a place any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()

@@ -1,0 +1,76 @@
+"""What a `revoke` of Celery or Flower means here: the run of that job is cancelled."""
+
+import queue
+import threading
+from collections.abc import Iterable
+
+import structlog
+
+from shared.domain.errors import ReplanError, Transient
+from shared.domain.facts import CancelRequested
+from shared.queue.app import job_of
+from shared.store import inbox, jobs
+from shared.store.database import Database
+
+log = structlog.get_logger()
+
+_MOST = 1000
+"""Revoked messages that may wait; whoever sends more has to send them again."""
+
+_RETRY_PAUSE = 1.0
+
+
+class Revoker:
+    """Posts for each revoked message what `task cancel` posts; in a thread of its own.
+
+    Only an open job has somebody to be cancelled: what is unknown, ended, or no name of a message
+    is ignored. Every worker hears a revoke; what they post after the first changes nothing.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: queue.Queue[int] = queue.Queue(_MOST)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="revoking", daemon=True)
+
+    def start(self) -> None:
+        """Begin to post."""
+        self._thread.start()
+
+    def revoke(self, messages: Iterable[object]) -> None:
+        """Take these messages in and return at once."""
+        for message in messages:
+            job_id = job_of(message) if isinstance(message, str) else None
+            if job_id is None:
+                log.info("revoke_ignored", message=str(message)[:100])
+                continue
+            try:
+                self._waiting.put_nowait(job_id)
+            except queue.Full:
+                log.warning("revoke_dropped", job=job_id)
+
+    def close(self) -> None:
+        """Post no more."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        while True:
+            job_id = self._waiting.get()
+            while not self._stop.is_set():
+                try:
+                    self._post(job_id)
+                except Transient as error:
+                    log.warning("revoke_waits", job=job_id, reason=error.reason)
+                    self._stop.wait(_RETRY_PAUSE)
+                except ReplanError:
+                    log.exception("revoke_failed", job=job_id)
+                    break
+                else:
+                    break
+
+    def _post(self, job_id: int) -> None:
+        with self._database.begin() as connection:
+            about = jobs.whose(connection, job_id)
+            if about is not None:
+                inbox.send(connection, [(*about, CancelRequested())])
+        log.info("revoked", job=job_id, cancelled=about is not None)
