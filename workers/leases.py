@@ -16,11 +16,21 @@ log = structlog.get_logger()
 
 
 class Hold:
-    """A job in hand; `lost` is set once it is cancelled or somebody else has it."""
+    """A job in hand; `lost` is set once it is cancelled or somebody else has it.
+
+    `unwanted` are the keys of attempts that an operator wants ended, while the pass goes on.
+    """
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.lost = threading.Event()
+        self.unwanted: set[str] = set()
+        self.unwant(job.cancel_attempt)
+
+    def unwant(self, key: str | None) -> None:
+        """Have the attempt with that key ended; None for none."""
+        if key is not None:
+            self.unwanted.add(key)
 
 
 class LeaseKeeper:
@@ -82,7 +92,7 @@ class LeaseKeeper:
                 pause = max(0.0, min(due - monotonic(), 1.0))
                 self._beat()
                 for payload in self._database.notified(listener, pause):
-                    self._drop(int(payload))
+                    self._heard(payload)
 
     def _renew(self) -> None:
         with self._lock:
@@ -92,9 +102,27 @@ class LeaseKeeper:
         for job_id, _ in held:
             if job_id not in kept:
                 self._drop(job_id)
+        for job_id, key in kept.items():
+            self._unwant(job_id, key)
+
+    def _heard(self, payload: str) -> None:
+        """`7`: job 7 was withdrawn; `7 KEY`: the attempt with that key of it is to be ended."""
+        job_id, _, key = payload.partition(" ")
+        if key:
+            self._unwant(int(job_id), key)
+        else:
+            self._drop(int(job_id))
 
     def _drop(self, job_id: int) -> None:
-        with self._lock:
-            hold = self._holds.get(job_id)
+        hold = self._held(job_id)
         if hold is not None:
             hold.lost.set()
+
+    def _unwant(self, job_id: int, key: str | None) -> None:
+        hold = self._held(job_id)
+        if hold is not None:
+            hold.unwant(key)
+
+    def _held(self, job_id: int) -> Hold | None:
+        with self._lock:
+            return self._holds.get(job_id)

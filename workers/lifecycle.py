@@ -48,8 +48,7 @@ class Lifecycle:
             self._keeper.hold(job) as hold,
         ):
             fact = self._perform(hold)
-            if not hold.lost.is_set():
-                self._journal.report(job, fact).result()
+            self._journal.report(job, fact).result()  # refused, if lost; then it is let go of
             self._journal.forget(job)
         return True
 

@@ -9,11 +9,12 @@ from orchestrator.core.decisions import (
     Enqueue,
     InterventionKind,
     OpenIntervention,
+    SettleAttempt,
 )
 from orchestrator.core.state import StepState
 from shared.domain.budget import Ending, Next, after_failed_pass, backoff
 from shared.domain.config import Policy
-from shared.domain.facts import JobFailed, PassFinished
+from shared.domain.facts import JobFailed, OutcomeTold, PassFinished
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure
 from shared.domain.task import StepPhase
@@ -26,7 +27,7 @@ TRANSIENT_DELAY = 2.0
 
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
     """The next pass of a step under its present revision."""
-    ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1)
+    ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1, unknown=False)
     return ready, (
         Enqueue(
             JobKind.EXECUTE,
@@ -74,6 +75,16 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     if following is Next.HOLD:
         return _wait(step, InterventionKind.HELD_BUNDLE, stage="escalate")
     return _wait(step, InterventionKind.ESCALATION, stage="escalate")
+
+
+def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
+    """A person said what became of a command: the step goes on, and its errors stay counted."""
+    ready, enqueued = enqueue_pass(replace(step, reason=""))
+    return ready, (
+        CloseInterventions(step.ordinal),
+        SettleAttempt(step.ordinal, fact.revision, fact.pass_no, fact.answer),
+        *enqueued,
+    )
 
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
@@ -130,7 +141,7 @@ def _wait(
     next_step_cmd: str | None = None,
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
-    waiting = replace(step, phase=phase)
+    waiting = replace(step, phase=phase, unknown=kind is InterventionKind.UNKNOWN)
     return waiting, (
         CancelJobs(step.ordinal),
         OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd),
