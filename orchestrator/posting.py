@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from shared.store import inbox
+from shared.store import inbox, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
 
@@ -26,3 +26,12 @@ def post(database: Database, reports: Sequence[Report]) -> bool:
                 return True
         time.sleep(_LOOK_EVERY)
     return False
+
+
+def cancel_attempt(database: Database, key: str) -> bool:
+    """Have a running attempt ended; its worker hears of it when this is committed.
+
+    False, and nothing is written, when it does not run or nobody is asked to drive its pass.
+    """
+    with database.begin() as connection:
+        return jobs.cancel_attempt(connection, key)

@@ -49,6 +49,8 @@ def step_state(row: Any) -> StepState:
         putting_off=row.putting_off,
         forced=row.forced,
         note=row.note,
+        unknown=row.unknown,
+        unfinished=row.unfinished,
         reason=row.reason,
     )
 
@@ -72,5 +74,7 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "putting_off": step.putting_off,
         "forced": step.forced,
         "note": step.note,
+        "unknown": step.unknown,
+        "unfinished": step.unfinished,
         "reason": step.reason,
     }

@@ -16,6 +16,7 @@ from orchestrator.core.decisions import (
     Enqueue,
     InterventionKind,
     OpenIntervention,
+    SettleAttempt,
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
@@ -23,7 +24,7 @@ from orchestrator.rows import run_state, step_values, task_state
 from shared.domain import facts as f
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.task import ENDED_RUN, ENDED_TASK
-from shared.store import jobs
+from shared.store import attempts, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.tables import (
@@ -322,8 +323,12 @@ class SqlUnit:
                     jobs.cancel(self._connection, task_id, run_id, step)
                 case OpenIntervention():
                     self._open_intervention(task_id, run_id, decision)
-                case CloseInterventions(step):
-                    self._close_interventions(task_id, run_id, step)
+                case CloseInterventions(step, sparing):
+                    self._close_interventions(task_id, run_id, step, sparing)
+                case SettleAttempt() if run_id is not None:
+                    attempts.settle(
+                        self._connection, run_id, decision.step, decision.pass_no, decision.answer
+                    )
         jobs.enqueue(self._connection, enqueued)
 
     def _open_intervention(
@@ -341,7 +346,9 @@ class SqlUnit:
             )
         )
 
-    def _close_interventions(self, task_id: int, run_id: int | None, step: int | None) -> None:
+    def _close_interventions(
+        self, task_id: int, run_id: int | None, step: int | None, sparing: Sequence[int]
+    ) -> None:
         open_ones = (
             update(InterventionRow)
             .where(InterventionRow.task_id == task_id, InterventionRow.closed_at.is_(None))
@@ -351,4 +358,7 @@ class SqlUnit:
             open_ones = open_ones.where(InterventionRow.run_id == run_id)
         if step is not None:
             open_ones = open_ones.where(InterventionRow.step == step)
+        if sparing:
+            spared = InterventionRow.step.is_not(None) & InterventionRow.step.in_(sparing)
+            open_ones = open_ones.where(~spared)
         self._connection.execute(open_ones)

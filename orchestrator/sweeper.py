@@ -2,12 +2,12 @@
 
 from shared.domain.facts import JobFailed
 from shared.domain.jobs import Job
-from shared.store import inbox, jobs
+from shared.store import attempts, inbox, jobs
 from shared.store.database import Database
 
 
 class Sweeper:
-    """Ends jobs that every worker which took them has died of."""
+    """Ends what nobody will: jobs that workers die of, attempts of cancelled steps left alone."""
 
     def __init__(self, database: Database, *, max_claims: int) -> None:
         self._database = database
@@ -18,6 +18,7 @@ class Sweeper:
         with self._database.begin() as connection:
             exhausted = jobs.close_exhausted(connection, self._max_claims)
             inbox.send(connection, [(j.task_id, j.run_id, _lost(j)) for j in exhausted])
+            attempts.close_orphans(connection)
         return len(exhausted)
 
 

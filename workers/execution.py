@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
@@ -11,8 +12,11 @@ from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
 from workers.journal import Journal
 from workers.leases import Hold
-from workers.ports import Connections, PassOrder
+from workers.ports import Connections, PassOrder, PassRecord
 from workers.store import StepBrief, step_brief
+
+FENCES_A_JOB = 100_000
+"""More often than this no job is claimed."""
 
 
 class Executor:
@@ -37,9 +41,10 @@ class Executor:
             brief = step_brief(connection, job)
         order = _order(brief, job.revision, job.pass_no)
         guard = self._guard_for(order.policy.forbidden_commands)
-        shell = self._connections.shell(order.host)
+        log = HeldLog(self._journal, hold)
+        shell = self._connections.shell(order.host, _record(brief, hold, log))
         try:
-            result = carry_out(order, shell, guard, HeldLog(self._journal, hold), SystemClock())
+            result = carry_out(order, shell, guard, log, SystemClock())
         finally:
             shell.close()
         return PassFinished(
@@ -72,9 +77,25 @@ class HeldLog:
         self._journal.ended(self._hold.job, attempt)
 
     def cancelled(self) -> bool:
-        """True once the job is cancelled, given up or somebody else's."""
-        stopped = self._hold.lost.is_set() or self._hold.given_up.is_set()
-        return stopped or self._journal.refused(self._hold.job)
+        """True once nothing further is to be started."""
+        return self._hold.withdrawn.is_set() or self.given_up()
+
+    def withdrawn(self) -> bool:
+        """True once a person has cancelled the job."""
+        return self._hold.withdrawn.is_set()
+
+    def unwanted(self, key: str) -> bool:
+        """True once a person wants that attempt ended."""
+        return key in self._hold.unwanted
+
+    def given_up(self) -> bool:
+        """True once the job is somebody else's, or this process wants to stop."""
+        hold = self._hold
+        return (
+            hold.lost.is_set()
+            or hold.given_up.is_set()
+            or (self._journal.refused(hold.job) and not hold.withdrawn.is_set())
+        )
 
 
 class Guards:
@@ -90,6 +111,19 @@ class Guards:
             if forbidden not in self._guards:
                 self._guards[forbidden] = Guard((*default_entries(), *forbidden))
             return self._guards[forbidden]
+
+
+def _record(brief: StepBrief, hold: Hold, log: HeldLog) -> PassRecord:
+    job = hold.job
+    return PassRecord(
+        name=f"{brief.token}/{brief.step.ordinal}-{job.revision}-{job.pass_no}",
+        # Of several jobs for one pass the later one has the greater number.
+        fence=job.id * FENCES_A_JOB + job.fence,
+        resumed=job.fence > 1 or job.attempt > 0,
+        since=job.age,
+        valid_for=lambda: hold.valid_until - monotonic(),
+        given_up=log.given_up,
+    )
 
 
 def _order(brief: StepBrief, revision: int, pass_no: int) -> PassOrder:

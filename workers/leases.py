@@ -18,14 +18,26 @@ log = structlog.get_logger()
 class Hold:
     """A job in hand.
 
-    `lost` is set once it is cancelled or somebody else has it, `given_up` once this process wants
+    `withdrawn` is set once it is cancelled: what runs for it is to be ended. `lost` is set once
+    somebody else has it, `given_up` once this process wants
     to stop: then the work ends as it stands, and whoever has the job next goes on from there.
+    `unwanted` are the keys of attempts that an operator wants ended, while the pass goes on. Nobody
+    else can have it before `valid_until` (`time.monotonic`).
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, valid_until: float) -> None:
         self.job = job
+        self.valid_until = valid_until
+        self.withdrawn = threading.Event()
         self.lost = threading.Event()
         self.given_up = threading.Event()
+        self.unwanted: set[str] = set()
+        self.unwant(job.cancel_attempt)
+
+    def unwant(self, key: str | None) -> None:
+        """Have the attempt with that key ended; None for none."""
+        if key is not None:
+            self.unwanted.add(key)
 
 
 class LeaseKeeper:
@@ -54,9 +66,12 @@ class LeaseKeeper:
         self._thread.start()
 
     @contextmanager
-    def hold(self, job: Job) -> Iterator[Hold]:
-        """Keep the lease of a claimed job for as long as the block lasts."""
-        held = Hold(job)
+    def hold(self, job: Job, asked_at: float) -> Iterator[Hold]:
+        """Keep the lease of a claimed job for as long as the block lasts.
+
+        `asked_at` is when it was asked for (`time.monotonic`).
+        """
+        held = Hold(job, asked_at + self._lease)
         with self._lock:
             self._holds[job.id] = held
             self._renewed = monotonic()
@@ -103,17 +118,37 @@ class LeaseKeeper:
                 pause = max(0.0, min(due - monotonic(), 1.0))
                 self._beat()
                 for payload in self._database.notified(listener, pause):
-                    self._drop(int(payload))
+                    self._heard(payload)
 
     def _renew(self) -> None:
         with self._lock:
-            held = [(hold.job.id, hold.job.fence) for hold in self._holds.values()]
+            held = list(self._holds.values())
+        asked_at = monotonic()
         with self._database.begin() as connection:
-            kept = jobs.renew(connection, held, self._lease)
+            pairs = [(hold.job.id, hold.job.fence) for hold in held]
+            kept = jobs.renew(connection, pairs, self._lease)
+            gone = [hold for hold in held if hold.job.id not in kept]
+            withdrawn = jobs.withdrawn(connection, [hold.job.id for hold in gone])
         self._renewed = monotonic()
-        for job_id, _ in held:
-            if job_id not in kept:
-                self._drop(job_id)
+        for hold in held:
+            if hold.job.id in kept:
+                hold.valid_until = asked_at + self._lease
+                hold.unwant(kept[hold.job.id])
+            elif hold.job.id in withdrawn:
+                hold.withdrawn.set()
+            else:
+                hold.lost.set()
+
+    def _heard(self, payload: str) -> None:
+        """`7`: job 7 was withdrawn; `7 KEY`: the attempt with that key of it is to be ended."""
+        job_id, _, key = payload.partition(" ")
+        hold = self._held(int(job_id))
+        if hold is None:
+            return
+        if key:
+            hold.unwant(key)
+        else:
+            hold.withdrawn.set()
 
     def _forget(self, hold: Hold) -> None:
         """The same job may have been taken anew meanwhile; then it stays."""
@@ -121,8 +156,6 @@ class LeaseKeeper:
             if self._holds.get(hold.job.id) is hold:
                 del self._holds[hold.job.id]
 
-    def _drop(self, job_id: int) -> None:
+    def _held(self, job_id: int) -> Hold | None:
         with self._lock:
-            hold = self._holds.get(job_id)
-        if hold is not None:
-            hold.lost.set()
+            return self._holds.get(job_id)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from time import monotonic
 from uuid import uuid4
 
 import structlog
@@ -47,12 +48,13 @@ class Lifecycle:
 
     def carry_out(self, job_id: int) -> bool:
         """Do a job if it is to be had; returns whether it was. A stale message changes nothing."""
+        asked_at = monotonic()
         job = self._claim(job_id)
         if job is None:
             return False
         with (
             structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
-            self._keeper.hold(job) as hold,
+            self._keeper.hold(job, asked_at) as hold,
         ):
             self._conclude(hold, self._perform(hold))
             self._journal.forget(job)
@@ -89,9 +91,10 @@ class Lifecycle:
             return _failed(hold.job, Defect(reason, stage=hold.job.kind.value))
 
     def _conclude(self, hold: Hold, fact: Fact) -> None:
-        """Report what happened, unless the job is another's or was given up before its end."""
-        if hold.lost.is_set():
-            return
+        """Report what happened, or give the job back if it was given up before its end.
+
+        A report on what is another's by now, or was withdrawn, is refused; then it is let go of.
+        """
         if hold.given_up.is_set() and _unfinished(fact):
             log.info("job_given_back")
             self._journal.give_back(hold.job).result()

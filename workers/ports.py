@@ -188,7 +188,15 @@ class PassLog(Protocol):
         ...
 
     def cancelled(self) -> bool:
-        """True once the pass must stop: cancelled by a person, or its lease lost."""
+        """True once the pass must stop: nothing further of it is started."""
+        ...
+
+    def withdrawn(self) -> bool:
+        """True once a person has cancelled the pass: what runs for it is ended."""
+        ...
+
+    def unwanted(self, key: str) -> bool:
+        """True once a person wants that one attempt ended, and the pass to go on."""
         ...
 
 

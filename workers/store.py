@@ -38,6 +38,7 @@ class StepBrief:
 
     task: TaskBrief
     run_id: int
+    token: str
     host: Host
     step: Step
     author: Author
@@ -77,7 +78,13 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     if task.plan is None or job.step is None or job.run_id is None:
         raise Defect(f"job {job.id} names no step of a planned run", stage=job.kind.value)
     row = connection.execute(
-        select(RunRow.target, RunStepRow.author_role, RunStepRow.author_backend, RunStepRow.reason)
+        select(
+            RunRow.target,
+            RunRow.token,
+            RunStepRow.author_role,
+            RunStepRow.author_backend,
+            RunStepRow.reason,
+        )
         .join(RunStepRow, RunStepRow.run_id == RunRow.id)
         .where(RunRow.id == job.run_id, RunStepRow.step == job.step)
     ).one()
@@ -85,6 +92,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     return StepBrief(
         task=task,
         run_id=job.run_id,
+        token=row.token,
         host=_host(connection, row.target),
         step=step,
         author=Author(Role(row.author_role), row.author_backend),

@@ -9,6 +9,9 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, plain, span
+from orchestrator.cli.task_commands import TimeoutOption, WaitOption
+from orchestrator.cli.waiting import show_reasons
+from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
@@ -47,6 +50,7 @@ def list_(
         ]
         heads = ("attempt", "outcome", "exit", "correction", "took", "command")
         console.print(listing(heads, rows) if rows else "no attempts yet")
+        show_reasons(console, found.attempts)
 
     return Result("attempt.list", found, show, items=found.attempts)
 
@@ -70,9 +74,8 @@ def show_(
         console.print(f"$ {plain(attempt.command)}", highlight=False)
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
-        console.print(
-            f"  exit code {attempt.exit_code}, {span(attempt.seconds)}, by {plain(view.worker)}"
-        )
+        exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
+        console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(view.worker)}")
         console.print(f"  {moment(attempt.started_at)} – {moment(attempt.ended_at)}")
         for name, text in (("stdout", view.stdout), ("stderr", view.stderr)):
             if text:
@@ -119,3 +122,35 @@ def tail(call: Invocation, ref: RefArgument) -> Result:
         console.print(f"[bold]{view.attempt.ref}[/] {coloured(view.attempt.outcome)}")
 
     return Result("attempt.tail", view, show)
+
+
+@add(group, "cancel", example="replan attempt cancel T12.2.3@web1 --wait")
+def cancel(
+    call: Invocation, ref: RefArgument, *, wait: WaitOption = False, timeout: TimeoutOption = 30.0
+) -> Result:
+    """End one command that runs: it has failed then, and its step goes on from there.
+
+    Without a number it is the one that runs. With --wait it says how the command was ended, and
+    exits with 1 when it may still be there.
+    """
+    from orchestrator.cli.endings import attempt_answer, await_attempt
+    from orchestrator.posting import cancel_attempt
+    from orchestrator.views.attempts import attempt_view
+
+    with call.database.begin() as connection:
+        attempt = attempt_view(connection, parse_ref(ref)).attempt
+    if not cancel_attempt(call.database, attempt.key):
+        with call.database.begin() as connection:
+            attempt = attempt_view(connection, parse_ref(attempt.ref)).attempt
+        raise Rejected(
+            f"{attempt.ref} {_not_in_hand(attempt.outcome)}",
+            stage="input",
+            next_step_cmd=f"replan attempt show {attempt.ref}",
+        )
+    return await_attempt(call, attempt, timeout) if wait else attempt_answer(attempt)
+
+
+def _not_in_hand(outcome: str) -> str:
+    if outcome == "running":
+        return "is in no worker's hands any more: its task was cancelled, or its step goes on anew"
+    return f"has ended already: {outcome.replace('_', ' ')}"

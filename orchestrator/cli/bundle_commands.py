@@ -34,8 +34,10 @@ def show_(
         _paragraph(console, "already tried", bundle.hypotheses)
         _paragraph(console, "earlier revisions", bundle.earlier_revisions)
         for attempt in bundle.attempts:
+            exited = f"exit code {attempt.exit_code}"
+            how = exited if attempt.exit_code is not None else plain(attempt.reason) or "not run"
             console.print(
-                f"\n[bold]{attempt.ref}[/] {attempt.outcome}, exit code {attempt.exit_code}"
+                f"\n[bold]{attempt.ref}[/] {attempt.outcome}, {how}"
                 f"{f', corrected by {attempt.correction}' if attempt.correction else ''}"
             )
             console.print(f"$ {plain(attempt.command)}", highlight=False)

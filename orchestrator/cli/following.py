@@ -10,6 +10,7 @@ from rich.text import Text
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import ExitCode, Format, Result, envelope
 from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
+from orchestrator.cli.waiting import show_waiting
 from orchestrator.views.attempts import AttemptLine, running_attempts
 from orchestrator.views.messages import Message, Tone
 from orchestrator.views.stalls import stalls
@@ -81,9 +82,7 @@ def ending(view: TaskView) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] {coloured(view.phase)} {plain(reason)}")
-        for waits in view.interventions:
-            for each in waits.commands:
-                next_step(console, each)
+        show_waiting(console, view.interventions)
         if first is None:
             next_step(console, command)
 

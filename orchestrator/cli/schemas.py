@@ -6,6 +6,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.cli.reply import SCHEMA_VERSION
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
+from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.messages import Message
 from orchestrator.views.plans import BundleView, PlanView
@@ -42,6 +43,13 @@ def _demo() -> dict[str, Any]:
     return {**_object(ref=_TEXT, phase=_TEXT, folder=_TEXT, report=report), "$defs": definitions}
 
 
+def _cancelled() -> dict[str, Any]:
+    item = _view(InHand)
+    definitions = item.pop("$defs", {})
+    ended = {"type": "array", "items": item}
+    return {**_object(ref=_TEXT, phase=_TEXT, in_hand=ended), "$defs": definitions}
+
+
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
 
@@ -50,7 +58,7 @@ DETAILS: dict[str, Any] = {
     "task.list": lambda: _view(TaskList),
     "task.show": lambda: _view(TaskView),
     "task.watch": lambda: _view(TaskView),
-    "task.cancel": lambda: _PLACE,
+    "task.cancel": _cancelled,
     "task.resume": lambda: _PLACE,
     "task.report": lambda: _view(Report),
     "plan.show": lambda: _view(PlanView),
@@ -61,8 +69,13 @@ DETAILS: dict[str, Any] = {
     "attempt.list": lambda: _view(AttemptList),
     "attempt.show": lambda: _view(AttemptView),
     "attempt.tail": lambda: _view(AttemptView),
+    "attempt.cancel": lambda: _view(AttemptLine),
     "bundle.show": lambda: _view(BundleView),
     "intervention.list": lambda: _views("interventions", InterventionView),
+    "intervention.show": lambda: _view(InterventionView),
+    "intervention.answer": lambda: _object(
+        ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
+    ),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),

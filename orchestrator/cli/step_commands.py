@@ -8,8 +8,9 @@ from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
+from orchestrator.cli.tables import coloured, first_line, listing, plain, span
 from orchestrator.cli.task_commands import outcome, read_text
+from orchestrator.cli.waiting import show_reasons, show_waiting
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.ids import parse_ref
@@ -48,13 +49,11 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             ]
             console.print()
             console.print(listing(("attempt", "outcome", "correction", "took", "command"), tried))
+            show_reasons(console, view.attempts)
         for revision in view.revisions[1:]:
             told = f"\nrevision {revision.revision} by {revision.author}: {revision.reason}"
             console.print(plain(told))
-        for waits in view.interventions:
-            console.print(f"\n[yellow]waits for you[/] ({waits.kind}) {plain(waits.reason)}")
-            for command in waits.commands:
-                next_step(console, command)
+        show_waiting(console, view.interventions)
 
     return Result("step.show", view, show)
 

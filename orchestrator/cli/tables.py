@@ -20,6 +20,7 @@ COLOURS = {
     "replanning": "yellow",
     "waiting": "yellow",
     "needs_approval": "yellow",
+    "unknown": "yellow",
     "blocked": "red",
     "error": "red",
     "failed": "red",

@@ -1,7 +1,8 @@
 """`replan task …`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -9,6 +10,8 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, next_step, plain
+from orchestrator.cli.waiting import show_in_hand, show_waiting
+from orchestrator.core.decisions import InterventionKind
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.facts import CancelRequested, ResumeRequested
@@ -16,9 +19,16 @@ from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.plan import Plan
 
+if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+    from orchestrator.views.tasks import TaskView
+
 group = typer.Typer(name="task", no_args_is_help=True)
 
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12, or T12@web1.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Until workers say how it was ended.")]
+TimeoutOption = Annotated[
+    float, typer.Option(min=0.1, max=86_400, help="Seconds to wait, with --wait.")
+]
 
 
 @add(group, "submit", example='replan task submit "install nginx" --host web1 --planner runbook')
@@ -125,10 +135,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             ]
             heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
             console.print(listing(heads, rows))
-        for waits in view.interventions:
-            console.print(f"\n[yellow]waits for you[/] ({waits.kind}) {plain(waits.reason)}")
-            for command in waits.commands:
-                next_step(console, command)
+        show_in_hand(console, view.in_hand)
+        show_waiting(console, view.interventions)
 
     return Result("task.show", view, show)
 
@@ -141,16 +149,39 @@ def watch(call: Invocation, ref: RefArgument) -> Result:
     return follow(call, parse_ref(ref))
 
 
-@add(group, "cancel", example="replan task cancel T12")
-def cancel(call: Invocation, ref: RefArgument) -> Result:
-    """Stop a task: what runs is ended, what has not begun never does."""
-    return _post(call, "task.cancel", parse_ref(ref), CancelRequested)
+@add(group, "cancel", example="replan task cancel T12 --wait")
+def cancel(
+    call: Invocation, ref: RefArgument, *, wait: WaitOption = False, timeout: TimeoutOption = 30.0
+) -> Result:
+    """Stop a task: what runs is ended, what has not begun never does.
+
+    With --wait it says how each command was ended, and exits with 1 when one may still be there.
+    """
+    from orchestrator.cli.endings import await_cancelled, cancelled
+
+    place = parse_ref(ref)
+    taken = _tell(call, "task.cancel", place, CancelRequested)
+    if wait and taken:
+        return await_cancelled(call, place, timeout)
+    return cancelled(call, place, taken=taken)
 
 
 @add(group, "resume", example="replan task resume T12")
 def resume(call: Invocation, ref: RefArgument) -> Result:
     """Go on after the cause was removed: counters are cleared, what failed runs again."""
-    return _post(call, "task.resume", parse_ref(ref), ResumeRequested)
+    from orchestrator.views.tasks import task_view
+
+    place = parse_ref(ref)
+    taken = _tell(call, "task.resume", place, ResumeRequested)
+    with call.database.begin() as connection:
+        after = task_view(connection, place)
+    answer = outcome("task.resume", {"ref": after.ref, "phase": after.phase}, taken=taken)
+    unanswered = tuple(
+        f"{waits.ref} still waits until you say how its command ended: {waits.next_step_cmd}"
+        for waits in after.interventions
+        if waits.kind == InterventionKind.UNKNOWN
+    )
+    return replace(answer, warnings=unanswered)
 
 
 @add(group, "report", example="replan task report T12 > report.md")
@@ -202,9 +233,10 @@ def _submitted(console: Console, ref: Ref) -> None:
     next_step(console, f"replan task watch {ref}")
 
 
-def _post(
+def _tell(
     call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested | ResumeRequested]
-) -> Result:
+) -> bool:
+    """Post what a person wants of a task; returns whether it was taken up. Raises Rejected."""
     from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
 
@@ -222,13 +254,26 @@ def _post(
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    taken = post(call.database, [(ref.task, None, fact())])
-    with call.database.begin() as connection:
-        after = task_view(connection, ref)
-    return outcome(kind, {"ref": after.ref, "phase": after.phase}, taken=taken)
+    if kind == "task.resume":
+        _refuse_unanswered(before)
+    return post(call.database, [(ref.task, None, fact())])
 
 
-def outcome(kind: str, details: dict[str, str], *, taken: bool) -> Result:
+def _refuse_unanswered(task: "TaskView") -> None:
+    """A resumption is no answer to how a command ended: refused where nothing else waits."""
+    waiting = [i for i in task.interventions if i.kind != InterventionKind.UNKNOWN]
+    held_up = {s.phase for run in task.runs for s in run.steps} & {"blocked", "error", "skipped"}
+    unknown = next((i for i in task.interventions if i.kind == InterventionKind.UNKNOWN), None)
+    if unknown is not None and not waiting and not held_up:
+        raise Rejected(
+            f"{unknown.ref} waits until you say how its command ended ({unknown.name}): "
+            "to resume is no answer",
+            stage="input",
+            next_step_cmd=unknown.next_step_cmd,
+        )
+
+
+def outcome(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
     """The answer to a posted fact: what came of it, or that nobody coordinates."""
     if taken:
 

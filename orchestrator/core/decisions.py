@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shared.domain.attempt import Answer
 from shared.domain.config import Policy
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Plan, Role
@@ -56,9 +57,20 @@ class OpenIntervention:
 
 @dataclass(frozen=True, slots=True)
 class CloseInterventions:
-    """What was waited for has come, for a step or for all."""
+    """What was waited for has come, for a step or for all but those of the steps `sparing`."""
 
     step: int | None = None
+    sparing: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettleAttempt:
+    """Write a person's answer to the attempt at which that pass ended `unknown`."""
+
+    step: int
+    revision: int
+    pass_no: int
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,7 @@ Decision = (
     | CancelJobs
     | OpenIntervention
     | CloseInterventions
+    | SettleAttempt
     | StartRuns
     | CancelRuns
     | ResumeRuns

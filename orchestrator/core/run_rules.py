@@ -11,8 +11,10 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.state import RunState, StepState
 from orchestrator.core.step_rules import (
+    after_answer,
     after_bundle,
     after_pass,
+    drive_on,
     enqueue_pass,
     put_off_or_wait,
     request_revision,
@@ -46,7 +48,7 @@ def overtaken(state: RunState, fact: f.RunFact) -> bool:
         case f.CancelRequested():
             return state.phase in ENDED_RUN
         case f.ResumeRequested():
-            return not any(s.phase in RESUMABLE for s in state.steps.values())
+            return not any(_resumable(step) for step in state.steps.values())
     step = state.steps.get(fact.step or 0)
     return step is None or _overtaken_step(step, fact)
 
@@ -67,6 +69,8 @@ def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
             return step.phase not in AT_WORK | HELD_UP
         case f.StepAbandoned():
             return step.phase not in HELD_UP
+        case f.OutcomeTold():
+            return not step.wants_answer or step.pass_no != fact.pass_no
         case f.JobFailed():
             return _overtaken_failure(step, fact)
     return True
@@ -115,6 +119,8 @@ def _apply_to_step(
             return _revise(step, fact)
         case f.RevisionRequested():
             return request_revision(step, fact.note)
+        case f.OutcomeTold():
+            return after_answer(step, fact)
         case f.JobFailed():
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
             return put_off_or_wait(step, state.policy, fact, resting)
@@ -153,12 +159,18 @@ def _cancel(state: RunState) -> Advance:
     )
 
 
+def _resumable(step: StepState) -> bool:
+    """Whether a resumption brings a step back: where an answer is wanted, it is none."""
+    return step.phase in RESUMABLE and not step.wants_answer
+
+
 def _resume(state: RunState) -> Advance:
     """S1.13–S1.15: counters cleared, what failed runs again, finished work is not redone."""
-    decisions: list[Decision] = [CloseInterventions()]
+    unanswered = tuple(s.ordinal for s in state.steps.values() if s.wants_answer)
+    decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
     after = state
     for step in state.steps.values():
-        if step.phase not in RESUMABLE:
+        if not _resumable(step):
             continue
         cleared = replace(
             step, errors=0, failures=0, putting_off=0, forced=False, note="", reason=""
@@ -166,7 +178,7 @@ def _resume(state: RunState) -> Advance:
         if step.phase is StepPhase.SKIPPED:
             after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
             continue
-        ready, enqueued = enqueue_pass(cleared)
+        ready, enqueued = drive_on(cleared) if cleared.unfinished else enqueue_pass(cleared)
         after = after.with_step(ready)
         decisions.extend(enqueued)
     return _settle(state, after, tuple(decisions))

@@ -14,7 +14,9 @@ class StepState:
 
     `errors` counts failed attempts of this revision, `failures` the failed passes in a row under
     `recovery: retry`, `putting_off` how often in a row a job was put off as transient;
-    `forced` and `note` say that an operator asked for a revision, and with which words (S0.85).
+    `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
+    `unknown` that a step which waits does so until a person says how a command ended,
+    `unfinished` that its pass came to no end: it is driven on, since its command may still run.
     """
 
     ordinal: int
@@ -31,6 +33,8 @@ class StepState:
     putting_off: int = 0
     forced: bool = False
     note: str = ""
+    unknown: bool = False
+    unfinished: bool = False
     reason: str = ""
 
     @classmethod
@@ -44,6 +48,11 @@ class StepState:
             recovery=step.recovery,
             on_failure=step.on_failure,
         )
+
+    @property
+    def wants_answer(self) -> bool:
+        """True while only a person can say how a command of it ended."""
+        return self.unknown and self.phase is StepPhase.WAITING
 
 
 @dataclass(frozen=True, slots=True)

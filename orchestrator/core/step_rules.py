@@ -9,11 +9,12 @@ from orchestrator.core.decisions import (
     Enqueue,
     InterventionKind,
     OpenIntervention,
+    SettleAttempt,
 )
 from orchestrator.core.state import StepState
 from shared.domain.budget import Ending, Next, after_failed_pass, backoff
 from shared.domain.config import Policy
-from shared.domain.facts import JobFailed, PassFinished
+from shared.domain.facts import JobFailed, OutcomeTold, PassFinished
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure
 from shared.domain.task import StepPhase
@@ -26,7 +27,7 @@ TRANSIENT_DELAY = 2.0
 
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
     """The next pass of a step under its present revision."""
-    ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1)
+    ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1, unknown=False)
     return ready, (
         Enqueue(
             JobKind.EXECUTE,
@@ -36,6 +37,12 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
             delay=delay,
         ),
     )
+
+
+def drive_on(step: StepState) -> StepAdvance:
+    """The same pass once more, where the last worker at it could not go on."""
+    ready = replace(step, phase=StepPhase.READY, unfinished=False)
+    return ready, (_again(ready, JobKind.EXECUTE),)
 
 
 def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvance:
@@ -76,6 +83,16 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     return _wait(step, InterventionKind.ESCALATION, stage="escalate")
 
 
+def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
+    """A person said what became of a command: the step goes on, and its errors stay counted."""
+    ready, enqueued = enqueue_pass(replace(step, reason=""))
+    return ready, (
+        CloseInterventions(step.ordinal),
+        SettleAttempt(step.ordinal, fact.revision, fact.pass_no, fact.answer),
+        *enqueued,
+    )
+
+
 def request_revision(step: StepState, note: str) -> StepAdvance:
     """S0.85: an operator forces a revision, whatever the counters say."""
     gathering, decisions = _gather(replace(step, forced=True, note=note, putting_off=0))
@@ -93,6 +110,7 @@ def put_off_or_wait(
         again = _ask_author(step) if fact.kind is JobKind.REVISE else _again(put_off, fact.kind)
         return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
     kind = InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
+    failed = replace(failed, unfinished=fact.kind is JobKind.EXECUTE)
     return _wait(
         replace(failed, putting_off=0), kind, stage=fact.stage, next_step_cmd=fact.next_step_cmd
     )
@@ -130,7 +148,7 @@ def _wait(
     next_step_cmd: str | None = None,
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
-    waiting = replace(step, phase=phase)
+    waiting = replace(step, phase=phase, unknown=kind is InterventionKind.UNKNOWN)
     return waiting, (
         CancelJobs(step.ordinal),
         OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd),

@@ -50,6 +50,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.StepRevised: frozenset({S.READY}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.ResumeRequested: frozenset({S.READY}),
+        f.OutcomeTold: frozenset({S.READY}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {

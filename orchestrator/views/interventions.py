@@ -7,15 +7,25 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from orchestrator.core.decisions import InterventionKind
+from orchestrator.views.unknowns import Evidence, Question, questions
+from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.store.tables import InterventionRow, RunRow
+
+_DIGITS = 18
+_ALL = (
+    select(InterventionRow.__table__, RunRow.target)
+    .outerjoin(RunRow, RunRow.id == InterventionRow.run_id)
+    .order_by(InterventionRow.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class InterventionView:
     """Something that waits for a person, or did until `closed_at`.
 
-    `commands` are what can be typed about it, the most likely first.
+    `commands` are what can be typed about it, the most likely first. One of kind `unknown` comes
+    with its `evidence` and, once it was given, with the `answer`.
     """
 
     id: int
@@ -26,6 +36,13 @@ class InterventionView:
     commands: tuple[str, ...]
     opened_at: datetime
     closed_at: datetime | None
+    evidence: Evidence | None = None
+    answer: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: `I7`."""
+        return f"I{self.id}"
 
     @property
     def next_step_cmd(self) -> str:
@@ -37,19 +54,37 @@ def list_interventions(
     connection: Connection, *, task_id: int | None = None, closed: bool = False
 ) -> tuple[InterventionView, ...]:
     """Those of a task, or of all; without `closed` only what still waits. Oldest first."""
-    query = (
-        select(InterventionRow.__table__, RunRow.target)
-        .outerjoin(RunRow, RunRow.id == InterventionRow.run_id)
-        .order_by(InterventionRow.id)
-    )
+    query = _ALL
     if task_id is not None:
         query = query.where(InterventionRow.task_id == task_id)
     if not closed:
         query = query.where(InterventionRow.closed_at.is_(None))
-    return tuple(_view(row) for row in connection.execute(query))
+    rows = connection.execute(query).all()
+    unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
+    known = questions(connection, unknown)
+    return tuple(_view(row, known.get(row.id, Question())) for row in rows)
 
 
-def _view(row: Any) -> InterventionView:
+def intervention(connection: Connection, name: str) -> InterventionView:
+    """The one that a person calls `I7` or `7`; raises Rejected when there is none."""
+    number = name.upper().removeprefix("I")
+    if not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
+        raise Rejected(
+            f"{name!r} is no intervention; they look like I7",
+            stage="input",
+            next_step_cmd="replan intervention list",
+        )
+    row = connection.execute(_ALL.where(InterventionRow.id == int(number))).one_or_none()
+    if row is None:
+        raise Rejected(
+            f"there is no intervention I{int(number)}",
+            stage="input",
+            next_step_cmd="replan intervention list",
+        )
+    return _view(row, questions(connection, [row.id]).get(row.id, Question()))
+
+
+def _view(row: Any, question: Question) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     return InterventionView(
         id=row.id,
@@ -57,14 +92,18 @@ def _view(row: Any) -> InterventionView:
         kind=row.kind,
         stage=row.stage,
         reason=row.reason,
-        commands=commands(row.kind, ref, row.next_step_cmd),
+        commands=commands(row.kind, ref, row.next_step_cmd, number=row.id),
         opened_at=row.opened_at,
         closed_at=row.closed_at,
+        evidence=question.evidence,
+        answer=question.answer,
     )
 
 
-def commands(kind: str, ref: Ref, given: str | None) -> tuple[str, ...]:
-    """What a person can type about an intervention; `given` is what its cause proposed."""
+def commands(kind: str, ref: Ref, given: str | None, *, number: int = 0) -> tuple[str, ...]:
+    """What a person can type about intervention `number`; `given` is what its cause proposed."""
+    if kind == InterventionKind.UNKNOWN and ref.step is not None:
+        return _of_unknown(number, ref)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
     return (*proposed, *usual)
@@ -85,6 +124,19 @@ def _of_step(kind: str, ref: Ref) -> tuple[str, ...]:
         case InterventionKind.BLOCKED | InterventionKind.APPROVAL:
             return (by_hand, f"replan step show {ref}", send, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))
+
+
+def _of_unknown(number: int, ref: Ref) -> tuple[str, ...]:
+    answer = f"replan intervention answer I{number}"
+    return (
+        f"replan intervention show I{number}",
+        f"{answer} --ran",
+        f"{answer} --not-run",
+        f"{answer} --again",
+        f"replan step revise {ref} --file revision.yaml",
+        f"replan step abandon {ref}",
+        _cancel(ref),
+    )
 
 
 def _of_task(kind: str, ref: Ref) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
-from shared.domain.attempt import GREEN, Outcome
+from shared.domain.attempt import GREEN, SAID, Answer, Outcome
 from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
 
@@ -15,6 +15,12 @@ SENT_TO_PLANNER = (
     "Step {step} needs revision (sent to the planner). Expect a new plan or intervention."
 )
 """S0.79, word for word."""
+
+_ANSWERS = {
+    Answer.RAN.value: "a person says of step {step}: the command ran",
+    Answer.NOT_RUN.value: "a person says of step {step}: the command did not run",
+    Answer.AGAIN.value: "a person says of step {step}: run the command again",
+}
 
 
 class MessageKind(StrEnum):
@@ -91,6 +97,8 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
             return MessageKind.REVISION, Tone.PLAIN, f"an operator asks for a revision{note}"
         case "StepAbandoned":
             return MessageKind.STEP_ENDED, Tone.BAD, f"step {step} was given up by an operator"
+        case "OutcomeTold":
+            return MessageKind.INTERVENTION, Tone.PLAIN, _ANSWERS[body["answer"]].format(step=step)
         case "JobFailed":
             return MessageKind.ERROR, Tone.BAD, f"{body['kind']} failed: {body['reason']}"
         case "CancelRequested" if not of_run:
@@ -122,7 +130,7 @@ def _finished(body: dict[str, Any]) -> tuple[MessageKind, Tone, str]:
         "blocked": f"step {step} stopped: a forbidden command",
         "needs_approval": f"step {step} stopped: a command needs approval",
         "cancelled": f"step {step} was cancelled",
-        "lost": f"step {step} lost its worker",
+        "unknown": f"step {step} stopped: nobody can say how a command ended",
     }
     told = words.get(ending, f"step {step}: {ending}")
     errors = f" ({_count(body['errors'], 'error')})" if body.get("errors") else ""
@@ -152,6 +160,9 @@ def of_attempt(attempt: AttemptLine) -> Message | None:
     if attempt.outcome == Outcome.BLOCKED:
         why = attempt.reason or "what it needs has failed"
         return _message(attempt, MessageKind.SUBTASK, Tone.PLAIN, f"left out: {why}")
+    if attempt.outcome == Outcome.UNKNOWN:
+        text = f"nobody can say how it ended: {command} – {attempt.reason}"
+        return _message(attempt, MessageKind.ERROR, Tone.ATTENTION, text)
     return _message(attempt, MessageKind.ERROR, Tone.BAD, _failed(attempt, command))
 
 
@@ -161,7 +172,8 @@ def _succeeded(attempt: AttemptLine, command: str) -> str:
         Outcome.SIMULATED.value: "simulated",
     }.get(attempt.outcome, "ok")
     corrected = f" after {attempt.correction}" if attempt.correction else ""
-    return f"{how}{corrected}: {command}"
+    told = f" – {attempt.reason}" if attempt.reason == SAID[Answer.RAN] else ""
+    return f"{how}{corrected}: {command}{told}"
 
 
 def _failed(attempt: AttemptLine, command: str) -> str:
@@ -169,7 +181,8 @@ def _failed(attempt: AttemptLine, command: str) -> str:
     if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
         what = f"exit code {attempt.exit_code}"
     corrected = f" ({attempt.correction})" if attempt.correction else ""
-    why = attempt.said if attempt.outcome == Outcome.FAILED and attempt.said else attempt.reason
+    ended_itself = attempt.outcome == Outcome.FAILED and attempt.exit_code is not None
+    why = attempt.said if ended_itself and attempt.said else attempt.reason
     reason = f" – {brief(why)}" if why and why != what else ""
     return f"{what}{corrected}: {command}{reason}"
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.in_hand import InHand
 from orchestrator.views.steps import StepView, step_view
 from orchestrator.views.tasks import TaskView, task_view
+from orchestrator.views.unknowns import Evidence, told
 from shared.domain.ids import Ref, parse_ref
 
 
@@ -63,8 +65,10 @@ def markdown(compiled: Report) -> str:
         lines += ["", task.reason]
     for step in compiled.steps:
         lines += _step(step)
+    lines += _in_hand(task.in_hand)
     for waits in task.interventions:
         lines += ["", f"**Waits for you** ({waits.kind}): {waits.reason}", ""]
+        lines += _evidence(waits.evidence)
         lines += [f"    {command}" for command in waits.commands]
     return "\n".join(lines)
 
@@ -98,14 +102,40 @@ def _step(view: StepView) -> list[str]:
     return lines
 
 
+def _in_hand(ended: tuple[InHand, ...]) -> list[str]:
+    """How what was in hand at the cancellation was ended."""
+    if not ended:
+        return []
+    lines = ["", "## What was in hand when it was cancelled", ""]
+    for each in ended:
+        command = f": {_code(_first_line(each.command))}" if each.command else ""
+        lines.append(f"- {each.ref}{command} – {each.told}")
+    return lines
+
+
+def _evidence(evidence: Evidence | None) -> list[str]:
+    if evidence is None:
+        return []
+    lines = []
+    for name, text in told(evidence):
+        first, *rest = text.split("\n")
+        lines.append(f"    {name}: {first}".rstrip())
+        lines += [f"        {line}".rstrip() for line in rest]
+    return [*lines, ""]
+
+
 def _attempt(attempt: AttemptLine) -> str:
-    command, _, rest = attempt.command.strip().partition("\n")
-    shown = command + (" …" if rest else "")
+    shown = _first_line(attempt.command)
     saved = f" after `{attempt.correction}`" if attempt.correction else ""
-    said = attempt.said or attempt.reason
+    said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
     why = f" – {said}" if said else ""
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
     return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {_code(shown)}{why}"
+
+
+def _first_line(command: str) -> str:
+    first, _, rest = command.strip().partition("\n")
+    return first + (" …" if rest else "")
 
 
 def _code(text: str) -> str:

@@ -1,6 +1,7 @@
 """What nobody takes up: work that waits for a worker, reports that wait for a coordinator."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -30,6 +31,16 @@ _UNREAD = text("""
     HAVING count(*) > 0
 """)
 
+_UNANSWERED = text("""
+    SELECT interventions.id, interventions.reason, interventions.step, runs.target,
+           clock_timestamp() AS at,
+           extract(epoch FROM clock_timestamp() - opened_at) AS seconds
+    FROM interventions JOIN runs ON runs.id = interventions.run_id
+    WHERE interventions.task_id = :task AND kind = 'unknown' AND closed_at IS NULL
+      AND opened_at < clock_timestamp() - make_interval(secs => :patience)
+    ORDER BY interventions.id
+""")
+
 
 def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
     """What of this task has waited longer than it should, with the command that helps."""
@@ -53,6 +64,18 @@ def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
             "→ replan coordinator start",
         )
         for row in connection.execute(_UNREAD, asked)
+    ]
+    found += [
+        replace(
+            _message(
+                task_id,
+                row,
+                f"nobody has said for {row.seconds:.0f} s how a command ended ({row.reason}) "
+                f"→ replan intervention show I{row.id}",
+            ),
+            ref=str(Ref(task_id, step=row.step, target=row.target)),
+        )
+        for row in connection.execute(_UNANSWERED, asked)
     ]
     return found
 

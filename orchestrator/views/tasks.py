@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from orchestrator.views.in_hand import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_task
 from orchestrator.views.steps import StepLine, step_lines
@@ -55,7 +56,8 @@ class RunView:
 class TaskView:
     """A task: what was asked, under which policy, and where it stands on each target.
 
-    `now` is the database's clock, against which spans are to be measured.
+    `now` is the database's clock, against which spans are to be measured; `in_hand` is what
+    workers were at when it was cancelled, and how that was ended.
     """
 
     ref: str
@@ -72,6 +74,7 @@ class TaskView:
     now: datetime
     runs: tuple[RunView, ...]
     interventions: tuple[InterventionView, ...]
+    in_hand: tuple[InHand, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -138,6 +141,7 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         now=row.now,
         runs=_runs(connection, task_id, row.policy, ref.target),
         interventions=list_interventions(connection, task_id=task_id),
+        in_hand=in_hand(connection, ref),
     )
 
 

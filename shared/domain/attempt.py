@@ -29,6 +29,30 @@ COUNTED = frozenset(
 )
 """The outcomes that count as one error each (X1, X3, X20)."""
 
+LEFT_OVER = "left over: "
+"""What stands before the processes that could not be ended, in the words of how a command ended."""
+
+
+def left_over(told: str) -> str:
+    """The processes that a reason names as left over on the host; nothing when there are none."""
+    return told.partition(LEFT_OVER)[2].strip()
+
+
+class Answer(StrEnum):
+    """What a person says of an attempt whose outcome is unknown."""
+
+    RAN = "ran"  # it ran, and well: it is not run again
+    NOT_RUN = "not_run"
+    AGAIN = "again"
+
+
+SAID = {
+    Answer.RAN: "it ran, says a person",
+    Answer.NOT_RUN: "it did not run, says a person",
+    Answer.AGAIN: "it is to be run again, says a person",
+}
+"""Each answer as it stands in the reason of the attempt."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:

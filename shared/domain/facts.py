@@ -7,6 +7,7 @@ duplicate or a straggler is recognised by its numbers (revision, pass) and chang
 from dataclasses import dataclass
 from typing import get_args
 
+from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.jobs import JobKind
@@ -124,6 +125,16 @@ class StepAbandoned:
     step: int
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeTold:
+    """A person says what became of the command at which a pass ended `unknown`."""
+
+    step: int
+    revision: int
+    pass_no: int
+    answer: Answer
+
+
 # --- about either ---------------------------------------------------------------------------------
 
 
@@ -171,6 +182,7 @@ RunFact = (
     | StepRevised
     | RevisionRequested
     | StepAbandoned
+    | OutcomeTold
     | JobFailed
     | CancelRequested
     | ResumeRequested

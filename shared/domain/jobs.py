@@ -57,7 +57,8 @@ class Job:
     """A claimed job: what to do, and the fence that every write of it must carry.
 
     `attempt` says how often the same work was asked before and put off as transient; `note` is what
-    an operator wants the planner to know.
+    an operator wants the planner to know; `cancel_attempt` is the key of the attempt of this pass
+    that an operator wants ended; `age` how many seconds ago it was asked for.
     """
 
     id: int
@@ -71,3 +72,5 @@ class Job:
     claims: int
     attempt: int = 0
     note: str = ""
+    cancel_attempt: str | None = None
+    age: float = 0.0

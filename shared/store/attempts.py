@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import SAID, Answer, Attempt, CommandResult, Outcome
 from shared.store.output import digest, safe_text, store_output
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
 
@@ -52,19 +52,63 @@ _TYPES = {
 }
 _WRITTEN = [name for name in _TYPES if name not in {"job_id", "fence"}]
 _RECORD = text(f"""
-    INSERT INTO attempts ({", ".join(_WRITTEN)})
-    SELECT {", ".join("r." + name for name in _WRITTEN)}
-    FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-         AS r({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
-    JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence AND jobs.state = 'open'
-    ON CONFLICT (key) DO UPDATE SET
-        {", ".join(f"{name} = excluded.{name}" for name in _WRITTEN if name != "key")}
-    RETURNING key
+    WITH given AS (
+        SELECT r.*, jobs.state
+        FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+             AS r({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
+        JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence
+             AND jobs.state IN ('open', 'cancelled')
+    ), written AS (
+        INSERT INTO attempts ({", ".join(_WRITTEN)})
+        SELECT {", ".join(_WRITTEN)} FROM given
+        ON CONFLICT (key) DO UPDATE SET
+            {", ".join(f"{name} = excluded.{name}" for name in _WRITTEN if name != "key")}
+    )
+    SELECT key FROM given WHERE state = 'open'
 """)  # noqa: S608 - nothing but constants
 
 _RESERVE = text("""
     SELECT nextval(pg_get_serial_sequence('live_output', 'id')) FROM generate_series(1, :count)
 """)
+
+_SETTLE = text("""
+    UPDATE attempts SET
+        outcome = CASE WHEN :ran THEN 'ok' ELSE outcome END,
+        reason = CASE WHEN :ran OR reason = '' THEN :said ELSE reason || '; ' || :said END
+    WHERE id = (
+        SELECT id FROM attempts
+        WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND outcome = 'unknown'
+        ORDER BY id DESC LIMIT 1
+    )
+""")
+
+_CLOSE_ORPHANS = text("""
+    WITH orphans AS (
+        SELECT attempts.id, latest.owner, latest.lease_until
+        FROM attempts
+        JOIN run_steps ON run_steps.run_id = attempts.run_id AND run_steps.step = attempts.step
+        LEFT JOIN LATERAL (
+            SELECT jobs.owner, jobs.lease_until, jobs.state FROM jobs
+            WHERE jobs.run_id = attempts.run_id AND jobs.step = attempts.step
+              AND jobs.pass_no = attempts.pass_no AND jobs.kind = 'execute'
+            ORDER BY jobs.id DESC LIMIT 1
+        ) AS latest ON true
+        WHERE attempts.outcome = 'running' AND run_steps.phase = 'cancelled'
+          AND latest.state IS DISTINCT FROM 'open'
+          AND (latest.lease_until IS NULL OR latest.lease_until < clock_timestamp())
+    )
+    UPDATE attempts SET
+        outcome = 'unknown', ended_at = clock_timestamp(),
+        reason = CASE
+            WHEN orphans.owner IS NULL THEN :alone
+            WHEN orphans.lease_until IS NULL THEN :silent
+            ELSE :lapsed
+        END
+    FROM orphans WHERE attempts.id = orphans.id AND attempts.outcome = 'running'
+""")
+_ALONE = "cancelled while no worker was at it: it may still run"
+_SILENT = "cancelled, and its worker could not say how it ended: it may still run"
+_LAPSED = "cancelled, and its worker did not answer before its lease ran out: it may still run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +123,11 @@ class Record:
 
 
 def record(connection: Connection, records: Sequence[Record]) -> set[str]:
-    """Write attempts; returns the keys that were written: those whose job is still ours."""
+    """Write attempts of jobs in hand; returns the keys of those whose job is still ours.
+
+    Of a job that was withdrawn it is written, too, how its attempts ended: that is how one learns
+    of it. What carries an older fence is not.
+    """
     if not records:
         return set()
     blobs: dict[str, bytes] = {}
@@ -91,6 +139,21 @@ def record(connection: Connection, records: Sequence[Record]) -> set[str]:
         )
     written = connection.execute(_RECORD, {"rows": json.dumps(list(rows.values()))})
     return set(written.scalars())
+
+
+def settle(connection: Connection, run_id: int, step: int, pass_no: int, answer: Answer) -> None:
+    """Write a person's answer to the attempt at which a pass ended `unknown`."""
+    place = {"run_id": run_id, "step": step, "pass_no": pass_no}
+    connection.execute(_SETTLE, {**place, "ran": answer is Answer.RAN, "said": SAID[answer]})
+
+
+def close_orphans(connection: Connection) -> int:
+    """Call unknown what a cancelled step still shows as running and no worker is at.
+
+    Returns how many attempts that was. A worker that answers late still has the last word.
+    """
+    told = {"alone": _ALONE, "silent": _SILENT, "lapsed": _LAPSED}
+    return connection.execute(_CLOSE_ORPHANS, told).rowcount
 
 
 def reserve_output(connection: Connection, count: int) -> list[int]:
@@ -167,6 +230,7 @@ def _result(row: Any) -> CommandResult | None:
         ended_at=row.ran_until,
         timed_out=row.outcome == Outcome.TIMED_OUT.value,
         cancelled=row.outcome == Outcome.CANCELLED.value,
+        unknown=row.reason if row.outcome == Outcome.UNKNOWN.value else "",
     )
 
 

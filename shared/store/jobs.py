@@ -10,27 +10,46 @@ from shared.domain.jobs import Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
 
 _COLUMNS = """
-    id, kind, task_id, run_id, step, revision, pass_no, attempt, note, fence, claims
+    id, kind, task_id, run_id, step, revision, pass_no, attempt, note, fence, claims,
+    cancel_attempt, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
 """
 
 _ENQUEUE = text("""
     INSERT INTO jobs
-        (kind, queue, task_id, run_id, step, revision, pass_no, attempt, note, due_at)
+        (kind, queue, task_id, run_id, step, revision, pass_no, attempt, note, cancel_attempt,
+         due_at)
     VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :attempt, :note,
+            CASE WHEN :attempt > 0 THEN
+                (SELECT before.cancel_attempt FROM jobs before
+                 WHERE before.run_id = :run_id AND before.step = :step AND before.kind = :kind
+                   AND before.pass_no = :pass_no
+                 ORDER BY before.id DESC LIMIT 1)
+            END,
             clock_timestamp() + make_interval(secs => :delay))
     ON CONFLICT (task_id, coalesce(run_id, 0), coalesce(step, 0), kind) WHERE state = 'open'
     DO UPDATE SET
         queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
         attempt = excluded.attempt, note = excluded.note, due_at = excluded.due_at,
+        cancel_attempt = excluded.cancel_attempt,
         owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0, fence = jobs.fence + 1
 """)
 
 _CANCEL = text("""
-    UPDATE jobs SET state = 'cancelled', fence = fence + 1, ended_at = clock_timestamp()
+    UPDATE jobs SET state = 'cancelled', ended_at = clock_timestamp()
     WHERE task_id = :task_id AND state = 'open'
       AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
       AND (CAST(:step AS bigint) IS NULL OR step = :step)
     RETURNING id
+""")
+
+_CANCEL_ATTEMPT = text("""
+    UPDATE jobs SET cancel_attempt = attempts.key
+    FROM attempts
+    WHERE attempts.key = :key AND attempts.outcome = 'running'
+      AND jobs.run_id = attempts.run_id AND jobs.step = attempts.step
+      AND jobs.revision = attempts.revision AND jobs.pass_no = attempts.pass_no
+      AND jobs.kind = 'execute' AND jobs.state = 'open'
+    RETURNING jobs.id
 """)
 
 _CLAIM = text(f"""
@@ -48,8 +67,10 @@ _RENEW = text("""
     FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
     WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
       AND jobs.owner IS NOT NULL
-    RETURNING jobs.id
+    RETURNING jobs.id, jobs.cancel_attempt
 """)
+
+_WITHDRAWN = text("SELECT id FROM jobs WHERE id = ANY(:ids) AND state = 'cancelled'")
 
 _RELEASE = text("""
     UPDATE jobs
@@ -61,10 +82,13 @@ _RELEASE = text("""
 """)
 
 _FINISH = text("""
-    UPDATE jobs SET state = 'done', lease_until = NULL, ended_at = clock_timestamp()
+    UPDATE jobs SET
+        state = CASE state WHEN 'open' THEN 'done' ELSE state END,
+        lease_until = NULL,
+        ended_at = CASE state WHEN 'open' THEN clock_timestamp() ELSE ended_at END
     FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
-    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
-    RETURNING jobs.id
+    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state IN ('open', 'cancelled')
+    RETURNING jobs.id, jobs.state
 """)
 
 _WAITING = text("""
@@ -145,10 +169,26 @@ def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
 def cancel(
     connection: Connection, task_id: int, run_id: int | None = None, step: int | None = None
 ) -> None:
-    """Withdraw the open jobs of a task, run or step and tell the workers that are at them."""
+    """Withdraw the open jobs of a task, run or step and tell the workers that are at them.
+
+    Such a worker may still record how its command ended, under the fence that it has.
+    """
     chosen = {"task_id": task_id, "run_id": run_id, "step": step}
     for (job_id,) in connection.execute(_CANCEL, chosen).all():
         notify(connection, CANCELLED, str(job_id))
+
+
+def cancel_attempt(connection: Connection, key: str) -> bool:
+    """Have the one running attempt with that key ended, and tell the worker that is at it.
+
+    It stands in the row of its job until the pass is over, so that whoever drives the pass on
+    learns of it, too. False, and nothing is written, when it does not run or its job is not open.
+    """
+    job_id = connection.execute(_CANCEL_ATTEMPT, {"key": key}).scalar()
+    if job_id is None:
+        return False
+    notify(connection, CANCELLED, f"{job_id} {key}")
+    return True
 
 
 def claim(
@@ -164,12 +204,24 @@ def claim(
     return None if found is None else _job(found)
 
 
-def renew(connection: Connection, held: Sequence[tuple[int, int]], lease: float) -> set[int]:
-    """Prolong leases, given as (job id, fence); returns the ids that are still ours."""
+def renew(
+    connection: Connection, held: Sequence[tuple[int, int]], lease: float
+) -> dict[int, str | None]:
+    """Prolong leases, given as (job id, fence), to `lease` seconds from now.
+
+    Returns the ids that are still ours, each with the key of the attempt that is to be ended.
+    """
     if not held:
-        return set()
+        return {}
     kept = connection.execute(_RENEW, {**_pairs(held), "lease": lease})
-    return set(kept.scalars())
+    return {row.id: row.cancel_attempt for row in kept}
+
+
+def withdrawn(connection: Connection, ids: Sequence[int]) -> set[int]:
+    """Those of the jobs that were cancelled."""
+    if not ids:
+        return set()
+    return set(connection.execute(_WITHDRAWN, {"ids": list(ids)}).scalars())
 
 
 def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
@@ -186,10 +238,14 @@ def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]
 
 
 def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
-    """End jobs, given as (job id, fence); returns the ids that were still ours to end."""
+    """End jobs, given as (job id, fence); returns the ids that were still ours to end.
+
+    One that was withdrawn meanwhile is let go of: it says from now on that nobody is at it.
+    """
     if not held:
         return set()
-    return set(connection.execute(_FINISH, _pairs(held)).scalars())
+    ended = connection.execute(_FINISH, _pairs(held))
+    return {row.id for row in ended if row.state == "done"}
 
 
 def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> list[WaitingJob]:

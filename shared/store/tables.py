@@ -96,14 +96,22 @@ class HostRow(Row):
     created_at: Mapped[datetime] = _now()
 
 
+_RANDOM = "replace(gen_random_uuid()::text, '-', '')"
+
+
 class RunRow(Row):
-    """One task on one target."""
+    """One task on one target.
+
+    Hosts keep their records of the run under `token`: no other run ever has it, of this database
+    or of another one that works on the same hosts.
+    """
 
     __tablename__ = "runs"
 
     id: Mapped[int] = _key()
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
     target: Mapped[str]
+    token: Mapped[str] = mapped_column(server_default=text(_RANDOM))
     phase: Mapped[str]
     reason: Mapped[str] = mapped_column(server_default="")
     started_at: Mapped[datetime | None]
@@ -133,6 +141,8 @@ class RunStepRow(Row):
     putting_off: Mapped[int]
     forced: Mapped[bool]
     note: Mapped[str]
+    unknown: Mapped[bool] = mapped_column(server_default=text("false"))
+    unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = _now()
 
@@ -156,7 +166,9 @@ class JobRow(Row):
     """The outbox and the queue: what a worker is asked, its lease and its fence.
 
     `state` is open, done or cancelled. An open job is due from `due_at` on; it is free when
-    `lease_until` is empty or past. Each claim raises `fence`, and every write carries it.
+    `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A job
+    that was withdrawn keeps its lease until the worker that was at it has let go of it.
+    `cancel_attempt` is the key of the one attempt of it that an operator wants ended.
     """
 
     __tablename__ = "jobs"
@@ -171,6 +183,7 @@ class JobRow(Row):
     pass_no: Mapped[int]
     attempt: Mapped[int] = mapped_column(server_default=text("0"))
     note: Mapped[str] = mapped_column(server_default="")
+    cancel_attempt: Mapped[str | None]
     state: Mapped[str] = mapped_column(server_default="open")
     due_at: Mapped[datetime]
     owner: Mapped[str | None]
@@ -268,7 +281,12 @@ class AttemptRow(Row):
     ended_at: Mapped[datetime | None]
     worker: Mapped[str]
 
-    __table_args__ = (Index("ix_attempts_run_id", "run_id", "step", "id"),)
+    __table_args__ = (
+        Index("ix_attempts_run_id", "run_id", "step", "id"),
+        Index(
+            "ix_attempts_running", "run_id", "step", postgresql_where=text("outcome = 'running'")
+        ),
+    )
 
 
 class OutputRow(Row):

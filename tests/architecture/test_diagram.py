@@ -72,7 +72,7 @@ def test_checking_says_when_a_document_is_out_of_date(
     text = path.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
-    assert "old" not in text
+    assert "\nold\n" not in text
 
 
 @pytest.mark.parametrize("text", ["", diagram.BEGIN, diagram.END, diagram.END + diagram.BEGIN])

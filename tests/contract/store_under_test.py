@@ -9,14 +9,17 @@ from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
 from orchestrator.store import SqlLedger
+from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.facts import Fact, TaskSubmitted
 from shared.domain.jobs import Job
 from shared.domain.plan import Plan
-from shared.store import inbox, jobs
+from shared.store import attempts, inbox, jobs
+from shared.store.attempts import Record
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.tables import (
+    AttemptRow,
     EventRow,
     InterventionRow,
     JobRow,
@@ -40,6 +43,11 @@ class StoreUnderTest(Protocol):
     def waiting(self) -> list[int]: ...
     def claim(self, job_id: int) -> Job | None: ...
     def renew(self, job: Job) -> bool: ...
+    def unwanted(self, job: Job) -> str | None: ...
+    def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool: ...
+    def cancel_attempt(self, key: str) -> bool: ...
+    def close_orphans(self) -> int: ...
+    def tried(self) -> list[tuple[str, str]]: ...
     def finish(self, job: Job, fact: Fact) -> bool: ...
     def pass_time(self, seconds: float) -> None: ...
     def task(self, task_id: int) -> TaskState: ...
@@ -58,12 +66,26 @@ class MemoryUnderTest:
         self.send = self.store.send
         self.waiting = self.store.waiting
         self.finish = self.store.finish
+        self.cancel_attempt = self.store.cancel_attempt
+        self.close_orphans = self.store.close_orphans
 
     def claim(self, job_id: int) -> Job | None:
         return self.store.claim(job_id, LEASE)
 
     def renew(self, job: Job) -> bool:
-        return self.store.renew(job, LEASE)
+        return job.id in self.store.renew(job, LEASE)
+
+    def unwanted(self, job: Job) -> str | None:
+        return self.store.renew(job, LEASE)[job.id]
+
+    def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool:
+        return self.store.record(job, attempt, ended=ended)
+
+    def tried(self) -> list[tuple[str, str]]:
+        return [
+            ("running", "") if row.running else (row.attempt.outcome.value, row.attempt.reason)
+            for row in self.store.attempts.values()
+        ]
 
     def pass_time(self, seconds: float) -> None:
         self.store.now += seconds
@@ -127,6 +149,30 @@ class SqlUnderTest:
     def renew(self, job: Job) -> bool:
         with self.database.begin() as connection:
             return job.id in jobs.renew(connection, [(job.id, job.fence)], LEASE)
+
+    def unwanted(self, job: Job) -> str | None:
+        with self.database.begin() as connection:
+            return jobs.renew(connection, [(job.id, job.fence)], LEASE)[job.id]
+
+    def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool:
+        entry = Record(job.id, job.fence, attempt, ended=ended, worker="worker")
+        with self.database.begin() as connection:
+            return attempt.key in attempts.record(connection, [entry])
+
+    def cancel_attempt(self, key: str) -> bool:
+        with self.database.begin() as connection:
+            return jobs.cancel_attempt(connection, key)
+
+    def close_orphans(self) -> int:
+        with self.database.begin() as connection:
+            return attempts.close_orphans(connection)
+
+    def tried(self) -> list[tuple[str, str]]:
+        with self.database.begin() as connection:
+            found = connection.execute(
+                select(AttemptRow.outcome, AttemptRow.reason).order_by(AttemptRow.id)
+            )
+            return [(row.outcome, row.reason) for row in found]
 
     def finish(self, job: Job, fact: Fact) -> bool:
         with self.database.begin() as connection:

@@ -12,13 +12,16 @@ from orchestrator.core.decisions import (
     Decision,
     Enqueue,
     OpenIntervention,
+    SettleAttempt,
 )
 from orchestrator.core.state import RunState, TaskState
+from shared.domain.attempt import SAID, Answer, Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import Fact, TaskSubmitted
-from shared.domain.jobs import Job
+from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import Plan
+from shared.domain.task import StepPhase
 from shared.store.inbox import Report
 from shared.store.jobs import NewJob
 from shared.wire import decode_fact, encode_fact, from_json, to_json
@@ -35,6 +38,16 @@ class _Slot:
     lease_until: float | None = None
     fence: int = 0
     claims: int = 0
+    owned: bool = False
+    cancel_attempt: str | None = None
+
+
+@dataclass(slots=True)
+class _Tried:
+    """An attempt's row."""
+
+    attempt: Attempt
+    running: bool
 
 
 class MemoryStore:
@@ -49,6 +62,7 @@ class MemoryStore:
         self.events: list[tuple[int, int | None, str]] = []
         self.slots: dict[int, _Slot] = {}
         self.interventions: list[dict[str, Any]] = []
+        self.attempts: dict[str, _Tried] = {}
 
     def submit(self, targets: Sequence[str], policy: Policy, plan: Plan | None) -> int:
         """A task with a run for each target, reported to the coordinator."""
@@ -79,11 +93,13 @@ class MemoryStore:
         """Open a job; it takes the place of an open one of its step."""
         for slot in self.slots.values():
             if slot.state == "open" and _place(slot.job) == _place(new):
-                slot.job, slot.due = new, self.now + new.delay
+                slot.cancel_attempt = self._wanted_before(new)
+                slot.job, slot.due, slot.owned = new, self.now + new.delay, False
                 slot.lease_until, slot.claims, slot.fence = None, 0, slot.fence + 1
                 return
         job_id = len(self.slots) + 1
-        self.slots[job_id] = _Slot(job_id, new, self.now + new.delay)
+        wanted = self._wanted_before(new)
+        self.slots[job_id] = _Slot(job_id, new, self.now + new.delay, cancel_attempt=wanted)
 
     def cancel(self, task_id: int, run_id: int | None, step: int | None) -> None:
         """Withdraw open jobs."""
@@ -92,7 +108,67 @@ class MemoryStore:
             fits &= run_id is None or slot.job.run_id == run_id
             fits &= step is None or slot.job.step == step
             if fits and slot.state == "open":
-                slot.state, slot.fence = "cancelled", slot.fence + 1
+                slot.state = "cancelled"
+
+    def cancel_attempt(self, key: str) -> bool:
+        """Have a running attempt ended; False when it does not run or its job is not open."""
+        tried = self.attempts.get(key)
+        slot = None if tried is None or not tried.running else self._slot_of(tried.attempt)
+        if slot is None or slot.state != "open":
+            return False
+        slot.cancel_attempt = key
+        return True
+
+    def record(self, job: Job, attempt: Attempt, *, ended: bool) -> bool:
+        """Write an attempt under its job's fence; returns whether the job is still ours."""
+        slot = self.slots[job.id]
+        if slot.fence != job.fence or slot.state == "done":
+            return False
+        self.attempts[attempt.key] = _Tried(attempt, running=not ended)
+        return slot.state == "open"
+
+    def settle(self, run_id: int, step: int, pass_no: int, answer: Answer) -> None:
+        """Write a person's answer to the attempt at which a pass ended `unknown`."""
+        for tried in reversed(self.attempts.values()):
+            a = tried.attempt
+            place = a.run_id, a.step, a.pass_no, a.outcome
+            if place == (run_id, step, pass_no, Outcome.UNKNOWN):
+                ran = answer is Answer.RAN
+                reason = SAID[answer] if ran else f"{a.reason}; {SAID[answer]}"
+                outcome = Outcome.OK if ran else Outcome.UNKNOWN
+                tried.attempt = replace(a, outcome=outcome, reason=reason)
+                return
+
+    def close_orphans(self) -> int:
+        """Call unknown what a cancelled step still shows as running and no worker is at."""
+        closed = 0
+        for tried in self.attempts.values():
+            slot = self._slot_of(tried.attempt)
+            run = from_json(RunState, self.runs[tried.attempt.run_id])
+            cancelled = run.steps[tried.attempt.step].phase is StepPhase.CANCELLED
+            leased = slot.lease_until is not None and slot.lease_until >= self.now
+            if tried.running and cancelled and slot.state != "open" and not leased:
+                why = "did not answer" if slot.lease_until else "could not say"
+                told = f"its worker {why}" if slot.owned else "no worker was at it"
+                tried.attempt = replace(tried.attempt, outcome=Outcome.UNKNOWN, reason=told)
+                tried.running = False
+                closed += 1
+        return closed
+
+    def _slot_of(self, attempt: Attempt) -> _Slot:
+        """The newest execution job of an attempt's pass."""
+        place = attempt.run_id, attempt.step, attempt.pass_no, JobKind.EXECUTE
+        return next(
+            slot
+            for slot in reversed(self.slots.values())
+            if (slot.job.run_id, slot.job.step, slot.job.pass_no, slot.job.kind) == place
+        )
+
+    def _wanted_before(self, new: NewJob) -> str | None:
+        """What was to be ended of the same pass before it was put off."""
+        passes = [s for s in self.slots.values() if s.job.pass_no == new.pass_no]
+        same = [s for s in passes if _place(s.job) == _place(new)]
+        return same[-1].cancel_attempt if new.attempt and same else None
 
     def waiting(self) -> list[int]:
         """The due jobs that nobody has claimed."""
@@ -104,6 +180,7 @@ class MemoryStore:
         if slot is None or not self._free(slot):
             return None
         slot.lease_until = self.now + lease
+        slot.owned = True
         slot.fence += 1
         slot.claims += 1
         new = slot.job
@@ -119,20 +196,24 @@ class MemoryStore:
             claims=slot.claims,
             attempt=new.attempt,
             note=new.note,
+            cancel_attempt=slot.cancel_attempt,
         )
 
-    def renew(self, job: Job, lease: float) -> bool:
-        """Prolong a lease; False when the job is no longer ours."""
+    def renew(self, job: Job, lease: float) -> dict[int, str | None]:
+        """Prolong a lease; nothing when the job is no longer ours, else what is to be ended."""
         slot = self.slots[job.id]
         if slot.fence != job.fence or slot.state != "open":
-            return False
+            return {}
         slot.lease_until = self.now + lease
-        return True
+        return {job.id: slot.cancel_attempt}
 
     def finish(self, job: Job, fact: Fact) -> bool:
         """End a job with its fact; False, and nothing happens, when it is no longer ours."""
         slot = self.slots[job.id]
-        if slot.fence != job.fence or slot.state != "open":
+        if slot.fence != job.fence:
+            return False
+        slot.lease_until = None
+        if slot.state != "open":
             return False
         slot.state = "done"
         self.send([(job.task_id, job.run_id, fact)])
@@ -245,12 +326,15 @@ class MemoryUnit:
                         "open": True,
                     }
                 )
-            case CloseInterventions(step):
+            case SettleAttempt():
+                assert run_id is not None
+                self._store.settle(run_id, decision.step, decision.pass_no, decision.answer)
+            case CloseInterventions(step, sparing):
                 for opened in self._store.interventions:
                     fits = opened["task_id"] == task_id
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
-                    opened["open"] &= not fits
+                    opened["open"] &= not fits or opened["step"] in sparing
 
 
 def _place(job: NewJob) -> tuple[object, ...]:

@@ -259,11 +259,11 @@ def test_a_job_given_back_is_given_back_once(link: Link) -> None:
     with link.database.begin() as connection:
         assert jobs.release(connection, [(mine.id, mine.fence)]) == {job_id}
         assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
-        assert jobs.renew(connection, [(mine.id, mine.fence)], 30) == set()
+        assert jobs.renew(connection, [(mine.id, mine.fence)], 30) == {}
         theirs = jobs.claim(connection, job_id, "other", 30)
         assert theirs is not None
         assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
-        assert jobs.renew(connection, [(theirs.id, theirs.fence)], 30) == {job_id}
+        assert jobs.renew(connection, [(theirs.id, theirs.fence)], 30) == {job_id: None}
     assert theirs.claims == 1  # what was given back was no worker that vanished
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from shared.domain.attempt import GREEN, Attempt, CommandResult, Outcome
+from shared.domain.attempt import GREEN, SAID, Answer, Attempt, CommandResult, Outcome
 from shared.domain.plan import Subtask
 from workers.executor.corrections.table import HELD
 from workers.ports import PassOrder
@@ -66,6 +66,10 @@ class History:
             for attempt in self._pass[subtask]
         )
 
+    def unknown(self, subtask: int) -> int:
+        """How many attempts of it in this pass have an outcome that nobody can tell."""
+        return sum(attempt.outcome is Outcome.UNKNOWN for attempt in self._pass[subtask])
+
     def used(self, subtask: int) -> set[str]:
         """The corrections already used, or refused, on it in this pass."""
         return {a.correction for a in self._pass[subtask] if a.correction is not None}
@@ -95,9 +99,9 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
     """The earlier attempts whose errors count in this pass.
 
     Those of this pass, and those of the passes that it goes on with: a pass that stopped for an
-    approval has come to no end of its own. A pass that did has been answered already (by another
-    try of a step whose recovery is `retry`, S1.4, or by a person's resume, S1.13, a new revision
-    having none), so its errors do not count again.
+    approval, or for a person to say how a command ended, has come to no end of its own. A pass that
+    did has been answered already (by another try of a step whose recovery is `retry`, S1.4, or by
+    a person's resume, S1.13, a new revision having none), so its errors do not count again.
     """
     passes: dict[int, list[Attempt]] = defaultdict(list)
     for attempt in order.earlier:
@@ -105,8 +109,14 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
             passes[attempt.pass_no].append(attempt)
     counting = list(passes.pop(order.pass_no, ()))
     for pass_no in sorted(passes, reverse=True):
-        last = passes[pass_no][-1]
-        if last.outcome is not Outcome.NEEDS_APPROVAL or last.correction is not None:
+        if not _waited(passes[pass_no][-1]):
             break
         counting += passes[pass_no]
     return counting
+
+
+def _waited(last: Attempt) -> bool:
+    """Whether a pass whose last attempt this is stopped to wait for a person's word."""
+    if last.outcome is Outcome.UNKNOWN or last.reason.endswith(SAID[Answer.RAN]):
+        return True
+    return last.outcome is Outcome.NEEDS_APPROVAL and last.correction is None

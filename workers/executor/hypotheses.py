@@ -35,6 +35,8 @@ def _sentence(attempt: Attempt) -> str | None:
         return f"{where}: nothing to do, its check was green before anything ran"
     if attempt.outcome in GREEN:
         return f"{where}: {tried}: that worked" if attempt.correction else None
+    if attempt.outcome is Outcome.UNKNOWN:
+        return f"{where}: {tried}: nobody can say how it ended ({attempt.reason})"
     if not attempt.counted:
         return None
     if attempt.outcome is Outcome.PRECONDITION_UNMET:

@@ -7,7 +7,7 @@ from typing import Protocol
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
 from shared.domain.verdict import Verdict, VerdictKind
-from workers.ports import Cancelled, Shell
+from workers.ports import Cancelled, Recalled, Shell
 
 
 class Judge(Protocol):
@@ -40,9 +40,11 @@ class Door:
         *,
         approved: Approved = nothing_approved,
         cancelled: Cancelled = lambda: False,
+        withdrawn: Cancelled = lambda: False,
     ) -> None:
         self.approved = approved
         self.cancelled = cancelled
+        self._withdrawn = withdrawn
         self._shell = shell
         self._guard = guard
         self._verdicts: dict[str, Verdict] = {}
@@ -57,15 +59,43 @@ class Door:
             self._verdicts[command] = known
         return known
 
-    def run(
-        self, command: str, *, timeout: float, on_output: OnOutput | None = None
-    ) -> CommandResult:
+    def run(self, command: str, *, timeout: float) -> CommandResult:
         """Run what the guard allows; raises Defect for anything else, and what the shell raises."""
+        self._check(command)
+        return self._shell.run(command, timeout=timeout, cancelled=self._withdrawn)
+
+    def run_once(
+        self,
+        command: str,
+        *,
+        timeout: float,
+        key: str,
+        label: str,
+        on_output: OnOutput,
+        cancelled: Cancelled,
+    ) -> CommandResult:
+        """The same, effectively once for each key (`workers.ports.Shell.run`).
+
+        What was started under its key before is only waited for, whatever the guard says now.
+        """
+        if self.recalled(key) is None:
+            self._check(command)
+        return self._shell.run(
+            command,
+            timeout=timeout,
+            on_output=on_output,
+            cancelled=lambda: self._withdrawn() or cancelled(),
+            key=key,
+            label=label,
+        )
+
+    def recalled(self, key: str) -> Recalled | None:
+        """What an earlier driver of the pass started under that key."""
+        return self._shell.recalled(key)
+
+    def _check(self, command: str) -> None:
         if not self.verdict(command).allowed:
             raise Defect("a command that the guard does not allow was about to run", stage="guard")
-        return self._shell.run(
-            command, timeout=timeout, on_output=on_output, cancelled=self.cancelled
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outc
     Where there is a check, the check decides, not the exit code (S0.33, X20).
     """
     if result.cancelled or (check is not None and check.cancelled):
-        return Outcome.CANCELLED, "cancelled"
+        return Outcome.CANCELLED, _with("cancelled", result.ended)
+    if result.unknown and not (check is not None and check.ok):
+        return Outcome.UNKNOWN, f"nobody can say how it ended: {result.unknown}"
     if check is not None and check.ok:
         return Outcome.OK, "" if result.ok else f"{how_it_ended(result)}, but its check is green"
     if result.ok:
@@ -22,10 +24,16 @@ def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outc
 def how_it_ended(result: CommandResult) -> str:
     """How a command ended, in a few words."""
     if result.timed_out:
-        return f"ended after {seconds_taken(result):.0f} s, its timeout"
+        return _with(f"ended after {seconds_taken(result):.0f} s, its timeout", result.ended)
+    if result.unknown:
+        return f"nobody can say how it ended ({result.unknown})"
     if result.exit_code is None:
         return "ended without an exit code"
     return f"exit code {result.exit_code}"
+
+
+def _with(what: str, how: str) -> str:
+    return f"{what}: {how}" if how else what
 
 
 def seconds_taken(result: CommandResult) -> float:

@@ -13,6 +13,7 @@ _STOPS = {
     Outcome.DENIED: Ending.BLOCKED,
     Outcome.NEEDS_APPROVAL: Ending.NEEDS_APPROVAL,
     Outcome.CANCELLED: Ending.CANCELLED,
+    Outcome.UNKNOWN: Ending.UNKNOWN,
 }
 
 
@@ -33,7 +34,10 @@ def carry_out(
     looked at again after the pauses of `settle` while it is red. What needs a failed subtask is
     passed over, the rest goes on (X3). Every failed attempt counts, corrected ones too (X1); the
     pass ends at once at the threshold, at a planned string that the guard denies (S0.61), at one
-    that needs an approval, and when the log says that it is cancelled.
+    that needs an approval, at one whose outcome nobody can tell, and when the log says that it is
+    cancelled.
+
+    What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
     A correction that the guard does not let through is recorded and left out: it was ours, not the
     plan's, so the step does not stop for it. A critical command is never corrected, and runs only
@@ -44,7 +48,7 @@ def carry_out(
     for the same pass that names them in `earlier`.
     """
     subtasks = in_order(order.subtasks)
-    door = Door(shell, guard, approved=approved, cancelled=log.cancelled)
+    door = Door(shell, guard, approved=approved, cancelled=log.cancelled, withdrawn=log.withdrawn)
     trials = Trials(order, door, log, clock, settle=settle)
     done: set[str] = set()
     unmet: list[Subtask] = []

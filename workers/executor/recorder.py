@@ -25,13 +25,10 @@ class Recorder:
     ) -> Attempt:
         """An attempt that begins now; whoever resumes this pass makes the same key."""
         order, now = self._order, self._clock.now()
-        step, number, try_no = (
-            order.step.ordinal,
-            subtask.ordinal,
-            self._history.next_try(subtask.ordinal),
-        )
+        step, number = order.step.ordinal, subtask.ordinal
+        try_no = self._history.next_try(number)
         return Attempt(
-            key=attempt_key(order.run_id, step, order.revision, number, order.pass_no, try_no),
+            key=self.next_key(subtask),
             run_id=order.run_id,
             step=step,
             revision=order.revision,
@@ -45,6 +42,13 @@ class Recorder:
             ended_at=now,
             correction=correction,
         )
+
+    def next_key(self, subtask: Subtask) -> str:
+        """The key of the attempt that `draft` would make."""
+        order, number = self._order, subtask.ordinal
+        try_no = self._history.next_try(number)
+        step = order.step.ordinal
+        return attempt_key(order.run_id, step, order.revision, number, order.pass_no, try_no)
 
     def finish(self, attempt: Attempt) -> Attempt:
         """Record an attempt that has ended."""

@@ -1,7 +1,11 @@
 """One subtask in a pass: its check, its preconditions, its command, and the corrections of it."""
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
+from itertools import count
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.budget import may_correct
@@ -16,12 +20,17 @@ from workers.executor.judge import Door, HostProbe
 from workers.executor.outcomes import how_it_ended, outcome_of
 from workers.executor.recorder import Recorder
 from workers.executor.snippets import as_command
-from workers.ports import PassLog, PassOrder
+from workers.ports import PassLog, PassOrder, Recalled
 
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
 _READ_AT_MOST = 65_536
 """Bytes of each stream, from its end, that the corrections read."""
 _POLL = (1.0, 2.0, 4.0)
+
+_UNKNOWN_AT_MOST = 3
+"""After so many attempts of a subtask with unknown outcome in a pass, a person is asked."""
+
+ENDED_BY_OPERATOR = "ended by an operator"
 
 
 class Trials:
@@ -52,7 +61,17 @@ class Trials:
         """
         attempt = self.history.last(subtask.ordinal) or self._first(subtask)
         command = attempt.command
-        while self._is_correctable(subtask, attempt):
+        while True:
+            recalled = self._recalled(subtask)
+            if recalled is not None:
+                correction, command = _read_label(recalled.label)
+                attempt = self._run(subtask, recalled.command, correction, planned=command)
+                continue
+            if self._may_repeat(subtask, attempt):
+                attempt = self._run(subtask, attempt.command, attempt.correction, planned=command)
+                continue
+            if not self._is_correctable(subtask, attempt):
+                break
             found = choose(
                 _failure(subtask, attempt.result, attempt.check, command),
                 self._probe,
@@ -66,8 +85,10 @@ class Trials:
             if not verdict.allowed:
                 self._recorder.refused(subtask, proposal.text, "correction", verdict, rule.name)
                 continue
-            attempt = self._run(subtask, proposal.text, rule.name, allowance=proposal.allowance)
             command = proposal.command
+            attempt = self._run(
+                subtask, proposal.text, rule.name, planned=command, allowance=proposal.allowance
+            )
         return attempt
 
     def block(self, subtask: Subtask, missing: list[str]) -> Attempt:
@@ -82,6 +103,9 @@ class Trials:
         """The command as planned, unless its check is green already (S0.87)."""
         if self._policy.dry_run_mode:
             return self._simulate(subtask)
+        recalled = self._recalled(subtask)
+        if recalled is not None:
+            return self._run(subtask, recalled.command)
         red = False
         if subtask.check is not None:
             look = self._first_look(subtask, subtask.check)
@@ -153,23 +177,34 @@ class Trials:
         command: str,
         correction: str | None = None,
         *,
+        planned: str | None = None,
         allowance: float = 0.0,
         seen_red: bool = False,
     ) -> Attempt:
-        """Run a command that the guard allows, look at its check, record the attempt."""
+        """Run a command that the guard allows, look at its check, record the attempt.
+
+        `planned` is the command of which it is a correction.
+        """
         draft = self._recorder.draft(subtask, command, Outcome.FAILED, correction=correction)
         self._log.started(draft)
-        on_output = partial(self._log.output, draft.key)
         timeout = subtask.timeout + allowance
+        once = partial(
+            self._door.run_once,
+            label=_label(correction, planned or command),
+            on_output=partial(self._log.output, draft.key),
+            cancelled=partial(self._log.unwanted, draft.key),
+        )
         try:
-            result = self._door.run(command, timeout=timeout, on_output=on_output)
+            result = once(command, timeout=timeout, key=draft.key)
         except Rejected as error:  # no host can take it: the planner's error, so it counts
             reason = f"it could not be run: {error.reason}"
             return self._recorder.finish(replace(draft, reason=reason, ended_at=self._clock.now()))
         if result.exit_code and self._may_change(subtask):
-            result, held = self._while_held(subtask, result, timeout, on_output)
+            result, held = self._while_held(subtask, result, timeout, draft.key, once)
             if held is not None:
                 draft = replace(draft, command=result.command, correction=correction or held)
+        if result.cancelled and not self._log.withdrawn() and self._log.unwanted(draft.key):
+            return self._recorder.finish(_ended_by_operator(draft, result, self._clock.now()))
         check = self._checked(subtask, result)
         outcome, reason = outcome_of(result, check)
         proven = seen_red or is_red(check) or self.history.seen_red(subtask.ordinal)
@@ -198,14 +233,21 @@ class Trials:
         )
 
     def _while_held(
-        self, subtask: Subtask, result: CommandResult, timeout: float, on_output: partial[None]
+        self,
+        subtask: Subtask,
+        result: CommandResult,
+        timeout: float,
+        key: str,
+        once: Callable[..., CommandResult],
     ) -> tuple[CommandResult, str | None]:
         """Wait for what somebody else holds, and repeat: the attempt goes on, nothing is counted.
 
         The last result, and the name of the rule that waited.
         """
         waited, name = 0.0, None
-        while result.exit_code:
+        for repetition in count(1):
+            if not result.exit_code:
+                break
             failure = _failure(subtask, result, None, result.command, waited)
             found = choose(failure, self._probe, rules=HELD)
             if found is None or not self._door.verdict(found[1].text).allowed:
@@ -214,15 +256,35 @@ class Trials:
             if not wait_unless(self._door.cancelled, self._clock, proposal.pause):
                 return replace(result, cancelled=True), name
             waited, name = waited + proposal.pause, rule.name
-            result = self._door.run(
-                proposal.text, timeout=timeout + proposal.allowance, on_output=on_output
+            result = once(
+                proposal.text,
+                timeout=timeout + proposal.allowance,
+                key=f"{key}.{repetition}",
             )
         return result, name
+
+    def _recalled(self, subtask: Subtask) -> Recalled | None:
+        """The next attempt, where an earlier driver of this pass has started it already."""
+        return self._door.recalled(self._recorder.next_key(subtask))
+
+    def _may_repeat(self, subtask: Subtask, attempt: Attempt) -> bool:
+        """Whether what nobody knows the outcome of may simply run again.
+
+        It may where it is declared idempotent, or its check has just said that it is not done.
+        """
+        return (
+            attempt.outcome is Outcome.UNKNOWN
+            and (subtask.idempotent or is_red(attempt.check))
+            and not subtask.critical
+            and self.history.unknown(subtask.ordinal) < _UNKNOWN_AT_MOST
+            and not self._log.cancelled()
+        )
 
     def _is_correctable(self, subtask: Subtask, attempt: Attempt) -> bool:
         tries = self.history.corrected(subtask.ordinal)
         return (
             attempt.outcome in _CORRECTABLE
+            and not attempt.reason.startswith(ENDED_BY_OPERATOR)
             and attempt.result is not None
             and self._may_change(subtask)
             and may_correct(tries, self.history.errors, self._policy)
@@ -271,6 +333,26 @@ class Trials:
             check=look,
             never_red=not self.history.seen_red(subtask.ordinal),
         )
+
+
+def _ended_by_operator(draft: Attempt, result: CommandResult, now: datetime) -> Attempt:
+    how = f": {result.ended}" if result.ended else ""
+    return replace(
+        draft,
+        outcome=Outcome.FAILED,
+        reason=f"{ENDED_BY_OPERATOR}{how}",
+        ended_at=now,
+        result=result,
+    )
+
+
+def _label(correction: str | None, planned: str) -> str:
+    return json.dumps([correction, planned])
+
+
+def _read_label(label: str) -> tuple[str | None, str]:
+    correction, planned = json.loads(label)
+    return correction, planned
 
 
 def _text(subtask: Subtask) -> str:

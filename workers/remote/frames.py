@@ -36,16 +36,16 @@ class Frames:
 
         Raises LostError when the runner is gone.
         """
-        give_up = monotonic() + seconds
+        give_up, left = monotonic() + seconds, seconds
         while True:
             frame = self._cut()
             if frame is not None:
                 self.heard = True
                 return frame
-            left = give_up - monotonic()
-            if left <= 0:
+            if left < 0:
                 return None
             self._buffer += self._carrier.receive(left)
+            left = give_up - monotonic()
             if not self.heard:
                 # What a login shell prints before the runner begins is of no use.
                 del self._buffer[:-_NOISE_LIMIT]

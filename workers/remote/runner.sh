@@ -40,7 +40,7 @@ usable() { # folder: ours alone and no link; made where it does not exist
 newline='
 '
 hello() {
-  P=$$ A= G= D= S= X= Z= n=1 now=0 at=0 uid= boot=- space=-
+  P=$$ A= G= greps= D= S= X= Z= n=1 now=0 at=0 uid= boot=- space=-
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
   stat_of "$P"
   set -- $line
@@ -215,11 +215,28 @@ scan() {
   done
   unset IFS
 }
+mark() { # sets marked to the processes that have this in their environment
+  [ "$greps" ] || { LOOK=1 grep -q -F LOOK=1 /proc/self/environ && greps=1 || greps=0; }
+  if [ "$greps" = 1 ]; then
+    marked=$(grep -l -F "$1" /proc/[0-9]*/environ 2>/dev/null)
+    return
+  fi
+  # A grep that ends a line at a NUL sees the first variable alone.
+  marked= IFS=$newline
+  for line in $stats; do
+    unset IFS
+    pid=${line%% *}
+    set -- "$1" ${line##*) }
+    [ "${21}" -ge "$from" ] && [ -O "/proc/$pid" ] || continue
+    { tr '\0' '\n' </proc/"$pid"/environ; } 2>/dev/null | grep -q -F "$1" && marked="$marked/$pid/"
+  done
+  unset IFS
+}
 find_left() {
   grown=1
-  marked=$(grep -l -F "REPLAN_ATTEMPT=$cookie" /proc/[0-9]*/environ 2>/dev/null)
   # All of it at once: a shell reads a file of /proc byte by byte.
   stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
+  mark "REPLAN_ATTEMPT=$cookie"
   while [ "$grown" ]; do names= && scan; done
   [ "$left" ]
 }

@@ -148,6 +148,7 @@ WITH_REF = [
     ("attempt", "list"),
     ("attempt", "show"),
     ("attempt", "tail"),
+    ("attempt", "cancel"),
     ("bundle", "show"),
     ("intervention", "list"),
 ]

@@ -63,9 +63,10 @@ def machine(folder: Path, sh: str, login: str | None = None) -> Machine:
 class ShellCarrier:
     """A runner on a machine. What its text calls /bin/sh is the machine's sh."""
 
-    def __init__(self, on: Machine) -> None:
+    def __init__(self, on: Machine, made: "list[ShellCarrier]") -> None:
         self.noise = b""
-        self._machine = on
+        self._machine, self._made = on, made
+        made.append(self)
         self._socket, theirs = socket.socketpair()
         line = EXEC_LINE.replace("/bin/sh", str(on.sh))
         login = ["busybox", "sh"] if on.login == "busybox" else [on.login]
@@ -105,7 +106,7 @@ class ShellCarrier:
 
     def beside(self) -> "ShellCarrier":
         """Another one."""
-        return ShellCarrier(self._machine)
+        return ShellCarrier(self._machine, self._made)
 
     def cut(self) -> None:
         """Lose the connection as a network does: nobody says goodbye in time."""
@@ -130,13 +131,13 @@ class MachinePool(RunnerPool):
         super().__init__(LOCALHOST, lambda *_: self._reached(on))
 
     def _reached(self, on: Machine) -> ShellCarrier:
-        self.carriers.append(ShellCarrier(on))
-        return self.carriers[-1]
+        return ShellCarrier(on, self.carriers)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
         for carrier in self.carriers:
             carrier.end()
 

@@ -44,9 +44,9 @@ def one_object(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 def test_the_objects_and_verbs_that_this_ring_needs_are_there() -> None:
     needed = (
         "task submit,task list,task show,task watch,task cancel,task resume,task report,plan show,"
-        "step show,step revise,attempt list,attempt show,attempt tail,bundle show,host add,"
-        "host list,host check,config show,guard check,worker start,coordinator start,db migrate,"
-        "db status,up,demo"
+        "step show,step revise,attempt list,attempt show,attempt tail,attempt cancel,bundle show,"
+        "intervention list,intervention show,intervention answer,host add,host list,host check,"
+        "config show,guard check,worker start,coordinator start,db migrate,db status,up,demo"
     )
     assert set(needed.split(",")) <= {words(path) for path in COMMANDS}
 

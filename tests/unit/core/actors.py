@@ -1,8 +1,10 @@
 """Who acts in the simulated world: workers who may fail, people who may want anything."""
 
+import dataclasses
 from random import Random
 
 from shared.domain import facts as f
+from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.jobs import JobKind
@@ -179,6 +181,13 @@ def erratic_person(world: World) -> None:
             (run_id, f.RevisionRequested(ordinal, rng.choice(["", "look"]))),
             (run_id, f.StepAbandoned(ordinal)),
         ]
+        told = f.OutcomeTold(
+            ordinal, state.revision, rng.randint(0, state.pass_no), rng.choice(list(Answer))
+        )
+        wishes.append((run_id, told))
+        if state.wants_answer:
+            answered = dataclasses.replace(told, pass_no=state.pass_no)
+            wishes += [(run_id, answered)] * 4
         if state.phase in HELD_UP:
             wishes += [(run_id, f.StepAbandoned(ordinal))] * 4
         if state.phase is StepPhase.SKIPPED:
@@ -189,7 +198,8 @@ def erratic_person(world: World) -> None:
 def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
     """Facts arrive, workers work, and a person answers what is asked, until nothing is left.
 
-    `strategy` is what the person does about a step that waits: "resume", "revise", "abandon" (in
+    `strategy` is what the person does about a step that waits: "resume" (or say how its command
+    ended), "revise", "abandon" (in
     that world no pass succeeds any more), or "mixed": now this, now that, with some success. Now
     and then somebody thinks better of an end in error.
     """
@@ -203,7 +213,10 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
             _answer_run(world, held_up(world)[0], strategy)
         elif world.jobs:
             world.check_at_rest()
-            endings = {"abandon": [Ending.THRESHOLD], "mixed": [Ending.DONE, Ending.BLOCKED]}
+            endings = {
+                "abandon": [Ending.THRESHOLD],
+                "mixed": [Ending.DONE, Ending.BLOCKED, Ending.UNKNOWN],
+            }
             ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
             obliging_worker(world, next(iter(world.jobs.values())), ending=ending)
         elif world.ended():
@@ -251,13 +264,17 @@ def held_up(world: World) -> list[int]:
 
 
 def _answer_run(world: World, run_id: int, strategy: str) -> None:
+    first = next(s for s in world.runs[run_id].steps.values() if s.phase in HELD_UP)
+    if first.wants_answer and strategy in {"resume", "mixed"}:
+        answer = world.rng.choice(list(Answer))
+        world.post(run_id, f.OutcomeTold(first.ordinal, first.revision, first.pass_no, answer))
+        return
     if strategy == "resume":
         world.post(run_id, f.ResumeRequested())
         return
     if strategy == "mixed":
         _answer_run(world, run_id, world.rng.choice(["resume", "revise", "abandon"]))
         return
-    first = next(s for s in world.runs[run_id].steps.values() if s.phase in HELD_UP)
     if strategy == "revise":
         author = BY_HAND if first.phase is StepPhase.BLOCKED else SUBTASK_PLANNER
         fact = f.StepRevised(first.ordinal, first.revision + 1, author, subtasks("by hand"))

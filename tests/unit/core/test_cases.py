@@ -59,6 +59,7 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "subtasks": [to_json(subtask) for subtask in subtasks("again")],
         "stage": "test",
         "reason": "",
+        "answer": "ran",
     }
     return _fact(said, defaults)
 

@@ -16,6 +16,7 @@ from orchestrator.core.machine import advance, hold_to_the_law, replay, replay_t
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
 from shared.domain import facts as f
+from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, QueueName, queue_of
@@ -80,6 +81,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         f.StepRevised(9, 1, BY_HAND, subtasks("true")),
         f.RevisionRequested(9),
         f.StepAbandoned(9),
+        f.OutcomeTold(9, 0, 1, Answer.RAN),
     ],
     ids=lambda fact: type(fact).__name__,
 )
@@ -102,6 +104,7 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.StepRevised: f.StepRevised(1, 1, BY_HAND, subtasks("true")),
         f.RevisionRequested: f.RevisionRequested(1),
         f.StepAbandoned: f.StepAbandoned(1),
+        f.OutcomeTold: f.OutcomeTold(1, 0, 1, Answer.RAN),
         f.JobFailed: running().job_failure(JobKind.EXECUTE),
         f.CancelRequested: f.CancelRequested(),
         f.ResumeRequested: f.ResumeRequested(),
@@ -196,6 +199,7 @@ def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None
         f.StepRevised(1, 1, BY_HAND, subtasks("true")),
         f.RevisionRequested(1),
         f.StepAbandoned(1),
+        f.OutcomeTold(1, 0, 1, Answer.AGAIN),
         f.BundleReady(1, 0, 1, 7),
         f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
         f.PassStarted(1, 0, 1),

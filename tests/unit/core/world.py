@@ -69,6 +69,7 @@ class World:
     runs: dict[int, RunState] = field(default_factory=dict)
     jobs: dict[tuple[int | None, int | None, JobKind], OpenJob] = field(default_factory=dict)
     asked: set[tuple[int | None, int | None]] = field(default_factory=set)
+    settled: set[tuple[int, int, int]] = field(default_factory=set)
     mail: deque[tuple[int | None, f.Fact]] = field(default_factory=deque)
     echoes: list[tuple[int | None, f.Fact]] = field(default_factory=list)
     told: dict[int | None, list[f.Fact]] = field(default_factory=dict)
@@ -139,6 +140,8 @@ class World:
             old = before.steps.get(ordinal)
             phase = StepPhase.NOT_STARTED if old is None else old.phase
             assert phase is not StepPhase.DONE or step == old, "a finished step was touched"
+            if old is not None and old.wants_answer and step.phase in AT_WORK:
+                assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
             if phase is not step.phase or about_it:
                 self.step_transitions.add((phase.value, type(fact).__name__, step.phase.value))
@@ -158,12 +161,17 @@ class World:
                 self._cancel_jobs(run, step)
             case d.OpenIntervention():
                 self.asked.add((run, decision.step))
-            case d.CloseInterventions(step):
+            case d.CloseInterventions(step, sparing):
                 self.asked = {
                     (of, at)
                     for of, at in self.asked
-                    if run not in {None, of} or step not in {None, at}
+                    if run not in {None, of} or step not in {None, at} or at in sparing
                 }
+            case d.SettleAttempt():
+                assert run is not None
+                place = run, decision.step, decision.pass_no
+                assert place not in self.settled, "one command was answered for twice"
+                self.settled.add(place)
             case d.ReportRun(phase):
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))

@@ -54,6 +54,7 @@ class MemoryLog:
     """Keeps what a pass wrote; says that it is cancelled once `stop` answers True."""
 
     stop: Callable[["MemoryLog"], bool] = lambda _: False
+    unwanted_keys: set[str] = field(default_factory=set)
     begun: list[Attempt] = field(default_factory=list)
     ended: list[Attempt] = field(default_factory=list)
     outputs: list[tuple[str, str, bytes]] = field(default_factory=list)
@@ -69,6 +70,12 @@ class MemoryLog:
 
     def cancelled(self) -> bool:
         return self.stop(self)
+
+    def withdrawn(self) -> bool:
+        return self.stop(self)
+
+    def unwanted(self, key: str) -> bool:
+        return key in self.unwanted_keys
 
 
 @dataclass

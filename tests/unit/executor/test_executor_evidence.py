@@ -74,6 +74,14 @@ def test_what_a_host_says_is_quoted_and_cut() -> None:
 # --- hypotheses (S0.69) ---------------------------------------------------------------------------
 
 
+def test_a_command_of_which_nobody_knows_is_told_with_the_reason() -> None:
+    """A planner that gets the evidence knows that it may have run."""
+    attempts = [attempt(1, Outcome.UNKNOWN, reason="it was rebooted")]
+    assert hypotheses(attempts) == (
+        "subtask 1: ran the command as planned: nobody can say how it ended (it was rebooted)",
+    )
+
+
 def test_hypotheses_say_what_was_tried_and_what_came_of_it() -> None:
     """One sentence a try, equal ones counted, in order; what was not tried is not said."""
     absent = ended("x", 100, stderr="Reading...\nE: Unable to locate package nginx\nbye")

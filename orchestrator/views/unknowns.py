@@ -1,0 +1,113 @@
+"""Commands of which nobody can say how they ended: what is known, and what a person said."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from shared.domain.ids import Ref
+
+SHOWN = 2000
+"""Characters of each stream, from its end, that stand beside the question."""
+
+_ASKED = text("""
+    SELECT asked.id, asked.task_id, asked.step, runs.target, told.body ->> 'answer' AS answer,
+           tried.subtask, tried.number, tried.command, tried.reason, tried.started_at,
+           tried.stdout, tried.stderr, tried.worker,
+           coalesce(revisions.subtasks, planned.body -> 'subtasks') AS subtasks
+    FROM interventions asked
+    JOIN runs ON runs.id = asked.run_id
+    JOIN tasks ON tasks.id = asked.task_id
+    JOIN LATERAL (
+        SELECT (body ->> 'pass_no')::bigint AS pass_no, (body ->> 'revision')::bigint AS revision
+        FROM events
+        WHERE events.task_id = asked.task_id AND events.run_id = asked.run_id
+          AND kind = 'PassFinished' AND (body ->> 'step')::bigint = asked.step
+          AND at <= asked.opened_at
+        ORDER BY id DESC LIMIT 1
+    ) AS ended ON true
+    LEFT JOIN LATERAL (
+        SELECT * FROM attempts
+        WHERE attempts.run_id = asked.run_id AND attempts.step = asked.step
+          AND attempts.pass_no = ended.pass_no
+        ORDER BY id DESC LIMIT 1
+    ) AS tried ON true
+    LEFT JOIN LATERAL (
+        SELECT body FROM events
+        WHERE events.task_id = asked.task_id AND events.run_id = asked.run_id
+          AND kind = 'OutcomeTold' AND (body ->> 'step')::bigint = asked.step
+          AND (body ->> 'pass_no')::bigint = ended.pass_no
+        ORDER BY id LIMIT 1
+    ) AS told ON true
+    LEFT JOIN revisions ON revisions.run_id = asked.run_id AND revisions.step = asked.step
+         AND revisions.revision = ended.revision
+    LEFT JOIN LATERAL jsonb_array_elements(tasks.plan -> 'steps') AS planned(body)
+         ON (planned.body ->> 'ordinal')::bigint = asked.step
+    WHERE asked.id = ANY(CAST(:ids AS bigint[]))
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a command whose outcome is not.
+
+    `reason` says why nobody can tell; `stdout` and `stderr` are the ends of what it had printed;
+    `check` is its subtask's check, None when it has none.
+    """
+
+    attempt: str
+    host: str
+    command: str
+    reason: str
+    stdout: str
+    stderr: str
+    check: str | None
+    started_at: datetime
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The evidence beside an intervention, and the answer that was given (`ran`, `not_run`, …)."""
+
+    evidence: Evidence | None = None
+    answer: str | None = None
+
+
+def questions(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Question]:
+    """What is known beside each intervention of kind `unknown`."""
+    if not intervention_ids:
+        return {}
+    found = connection.execute(_ASKED, {"ids": list(intervention_ids)})
+    return {row.id: Question(_evidence(row), row.answer) for row in found}
+
+
+def told(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """The evidence for a person: each part under its name."""
+    yield "command", evidence.command
+    yield "where", f"{evidence.attempt} on {evidence.host}, by {evidence.worker}"
+    yield "known", evidence.reason or "nothing"
+    yield "check", evidence.check or "none: only a person can tell"
+    for name, output in (("stdout so far", evidence.stdout), ("stderr so far", evidence.stderr)):
+        if output.strip():
+            yield name, output.rstrip("\n")
+
+
+def _evidence(row: Any) -> Evidence | None:
+    if row.subtask is None:
+        return None
+    ref = Ref(row.task_id, row.step, row.subtask, row.number, row.target)
+    checks = (s.get("check") for s in row.subtasks or () if s["ordinal"] == row.subtask)
+    return Evidence(
+        attempt=str(ref),
+        host=row.target,
+        command=row.command,
+        reason=row.reason,
+        stdout=row.stdout[-SHOWN:],
+        stderr=row.stderr[-SHOWN:],
+        check=next(checks, None),
+        started_at=row.started_at,
+        worker=row.worker,
+    )
