@@ -99,13 +99,14 @@ def made_ready(environment: Environment, *, install: bool) -> str:
 
 def measure(peers: Sequence[Contestant], missing: dict[str, str], *, short: bool) -> Document:
     """The whole run."""
-    contestants = [REPLAN, BARE, COMMITTING, *peers]
+    often = (REPLAN, BARE, COMMITTING)
+    contestants = [*often, *peers, *often]
     workloads = [workload.shortened() for workload in WORKLOADS] if short else WORKLOADS
     say(f"starting Postgres, Valkey, {HOSTS} sshd, a coordinator and workers …")
     with set_up(HOSTS) as stage:
         described = machine.describe(stage)
         figures = rounds.measure(
-            rounds.taker(stage), contestants, workloads, say, at_most=1 if short else 6
+            rounds.taker(stage), contestants, workloads, say, at_most=1 if short else 3
         )
     return Document(
         date=datetime.now(UTC).date().isoformat(),

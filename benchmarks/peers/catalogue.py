@@ -41,21 +41,18 @@ REPLAN: Final = Contestant(
     (*OVER_SSH, *DURABLE),
     "forks and round trips on the host, and the rows of each attempt",
     kind=Kind.REPLAN,
-    rounds=6,
 )
 BARE: Final = Contestant(
     "bare paramiko",
     OVER_SSH,
     "a session process that sshd forks for each command; keeps nothing",
     kind=Kind.FLOOR,
-    rounds=6,
 )
 COMMITTING: Final = Contestant(
     "bare paramiko, commit each",
     OVER_SSH,
-    "the same, and a commit before each further command; at most eight threads",
+    "sshd's fork and a commit before each further command; eight threads at most",
     kind=Kind.FLOOR,
-    rounds=6,
 )
 
 PEERS: Final = (
@@ -70,7 +67,7 @@ PEERS: Final = (
     Contestant(
         "ansible-core: command, linear",
         (FOUR_HOSTS,),
-        "the same, and each task waits for the slowest host",
+        "a module sent and a new Python for each command; each task waits for the slowest host",
         peer="ansible",
         form="linear command",
         rounds=1,
@@ -93,7 +90,7 @@ PEERS: Final = (
     Contestant(
         "ansible-core: raw tasks, linear",
         (FOUR_HOSTS,),
-        "the same, and each task waits for the slowest host",
+        "a worker process and an ssh client for each task, which waits for the slowest host",
         peer="ansible",
         form="linear raw",
     ),

@@ -26,8 +26,9 @@ SHORT: Final = (
 METHOD: Final = """\
 ## How it was measured
 
-- Every rate is a median of rounds in which everybody took a turn; the lowest and the highest stand
-  behind it. What is slow was measured once.
+- Every rate is a median of rounds in which everybody took a turn, replan and the floors one before
+  the others and one after them; the lowest and the highest stand behind it. What is slow took part
+  in one round only.
 - Starting a peer's program, connecting and warming up are not counted. replan's own time on one
   host is that of the job, from its claim to its end; elsewhere from the first submission until all
   tasks are known to be done.
@@ -39,7 +40,9 @@ METHOD: Final = """\
   it runs stands in `benchmarks/peers/programs/`.
 """
 
-COLUMNS: Final = "| | {unit} | lowest–highest | p50 / p95 / p99 ms | replan is | bound by |"
+COLUMNS: Final = (
+    "| | {unit} | lowest–highest | p50 / p95 / p99 ms | replan is … as fast | bound by |"
+)
 RULE: Final = "|---|---:|---:|---:|---:|---|"
 
 

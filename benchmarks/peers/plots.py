@@ -37,7 +37,12 @@ def charts(document: Document) -> list[Mapping[str, Any]]:
         ]
         if bars:
             made.append(
-                {"key": workload.key, "title": workload.title, "unit": workload.unit, "bars": bars}
+                {
+                    "key": workload.key,
+                    "title": workload.title.replace("`", ""),
+                    "unit": workload.unit,
+                    "bars": bars,
+                }
             )
     return made
 

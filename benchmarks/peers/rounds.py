@@ -43,8 +43,9 @@ def measure(
 ) -> list[Figure]:
     """Every contestant's figures at those of `workloads` that it does, in its number of rounds.
 
-    There are not more than `at_most` rounds, and nothing is begun after `longest` seconds. Who
-    fails at a workload is not asked for it again.
+    Who is named twice has two turns a round: before and after the others, so that neither's minute
+    was the better. There are not more than `at_most` rounds, and nothing is begun after `longest`
+    seconds. Who fails at a workload is not asked for it again.
     """
     gathered = {
         (workload.key, contestant.name): Takings()

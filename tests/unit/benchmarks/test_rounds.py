@@ -36,6 +36,14 @@ def test_everybody_takes_turns() -> None:
     assert taken.said[0] == "round 1, one-host, quick: 1.0 commands/s"
 
 
+def test_who_is_named_twice_has_a_turn_before_and_one_after() -> None:
+    """All of them count for one figure."""
+    taken = Taken()
+    (quick, _) = measure(taken.take, [QUICK, SLOW, QUICK], [ONE_HOST], taken.said.append, at_most=1)
+    assert [name for name, _ in taken.asked] == ["quick", "slow", "quick"]
+    assert quick.rates == (1.0, 3.0)
+
+
 def test_who_fails_is_not_asked_again_and_hinders_nobody() -> None:
     """What was measured before stands, with the reason beside it."""
     taken = Taken()
