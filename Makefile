@@ -28,7 +28,7 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up
 
 ##@ Check it
-.PHONY: test check static chaos bench services format
+.PHONY: test check static chaos bench bench-peers services format
 test: static services ## Everything: checks, and all tests on real services
 	$(BIN)/pytest
 
@@ -46,6 +46,9 @@ chaos: $(STAMP) services ## Kill every part of it, again and again, and count wh
 
 bench: $(STAMP) services ## Measure it beside the bare tools it stands on
 	$(BIN)/python -m benchmarks
+
+bench-peers: $(STAMP) services ## Measure it beside its peers and write RESULTS.md (PEERS="…", SHORT=1)
+	$(BIN)/python -m benchmarks.peers --write $(if $(PEERS),--peers $(PEERS)) $(if $(SHORT),--short)
 
 services: $(STAMP) ## Download the servers that only tests need, where none is installed
 	@$(BIN)/python -m tests.services
@@ -85,4 +88,4 @@ clean: ## Remove what was made here: the virtual environment, caches, scratch da
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -15,12 +15,8 @@ from rich.table import Table
 from sqlalchemy import text
 
 from benchmarks import bare, noop
-from benchmarks.stage import Stage, set_up
+from benchmarks.stage import SPAN, Stage, set_up
 
-SPAN = text("""
-    SELECT extract(epoch FROM max(ended_at) - min(claimed_at)) FROM jobs
-    WHERE task_id = ANY(:ids) AND kind = 'execute'
-""")
 FIRST = text("""
     SELECT extract(epoch FROM min(a.started_at) - t.created_at)
     FROM tasks t JOIN runs r ON r.task_id = t.id JOIN attempts a ON a.run_id = r.id

@@ -1,13 +1,16 @@
 """The floor over SSH: bare paramiko, warm, with TCP_NODELAY, nothing kept or checked."""
 
 import base64
+import contextlib
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import paramiko
 
+from benchmarks.peers.programs.kept import Kept
 from tests.services.sshd import SshServer
 
 
@@ -35,32 +38,75 @@ def execute(transport: paramiko.Transport, command: str) -> int:
 
 def sequential(server: SshServer, commands: int) -> float:
     """Commands a second, one after another on one warm transport."""
-    transport = connect(server)
-    try:
-        execute(transport, "true")
-        begun = time.perf_counter()
-        for _ in range(commands):
-            execute(transport, "true")
-        return commands / (time.perf_counter() - begun)
-    finally:
-        transport.close()
+    return commands / sum(latencies(server, commands))
+
+
+def latencies(server: SshServer, commands: int) -> list[float]:
+    """Seconds of each command, one after another on one warm transport."""
+    with warm([server]) as (transport,):
+        return [timed(transport) for _ in range(commands)]
 
 
 def fleet(servers: Sequence[SshServer], plans: int, commands: int, threads: int = 8) -> float:
     """Commands a second for so many plans at once; eight threads, one warm transport a host."""
-    transports = [connect(server) for server in servers]
-    try:
-        for transport in transports:
-            execute(transport, "true")
+    with warm(servers) as transports:
 
         def plan(number: int) -> None:
             for _ in range(commands):
                 execute(transports[number % len(transports)], "true")
 
-        begun = time.perf_counter()
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(plan, range(plans)))
-        return plans * commands / (time.perf_counter() - begun)
-    finally:
+        return plans * commands / at_once(plan, plans, threads)
+
+
+def fleet_committing(
+    servers: Sequence[SshServer], plans: int, commands: int, database: str, threads: int = 8
+) -> float:
+    """As `fleet`, each result committed to Postgres before the plan's next command.
+
+    `database` is a libpq URL; each thread has a connection of its own.
+    """
+    Kept.prepare(database)
+    with warm(servers) as transports, contextlib.ExitStack() as stack:
+        free: SimpleQueue[Kept] = SimpleQueue()
+        for _ in range(threads):
+            kept = Kept(database)
+            stack.callback(kept.close)
+            free.put(kept)
+
+        def plan(number: int) -> None:
+            kept = free.get()
+            server = number % len(transports)
+            for _ in range(commands):
+                status = execute(transports[server], "true")
+                kept.add(servers[server].host, "true", status)
+            free.put(kept)
+
+        return plans * commands / at_once(plan, plans, threads)
+
+
+@contextlib.contextmanager
+def warm(servers: Sequence[SshServer]) -> Iterator[list[paramiko.Transport]]:
+    """A transport to each server on which a command has run; closed at the end."""
+    with contextlib.ExitStack() as stack:
+        transports = []
+        for server in servers:
+            transports.append(connect(server))
+            stack.callback(transports[-1].close)
         for transport in transports:
-            transport.close()
+            execute(transport, "true")
+        yield transports
+
+
+def timed(transport: paramiko.Transport) -> float:
+    """Seconds of one command."""
+    begun = time.perf_counter()
+    execute(transport, "true")
+    return time.perf_counter() - begun
+
+
+def at_once(plan: Callable[[int], None], plans: int, threads: int) -> float:
+    """Seconds until that many plans have ended, so many threads sharing them."""
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(plan, range(plans)))
+    return time.perf_counter() - begun

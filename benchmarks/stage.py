@@ -24,6 +24,12 @@ from tests.services.sshd import SshServer, servers
 
 PATIENCE = 300.0
 
+SPAN = text("""
+    SELECT extract(epoch FROM max(ended_at) - min(claimed_at)) FROM jobs
+    WHERE task_id = ANY(:ids) AND kind = 'execute'
+""")
+"""Seconds from the first claim of the tasks' execution jobs to the end of the last."""
+
 
 @dataclass
 class Stage:
@@ -72,8 +78,11 @@ def one_step(commands: Sequence[str]) -> Plan:
 
 
 @contextlib.contextmanager
-def set_up(hosts: int, *, threads: int = 16) -> Iterator[Stage]:
-    """Everything up and warm, with that many enrolled hosts `h1`, `h2`, …; ended afterwards."""
+def set_up(hosts: int, *sshd: str, threads: int = 16) -> Iterator[Stage]:
+    """Everything up and warm, with that many enrolled hosts `h1`, `h2`, …; ended afterwards.
+
+    `sshd` are lines for the top of each server's sshd_config.
+    """
     scratch = Path(tempfile.mkdtemp(prefix="replan-bench-"))
     scratch.chmod(0o755)
     home = scratch / "home"
@@ -83,7 +92,7 @@ def set_up(hosts: int, *, threads: int = 16) -> Iterator[Stage]:
         stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         account = stack.enter_context(account_for_tests(home))
         another = stack.enter_context(servers(account))
-        made = [another() for _ in range(hosts)]
+        made = [another(*sshd) for _ in range(hosts)]
         services = stack.enter_context(together(scratch / "data", environ))
         database = Database(services.database_url)
         stack.callback(database.close)

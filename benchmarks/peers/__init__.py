@@ -1,0 +1,1 @@
+"""replan beside other people's tools: the same work, the same servers, one run."""
