@@ -1,12 +1,12 @@
 """Claim, perform, report: the life of every job, and the only place that catches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import Fact, JobFailed, PassStarted
-from shared.domain.jobs import Job, JobKind
+from shared.domain.jobs import Job, JobKind, QueueName
 from shared.store import inbox, jobs
 from shared.store.database import Database
 from workers.journal import Journal
@@ -19,7 +19,7 @@ Perform = Callable[[Hold], Fact]
 
 
 class Lifecycle:
-    """Carries out jobs for a process known as `owner`; a lease lasts `lease` seconds."""
+    """Carries out jobs of some queues for a process known as `owner`; a lease lasts `lease` s."""
 
     def __init__(
         self,
@@ -29,6 +29,7 @@ class Lifecycle:
         *,
         owner: str,
         lease: float,
+        queues: Collection[QueueName],
         performers: dict[JobKind, Perform],
     ) -> None:
         self._database = database
@@ -36,6 +37,7 @@ class Lifecycle:
         self._keeper = keeper
         self._owner = owner
         self._lease = lease
+        self._queues = [queue.value for queue in queues]
         self._performers = performers
 
     def carry_out(self, job_id: int) -> bool:
@@ -55,7 +57,7 @@ class Lifecycle:
 
     def _claim(self, job_id: int) -> Job | None:
         with self._database.begin() as connection:
-            job = jobs.claim(connection, job_id, self._owner, self._lease)
+            job = jobs.claim(connection, job_id, self._owner, self._lease, self._queues)
             if job is not None and job.kind is JobKind.EXECUTE and job.step is not None:
                 started = PassStarted(job.step, job.revision, job.pass_no)
                 inbox.send(connection, [(job.task_id, job.run_id, started)])

@@ -89,6 +89,7 @@ def make_worker(settings: Settings, roles: Sequence[str]) -> Worker:
         keeper,
         owner=owner,
         lease=server.lease,
+        queues=queues,
         performers=_performers(server, database, journal, connections),
     )
     app = make_app(settings.server.broker_url)

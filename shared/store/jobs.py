@@ -39,6 +39,7 @@ _CLAIM = text(f"""
         fence = fence + 1, claims = claims + 1,
         claimed_at = coalesce(claimed_at, clock_timestamp())
     WHERE id = :id AND state = 'open' AND due_at <= clock_timestamp()
+      AND (CAST(:queues AS text[]) IS NULL OR queue = ANY(:queues))
       AND (lease_until IS NULL OR lease_until < clock_timestamp())
     RETURNING {_COLUMNS}
 """)  # noqa: S608 - nothing but constants
@@ -137,10 +138,24 @@ def cancel(
         notify(connection, CANCELLED, str(job_id))
 
 
-def claim(connection: Connection, job_id: int, owner: str, lease: float) -> Job | None:
-    """Take a due and free job for `lease` seconds; None when it is not to be had."""
-    row = connection.execute(_CLAIM, {"id": job_id, "owner": owner, "lease": lease}).mappings()
-    found = row.one_or_none()
+def claim(
+    connection: Connection,
+    job_id: int,
+    owner: str,
+    lease: float,
+    queues: Sequence[str] | None = None,
+) -> Job | None:
+    """Take a due and free job for `lease` seconds; None when it is not to be had.
+
+    With `queues`, a job of another queue is not: its number may come in a forged message.
+    """
+    values = {
+        "id": job_id,
+        "owner": owner,
+        "lease": lease,
+        "queues": None if queues is None else list(queues),
+    }
+    found = connection.execute(_CLAIM, values).mappings().one_or_none()
     return None if found is None else _job(found)
 
 
