@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
@@ -62,6 +62,14 @@ _RECORD = text(f"""
     RETURNING key
 """)  # noqa: S608 - nothing but constants
 
+_APPEND = text(f"""
+    INSERT INTO live_output (attempt_key, stream, text)
+    SELECT CAST(:key AS text), :stream, :text
+    WHERE EXISTS (
+        SELECT 1 FROM attempts WHERE key = CAST(:key AS text) AND outcome = '{RUNNING}'
+    )
+""")  # noqa: S608 - nothing but constants
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -90,13 +98,13 @@ def record(connection: Connection, records: Sequence[Record]) -> set[str]:
 
 
 def append_output(connection: Connection, chunks: Iterable[tuple[str, str, bytes]]) -> None:
-    """Add live output, given as (attempt key, stream, bytes)."""
-    rows = [
-        {"attempt_key": key, "stream": stream, "text": safe_text(data)}
-        for key, stream, data in chunks
-    ]
+    """Add live output of attempts that still run, given as (attempt key, stream, bytes).
+
+    What a worker says too late of an attempt that has ended is left out: nobody would remove it.
+    """
+    rows = [{"key": key, "stream": stream, "text": safe_text(data)} for key, stream, data in chunks]
     if rows:
-        connection.execute(insert(OutputRow), rows)
+        connection.execute(_APPEND, rows)
 
 
 def drop_output(connection: Connection, keys: Sequence[str]) -> None:
