@@ -31,6 +31,13 @@ UNDER_WAY: Final = """
     WHERE phase NOT IN ('done', 'error', 'cancelled', 'waiting')
 """
 
+AT_HAND: Final = """
+    SELECT count(*) AS jobs FROM jobs WHERE state = 'open' AND due_at <= clock_timestamp()
+"""
+
+MOST_AT_ONCE: Final = 3
+"""Tasks submitted in one look: their jobs are not there at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -128,9 +135,10 @@ class Campaign:
         return True
 
     def _feed(self, busy: int) -> None:
-        found = self.stage.rows.soon(UNDER_WAY)
+        """Keep enough work at hand; what was put off until later is none."""
+        found = self.stage.rows.soon(AT_HAND)
         if found:
-            for _ in range(busy - found[0].tasks):
+            for _ in range(min(MOST_AT_ONCE, busy - found[0].jobs)):
                 self._submit()
 
     def _submit(self) -> None:

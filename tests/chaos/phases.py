@@ -35,7 +35,7 @@ NOT_YET: Final = frozenset(fault.name for fault in faults_runner.FAULTS)
 class Phase:
     """`faults` (name to count) come at random moments within `seconds`.
 
-    All the while at least `busy` tasks are under way.
+    All the while about `busy` jobs are to be done.
     """
 
     name: str
