@@ -8,7 +8,7 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-_QUIET = ("paramiko", "kombu", "amqp", "httpx", "httpcore", "anthropic", "alembic", "sqlalchemy")
+_QUIET = ("kombu", "amqp", "httpx", "httpcore", "anthropic", "alembic", "sqlalchemy")
 """Libraries that narrate their work at `info`; they are heard from `warning` on."""
 
 

@@ -1,7 +1,7 @@
 """Claim, perform, report: the life of every job, and the only place that catches."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import monotonic
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ import structlog
 from shared.domain.budget import Ending
 from shared.domain.errors import Defect, ReplanError, Transient
 from shared.domain.facts import Fact, JobFailed, PassFinished, PassStarted
-from shared.domain.jobs import Job, JobKind
+from shared.domain.jobs import Job, JobKind, QueueName
 from shared.store import inbox, jobs
 from shared.store.database import Database
 from workers.journal import Journal
@@ -27,7 +27,7 @@ CLAIM_PAUSES = (0.05, 0.5, 2.0)
 
 
 class Lifecycle:
-    """Carries out jobs for a process known as `owner`; a lease lasts `lease` seconds."""
+    """Carries out jobs of some queues for a process known as `owner`; a lease lasts `lease` s."""
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Lifecycle:
         *,
         owner: str,
         lease: float,
+        queues: Collection[QueueName],
         performers: dict[JobKind, Perform],
     ) -> None:
         self._database = database
@@ -44,6 +45,7 @@ class Lifecycle:
         self._keeper = keeper
         self._owner = owner
         self._lease = lease
+        self._queues = [queue.value for queue in queues]
         self._performers = performers
 
     def carry_out(self, job_id: int) -> bool:
@@ -73,7 +75,7 @@ class Lifecycle:
 
     def _try_claim(self, job_id: int, owner: str, *, again: bool) -> Job | None:
         with self._database.begin() as connection:
-            job = jobs.claim(connection, job_id, owner, self._lease, again=again)
+            job = jobs.claim(connection, job_id, owner, self._lease, self._queues, again=again)
             if job is not None and job.kind is JobKind.EXECUTE and job.step is not None:
                 started = PassStarted(job.step, job.revision, job.pass_no)
                 inbox.send(connection, [(job.task_id, job.run_id, started)])

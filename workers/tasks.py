@@ -12,14 +12,19 @@ from shared.domain.jobs import QueueName
 from shared.queue.app import task_name
 from workers.capacity import Capacity
 from workers.lifecycle import Lifecycle
+from workers.messages import only_jobs
 
 
 def open_doors(
     app: Celery, lifecycle: Lifecycle, capacity: Capacity, queues: tuple[QueueName, ...]
 ) -> None:
-    """Register one Celery task for each queue that this worker consumes."""
+    """Register one Celery task for each queue that this worker consumes, and no other."""
     for queue in queues:
         _open(app, lifecycle, capacity, queue)
+    ours = {task_name(queue.value) for queue in queues}
+    app.finalize()
+    for name in set(app.tasks) - ours:
+        app.tasks.unregister(name)  # Celery's own: they would run tasks with anything
 
 
 def _open(app: Celery, lifecycle: Lifecycle, capacity: Capacity, queue: QueueName) -> None:
@@ -28,13 +33,19 @@ def _open(app: Celery, lifecycle: Lifecycle, capacity: Capacity, queue: QueueNam
         if not capacity.take():
             return "left to others: this worker stops"
         try:
-            return "done" if lifecycle.carry_out(int(job_id)) else "nothing to do"
+            return "done" if lifecycle.carry_out(job_id) else "nothing to do"
         except Transient as error:
             return f"put back: {error.reason}"
         finally:
             capacity.give_back()
 
-    app.task(door, name=task_name(queue.value), ignore_result=True, max_retries=0)
+    app.task(
+        door,
+        name=task_name(queue.value),
+        ignore_result=True,
+        max_retries=0,
+        Strategy=staticmethod(only_jobs),
+    )
 
 
 def open_panel(on_revoke: Callable[[Iterable[object]], None]) -> None:

@@ -117,6 +117,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         keeper,
         owner=owner,
         lease=server.lease,
+        queues=queues,
         performers=_performers(server, database, journal, connections),
     )
     capacity = Capacity(most)

@@ -89,19 +89,9 @@ class Shfmt:
         if _JOINED_OPERATOR.search(text):
             raise Unreadable("a line is joined in the middle of an operator")
         try:
-            done = subprocess.run(
-                [self._binary, "-ln", dialect.value, "--to-json"],
-                input=text.encode("utf-8", "surrogateescape"),
-                capture_output=True,
-                timeout=TIMEOUT,
-                cwd="/",
-                env={},
-                check=False,
-            )
+            done = self._read(text.encode("utf-8", "surrogateescape"), dialect)
         except UnicodeEncodeError as error:
             raise Unreadable("it is not valid Unicode") from error
-        except subprocess.TimeoutExpired as error:
-            raise Unreadable(f"it took more than {TIMEOUT:.0f} seconds to read") from error
         except OSError as error:
             raise Unreadable(f"the parser could not be started ({error.strerror})") from error
         if done.returncode != 0:
@@ -110,6 +100,28 @@ class Shfmt:
         if len(done.stdout) > MOST_JSON:
             raise Unreadable("it is too large to analyse")
         return _tree(text, done.stdout, dialect)
+
+    def _read(self, text: bytes, dialect: Dialect) -> subprocess.CompletedProcess[bytes]:
+        """The answer of the parser, which is asked twice before a long silence is the text's fault.
+
+        This process may have stood still itself, or the machine.
+        """
+        for last in (False, True):
+            try:
+                return subprocess.run(
+                    [self._binary, "-ln", dialect.value, "--to-json"],
+                    input=text,
+                    capture_output=True,
+                    timeout=TIMEOUT,
+                    cwd="/",
+                    env={},
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                if last:
+                    told = f"it took more than {TIMEOUT:.0f} seconds to read"
+                    raise Unreadable(told) from error
+        raise AssertionError("unreachable")
 
     def _ask_version(self) -> str:
         try:

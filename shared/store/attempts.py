@@ -110,6 +110,15 @@ _ALONE = "cancelled while no worker was at it: it may still run"
 _SILENT = "cancelled, and its worker could not say how it ended: it may still run"
 _LAPSED = "cancelled, and its worker did not answer before its lease ran out: it may still run"
 
+_APPEND = text(f"""
+    INSERT INTO live_output (id, attempt_key, stream, text)
+    SELECT :id, CAST(:key AS text), :stream, :text
+    WHERE EXISTS (
+        SELECT 1 FROM attempts WHERE key = CAST(:key AS text) AND outcome = '{RUNNING}'
+    )
+    ON CONFLICT DO NOTHING
+""")  # noqa: S608 - nothing but constants
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -166,16 +175,17 @@ def reserve_output(connection: Connection, count: int) -> list[int]:
 def append_output(
     connection: Connection, numbers: Sequence[int], chunks: Sequence[tuple[str, str, bytes]]
 ) -> None:
-    """Add live output, given as (attempt key, stream, bytes) under reserved numbers.
+    """Add live output of attempts that still run, as (attempt key, stream, bytes), each numbered.
 
-    A piece that is there already is not added again.
+    A piece whose reserved number is there already is not added again. What a worker says too late
+    of an attempt that has ended is left out: nobody would remove it.
     """
     rows = [
-        {"id": number, "attempt_key": key, "stream": stream, "text": safe_text(data)}
+        {"id": number, "key": key, "stream": stream, "text": safe_text(data)}
         for number, (key, stream, data) in zip(numbers, chunks, strict=True)
     ]
     if rows:
-        connection.execute(upsert(OutputRow).on_conflict_do_nothing(), rows)
+        connection.execute(_APPEND, rows)
 
 
 def drop_output(connection: Connection, keys: Sequence[str]) -> None:

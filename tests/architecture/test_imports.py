@@ -10,7 +10,7 @@ PACKAGES: Final = ("orchestrator", "workers", "shared")
 
 # Library: the modules that may import it.
 DOORS: Final = {
-    "celery": ("shared.queue.*", "*.tasks", "*.wiring", "workers.run"),
+    "celery": ("shared.queue.*", "*.tasks", "*.wiring", "workers.run", "workers.messages"),
     "kombu": ("shared.queue.*",),
     "redis": ("shared.queue.*", "orchestrator.embedded.valkey"),
     "paramiko": ("workers.remote.*",),

@@ -19,7 +19,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.facts import PassFinished
-from shared.domain.jobs import Job, JobKind
+from shared.domain.jobs import Job, JobKind, QueueName
 from shared.store import jobs
 from shared.store.database import Database, InDoubt
 from tests.journeys.plans import plan, step
@@ -114,6 +114,7 @@ def worker(link: Link, perform: Callable[[Hold, Journal], PassFinished]) -> Iter
             keeper,
             owner="w",
             lease=30,
+            queues=(QueueName.EXECUTION,),
             performers={JobKind.EXECUTE: lambda hold: perform(hold, journal)},
         )
     finally:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def descendants(pid: int) -> list[tuple[int, str]]:
-    """The living children of a process, their children and so on, each with its name."""
+def descendants(pid: int, *, deep: bool = True) -> list[tuple[int, str]]:
+    """The living children of a process, if `deep` their children and so on, each with its name."""
     children: dict[int, list[tuple[int, str]]] = {}
     for entry in processes():
         with contextlib.suppress(OSError, ValueError):
@@ -19,7 +19,7 @@ def descendants(pid: int) -> list[tuple[int, str]]:
                 name = head.partition("(")[2]
                 children.setdefault(int(parent), []).append((int(entry.name), name))
     found = list(children.get(pid, []))
-    for child, _ in found:
+    for child, _ in found if deep else ():
         found.extend(children.get(child, []))
     return found
 

@@ -1,6 +1,7 @@
 """What the guard promises whatever it is given."""
 
 import sys
+import sysconfig
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import VerdictKind
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, default_entries, parse
 from shared.guard.guard import CACHED_VERDICTS
 from shared.guard.parse import Shfmt
 from shared.guard.screen import MOST_BYTES
@@ -139,3 +140,18 @@ def test_a_parser_that_fails_later_lets_nothing_pass(tmp_path: Path) -> None:
     fake.unlink()
     assert guard.judge("ls; reboot 2").rule == "unreadable"
     assert guard.judge("reboot").denied
+
+
+def test_a_silence_of_the_parser_is_not_the_fault_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that stood still for seconds does not hold the command up for a person."""
+    monkeypatch.setattr(parse, "TIMEOUT", 0.5)
+    fake, asked = tmp_path / "shfmt", tmp_path / "asked"
+    real = Path(sysconfig.get_path("scripts")) / "shfmt"
+    waits = f"case $1 in -ln) [ -e {asked} ] || {{ : >{asked}; exec /bin/sleep 5; }} ;; esac"
+    fake.write_text(f'#!/bin/sh\n{waits}\nexec {real} "$@"\n')
+    fake.chmod(0o755)
+    guard = Guard(["reboot"], Shfmt(fake))
+    assert guard.judge("ls; date").allowed
+    assert asked.exists()

@@ -1,0 +1,187 @@
+"""A campaign: load kept up, faults at random moments, and then peace until everything has ended."""
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import Final
+
+from shared.domain.errors import Transient
+from tests.chaos.faults import Fault, Injected
+from tests.chaos.load import Load
+from tests.chaos.orders import Order
+from tests.chaos.phases import NOT_YET, REGISTRY, Phase, Programme
+from tests.chaos.stage import Stage
+
+TICK: Final = 0.03
+LOOK_EVERY: Final = 0.1
+FEED_EVERY: Final = 0.4
+AGAIN_AFTER: Final = 0.25
+"""Seconds after which a fault that found nothing to be done to is tried again."""
+
+OVERTIME: Final = 20.0
+"""Seconds that a phase may last longer for faults that have not found anything yet."""
+
+UNDER_WAY: Final = """
+    SELECT count(*) AS tasks, (SELECT count(*) FROM inbox) AS reports FROM tasks
+    WHERE phase NOT IN ('done', 'error', 'cancelled', 'waiting')
+"""
+
+AT_HAND: Final = """
+    SELECT count(*) AS jobs FROM jobs WHERE state = 'open' AND due_at <= clock_timestamp()
+"""
+
+MOST_AT_ONCE: Final = 3
+"""Tasks submitted in one look: their jobs are not there at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A fault that was injected, and the span (s since the epoch) in which it had its effect."""
+
+    phase: str
+    fault: Fault
+    host: str | None
+    since: float
+    until: float
+
+
+@dataclass(slots=True)
+class Campaign:
+    """Plays a programme on a stage; what happened stands in its fields afterwards."""
+
+    stage: Stage
+    load: Load
+    chance: random.Random
+    say: Callable[[str], None] = print
+    moments: list[Moment] = field(default_factory=list)
+    missing: Counter[str] = field(default_factory=Counter)
+    settled_after: float | None = None
+    _undoing: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=count)
+    _due: dict[str, float] = field(default_factory=dict)
+    _drawn: Order | None = None
+    _pause: threading.Event = field(default_factory=threading.Event)
+
+    def play(self, programme: Programme) -> None:
+        """All phases, then the end."""
+        for phase in programme.phases:
+            self._phase(phase)
+        while len(self.stage.book.orders) < programme.tasks:
+            self._submit()
+        self._settle(programme.patience)
+
+    def counts(self, phase: str | None = None) -> Counter[str]:
+        """How often each fault was injected, in one phase or in all."""
+        return Counter(
+            moment.fault.name for moment in self.moments if phase in {None, moment.phase}
+        )
+
+    def _phase(self, phase: Phase) -> None:
+        began = time.monotonic()
+        self.stage.resumptions.phase = phase.name
+        planned = self._schedule(phase, began)
+        while planned or time.monotonic() < began + phase.seconds:
+            self._turn(phase.busy)
+            now = time.monotonic()
+            if planned and planned[0][0] <= now:
+                _, number, fault = heappop(planned)
+                if not self._inject(phase.name, fault):
+                    heappush(planned, (now + AGAIN_AFTER, number, fault))
+            if self._is_over(planned, now - began - phase.seconds):
+                break
+        self.missing.update(fault.name for _, _, fault in planned)
+        self._undo_all()
+        told = ", ".join(f"{name} x {n}" for name, n in sorted(self.counts(phase.name).items()))
+        spent = time.monotonic() - began
+        self.say(f"{phase.name} ({spent:.0f} s): {told}")
+
+    def _schedule(self, phase: Phase, began: float) -> list[tuple[float, int, Fault]]:
+        planned = [
+            (began + self.chance.uniform(0.0, phase.seconds * 0.95), next(self._numbers), fault)
+            for name, times in phase.faults.items()
+            for fault in [REGISTRY[name]] * times
+        ]
+        heapify(planned)
+        return planned
+
+    @staticmethod
+    def _is_over(planned: list[tuple[float, int, Fault]], overtime: float) -> bool:
+        if overtime < 0:
+            return False
+        return overtime > OVERTIME or all(fault.name in NOT_YET for _, _, fault in planned)
+
+    def _turn(self, busy: int) -> None:
+        """What has to be seen to all the time."""
+        now = time.monotonic()
+        while self._undoing and self._undoing[0][0] <= now:
+            heappop(self._undoing)[2]()
+        if self._is_time("look", LOOK_EVERY):
+            self.stage.crew.revive()
+            self.stage.resumptions.look()
+        if busy and self._is_time("feed", FEED_EVERY):
+            self._feed(busy)
+        self._pause.wait(TICK)
+
+    def _is_time(self, what: str, every: float) -> bool:
+        now = time.monotonic()
+        if now < self._due.get(what, 0.0):
+            return False
+        self._due[what] = now + every
+        return True
+
+    def _feed(self, busy: int) -> None:
+        """Keep enough work at hand; what was put off until later is none."""
+        found = self.stage.rows.soon(AT_HAND)
+        if found:
+            for _ in range(min(MOST_AT_ONCE, busy - found[0].jobs)):
+                self._submit()
+
+    def _submit(self) -> None:
+        """The next task; where the database is away its turn comes again, under the same tag."""
+        self._drawn = order = self._drawn or self.load.draw()
+        try:
+            task_id = self.stage.rows.submit_once(order)
+        except Transient:
+            self._pause.wait(TICK)
+            return
+        self.stage.book.enter(task_id, order)
+        self._drawn = None
+
+    def _inject(self, phase: str, fault: Fault) -> bool:
+        since = time.time()
+        injected = fault.inject(self.stage, self.chance)
+        if injected is None:
+            return False
+        until = time.time() + injected.after
+        self.moments.append(Moment(phase, fault, injected.host, since, until))
+        self._undo_later(injected)
+        return True
+
+    def _undo_later(self, injected: Injected) -> None:
+        if injected.undo is not None:
+            due = time.monotonic() + injected.after
+            heappush(self._undoing, (due, next(self._numbers), injected.undo))
+
+    def _undo_all(self) -> None:
+        while self._undoing:
+            heappop(self._undoing)[2]()
+
+    def _settle(self, patience: float) -> None:
+        began = time.monotonic()
+        left = self._unrested()
+        while left and time.monotonic() < began + patience:
+            self._turn(0)
+            if self._is_time("rest", FEED_EVERY):
+                left = self._unrested()
+        spent = time.monotonic() - began
+        self.settled_after = None if left else spent
+        self.say(f"settling ({spent:.0f} s): {left} tasks and reports have not come to rest")
+
+    def _unrested(self) -> int:
+        (found,) = self.stage.rows.all(UNDER_WAY)
+        return int(found.tasks + found.reports)

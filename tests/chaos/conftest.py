@@ -1,0 +1,68 @@
+"""The play: a programme on a stage of its own, judged and told."""
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.campaign import Campaign
+from tests.chaos.evidence import gather
+from tests.chaos.ledger import Ledger
+from tests.chaos.load import Load
+from tests.chaos.oracle import Verdict, judge
+from tests.chaos.phases import NOT_YET, Programme
+from tests.chaos.stage import staged
+from tests.chaos.summary import summary
+from tests.services.accounts import Account
+from tests.services.sshd import SshServers
+
+Play = Callable[[Programme], "tuple[Campaign, Verdict]"]
+
+GRACE = 1.0
+"""Seconds before and after a fault within which it may still explain what happened."""
+
+
+@pytest.fixture
+def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play:
+    """Plays a programme and says how it went; the seed is REPLAN_CHAOS_SEED, or by chance."""
+    if sys.platform != "linux":
+        pytest.skip("the campaign finds and kills processes as Linux lists them")
+
+    def played(programme: Programme) -> tuple[Campaign, Verdict]:
+        seed = int(os.environ.get("REPLAN_CHAOS_SEED", random.SystemRandom().randrange(10**6)))
+        print(f"seed {seed}: REPLAN_CHAOS_SEED={seed} repeats these tasks and faults")
+        ledger = Ledger(ssh_account.home / f"ledger-{seed}")
+        chance = random.Random(seed)  # noqa: S311 - chance, no secret
+        load = Load(ledger, ssh_account.home, ("web1", "web2"), random.Random(seed))  # noqa: S311
+        with staged(tmp_path, sshd_factory, load.library(), ledger) as stage:
+            campaign = Campaign(stage, load, chance)
+            campaign.play(programme)
+            evidence, record = gather(stage.rows), ledger.read()
+            verdict = judge(stage.book, record, evidence, excuses(campaign))
+            print("\n".join(summary(campaign, verdict, record, evidence)))
+        return campaign, verdict
+
+    return played
+
+
+def excuses(campaign: Campaign) -> Callable[[str, float, float], bool]:
+    """Whether a fault that may hide an end was at work on a host between two moments."""
+
+    def excuse(host: str, since: float, until: float) -> bool:
+        return any(
+            moment.fault.allows_unknown
+            and moment.host in {None, host}
+            and moment.since - GRACE <= until
+            and since <= moment.until + GRACE
+            for moment in campaign.moments
+        )
+
+    return excuse
+
+
+def shortfall(campaign: Campaign) -> dict[str, int]:
+    """The faults that were to be injected and were not."""
+    return {name: n for name, n in campaign.missing.items() if name not in NOT_YET}

@@ -1,0 +1,132 @@
+"""The verdict: what was lost, what ran twice, what ran for a forged message, what nobody knows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.domain.attempt import Outcome
+from shared.domain.jobs import ROLES
+from tests.chaos.evidence import Evidence
+from tests.chaos.ledger import Record
+from tests.chaos.orders import Book, Known, Order, Try
+
+Excuse = Callable[[str, float, float], bool]
+"""Whether a fault on that host, between two moments, explains an end that nobody knows."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """One line for each thing that is not as it must be; `excused` outcomes may be unknown."""
+
+    loss: list[str] = field(default_factory=list)
+    dup: list[str] = field(default_factory=list)
+    forged: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
+
+    @property
+    def clean(self) -> bool:
+        """Whether every promise was kept."""
+        return not (self.loss or self.dup or self.forged or self.unknown)
+
+
+def judge(book: Book, record: Record, evidence: Evidence, excuse: Excuse) -> Verdict:
+    """Hold what happened against what was ordered.
+
+    Loss: a task that is not where it must end, an attempt without its row or with another exit
+    code or other bytes, a row for what never ran, work left over. Dup: a beginning more than was
+    ordered, and any beginning of what must not run. Forged: a job done by whom it was not for, or
+    before it was due, and beginnings that nobody ordered.
+    """
+    verdict = Verdict()
+    known = {command.name for order in book.orders.values() for command in order.known}
+    for task_id, order in book.orders.items():
+        unknown = list(_judge_unknown(task_id, order, evidence, excuse, verdict))
+        if not unknown:
+            verdict.loss += _judge_end(task_id, order, evidence)
+        for command in order.known:
+            rows = _rows(evidence, task_id, command)
+            verdict.loss += _judge_rows(command, rows, record, complete=not unknown)
+            verdict.dup += _judge_runs(command, record)
+    verdict.loss += evidence.left
+    verdict.loss += _judge_surplus(book, evidence)
+    verdict.forged += [
+        f"{name} ran, ordered by nobody" for name in sorted(record.begun.keys() - known)
+    ]
+    verdict.forged += [f"{key} ran before it was due" for key in evidence.early]
+    verdict.forged += _judge_owners(evidence)
+    return verdict
+
+
+def _rows(evidence: Evidence, task_id: int, command: Known) -> Sequence[Any]:
+    place = (command.step, command.revision, command.subtask)
+    return evidence.attempts.get(task_id, {}).get(place, ())
+
+
+def _judge_end(task_id: int, order: Order, evidence: Evidence) -> Iterator[str]:
+    phase = evidence.phases.get(task_id, "gone")
+    if phase != order.phase.value:
+        story = evidence.stories.get(task_id, "no story")
+        yield f"T{task_id} ({order.tag}) is {phase}, not {order.phase.value}: {story}"
+
+
+def _judge_unknown(
+    task_id: int, order: Order, evidence: Evidence, excuse: Excuse, verdict: Verdict
+) -> Iterator[str]:
+    for rows in evidence.attempts.get(task_id, {}).values():
+        for row in rows:
+            if row.outcome == Outcome.UNKNOWN.value:
+                excused = excuse(order.target, float(row.since), float(row.until or row.since))
+                told = f"T{task_id} ({order.tag}) {row.key}: {row.reason}"
+                (verdict.excused if excused else verdict.unknown).append(told)
+                yield told
+
+
+def _judge_rows(
+    command: Known, rows: Sequence[Any], record: Record, *, complete: bool
+) -> Iterator[str]:
+    if complete and len(rows) < len(command.tries):
+        yield f"{command.name} has {len(rows)} rows of {len(command.tries)} attempts"
+    if len(rows) > len(command.tries):
+        yield f"{command.name} has {len(rows)} attempts, {len(command.tries)} were to be"
+    for number, (row, wanted) in enumerate(zip(rows, command.tries, strict=False), start=1):
+        if row.outcome != Outcome.UNKNOWN.value:
+            for fault in _differences(row, wanted):
+                yield f"{command.name}, attempt {number} ({row.key}): {fault}"
+    if record.begun[command.name] < sum(row.exit_code is not None for row in rows):
+        yield f"{command.name} has a row of a run that never was"
+    if record.ended[command.name] < sum(row.outcome == Outcome.OK.value for row in rows):
+        yield f"{command.name} is called done and has not come to its end"
+
+
+def _differences(row: Any, wanted: Try) -> Iterator[str]:
+    if (row.outcome, row.exit_code) != (wanted.outcome.value, wanted.exit_code):
+        told = f"{row.outcome} with exit code {row.exit_code} ({row.reason})"
+        yield f"{told} in place of {wanted.outcome.value} with {wanted.exit_code}"
+    stdout = row.stdout.encode() if row.whole is None else bytes(row.whole)
+    if wanted.stdout is not None and stdout != wanted.stdout.encode():
+        yield f"{len(stdout)} bytes of output differ from the {len(wanted.stdout)} it prints"
+    if wanted.stderr is not None and row.stderr != wanted.stderr:
+        yield f"it said {row.stderr[:80]!r} in place of {wanted.stderr!r}"
+
+
+def _judge_runs(command: Known, record: Record) -> Iterator[str]:
+    surplus = record.begun[command.name] - command.runs
+    if surplus > 0:
+        yield f"{command.name} began {record.begun[command.name]} times, not {command.runs}"
+
+
+def _judge_surplus(book: Book, evidence: Evidence) -> Iterator[str]:
+    """Attempts at places where the plan has no command."""
+    for task_id, places in evidence.attempts.items():
+        order = book.orders.get(task_id)
+        planned = {(k.step, k.revision, k.subtask) for k in order.known} if order else set()
+        for place in places.keys() - planned:
+            yield f"T{task_id} has attempts at {place}, where nothing was planned"
+
+
+def _judge_owners(evidence: Evidence) -> Iterator[str]:
+    for row in evidence.owners:
+        roles = row.owner.partition(".")[0].split("-")
+        if row.queue not in {ROLES[role].value for role in roles if role in ROLES}:
+            yield f"job {row.id} of T{row.task_id}, for {row.queue}, was done by {row.owner}"

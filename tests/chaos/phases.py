@@ -1,0 +1,168 @@
+"""The phases of a campaign: for how long, how much load, and which faults how often."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.chaos import (
+    faults_broker,
+    faults_hostile,
+    faults_hosts,
+    faults_postgres,
+    faults_runner,
+    faults_workers,
+)
+from tests.chaos.faults import Fault
+
+REGISTRY: Final[Mapping[str, Fault]] = {
+    fault.name: fault
+    for module in (
+        faults_workers,
+        faults_broker,
+        faults_postgres,
+        faults_hosts,
+        faults_runner,
+        faults_hostile,
+    )
+    for fault in module.FAULTS
+}
+
+NOT_YET: Final = frozenset(fault.name for fault in faults_runner.FAULTS)
+"""Faults of what the product does not have yet; not finding it is no shortfall."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """`faults` (name to count) come at random moments within `seconds`.
+
+    All the while about `busy` jobs are to be done.
+    """
+
+    name: str
+    seconds: float
+    busy: int
+    faults: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Programme:
+    """Phases, the least number of tasks over all of them, and how long the end may take (s)."""
+
+    phases: tuple[Phase, ...]
+    tasks: int
+    patience: float
+
+
+FULL: Final = Programme(
+    phases=(
+        Phase(
+            "workers",
+            110,
+            14,
+            {
+                "executor killed": 120,
+                "coordinator killed": 60,
+                "planner killed": 24,
+                "process frozen 5 s": 20,
+            },
+        ),
+        Phase(
+            "broker",
+            70,
+            10,
+            {
+                "broker killed": 10,
+                "broker emptied": 10,
+                "broker's clients killed": 10,
+                "worker frozen, then killed": 10,
+            },
+        ),
+        Phase(
+            "database",
+            60,
+            10,
+            {
+                "database restarted at once": 6,
+                "database connections ended": 10,
+                "answer to a commit lost": 12,
+            },
+        ),
+        Phase(
+            "hosts",
+            110,
+            14,
+            {
+                "session of sshd killed": 100,
+                "link cut": 10,
+                "link silent 5 s": 10,
+                "link slow 3 s": 5,
+                "sshd down 10 s": 3,
+                "keeper of a command killed": 10,
+                "host booted anew": 5,
+                "host's disk full": 2,
+            },
+        ),
+        Phase(
+            "mixed",
+            60,
+            12,
+            {
+                "executor killed": 15,
+                "coordinator killed": 8,
+                "planner killed": 5,
+                "process frozen 5 s": 3,
+                "broker killed": 2,
+                "broker emptied": 3,
+                "broker's clients killed": 2,
+                "database restarted at once": 1,
+                "database connections ended": 3,
+                "answer to a commit lost": 3,
+                "session of sshd killed": 10,
+                "link silent 5 s": 2,
+            },
+        ),
+        Phase(
+            "hostile",
+            30,
+            16,
+            {"message forged": 105, "message replayed": 100, "job sent to two workers": 50},
+        ),
+    ),
+    tasks=200,
+    patience=110,
+)
+"""In less than ten minutes, settling included."""
+
+SHORT: Final = Programme(
+    phases=(
+        Phase(
+            "mixed",
+            30,
+            8,
+            {
+                "executor killed": 36,
+                "coordinator killed": 18,
+                "planner killed": 8,
+                "process frozen 5 s": 1,
+                "broker killed": 2,
+                "broker emptied": 2,
+                "broker's clients killed": 2,
+                "worker frozen, then killed": 2,
+                "database restarted at once": 1,
+                "database connections ended": 2,
+                "answer to a commit lost": 3,
+                "session of sshd killed": 4,
+                "link silent 5 s": 1,
+            },
+        ),
+        Phase(
+            "hostile",
+            8,
+            14,
+            {"message forged": 21, "message replayed": 20, "job sent to two workers": 10},
+        ),
+    ),
+    tasks=20,
+    patience=60,
+)
+"""About a minute, as a part of the ordinary suite."""

@@ -1,0 +1,106 @@
+"""Everything the campaign plays on: real servers, real hosts, and the product's processes."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import make_url
+
+from orchestrator.embedded.services import EmbeddedServices
+from shared.store.migrate import upgrade
+from tests.chaos.crew import Crew, Kind
+from tests.chaos.ledger import Ledger
+from tests.chaos.orders import Book
+from tests.chaos.resumption import Resumptions
+from tests.chaos.rows import Rows
+from tests.chaos.stage_host import StageHost
+from tests.services.proxy import Proxy
+from tests.services.sshd import SshServers
+
+CREW: Final[dict[str, Kind]] = {
+    "executor-1": "executor",
+    "executor-2": "executor",
+    "coordinator-1": "coordinator",
+    "coordinator-2": "coordinator",
+    "planner-1": "planner",
+}
+
+PACE: Final = {
+    "REPLAN_LEASE": "3",
+    "REPLAN_HEARTBEAT": "0.5",
+    "REPLAN_RING_AGAIN": "1",
+    "REPLAN_THREADS": "4",
+    "REPLAN_MAX_CLAIMS": "1000",
+    "REPLAN_CONFIG": "",
+}
+"""Short leases, so that work is taken over soon. That many workers die of no job but of us."""
+
+
+@dataclass
+class Stage:
+    """The parts; `book` holds what was submitted, `resumptions` how soon work was taken over."""
+
+    services: EmbeddedServices
+    database_link: Proxy
+    hosts: tuple[StageHost, ...]
+    crew: Crew
+    rows: Rows
+    ledger: Ledger
+    book: Book = field(default_factory=Book)
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.resumptions = Resumptions(self.rows)
+
+    @property
+    def broker_url(self) -> str:
+        """Where the broker is."""
+        return self.services.broker_url
+
+    def pid_of(self, service: str) -> int | None:
+        """The process of a server that is ready, None while it is not."""
+        for child in self.services.supervisor.status():
+            if child.name == service and child.condition == "ready":
+                return child.pid
+        return None
+
+    def kill(self, name: str) -> None:
+        """Kill a process of the product, and watch for whoever takes its work over."""
+        self.resumptions.expect(self.crew.members[name].pid)
+        self.crew.kill(name)
+
+
+@contextlib.contextmanager
+def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> Iterator[Stage]:
+    """A stage on which everything runs; nothing of it is left afterwards, whatever happens."""
+    with contextlib.ExitStack() as stack:
+        services = stack.enter_context(EmbeddedServices(folder / "data", durable=False))
+        upgrade(services.database_url)
+        address = make_url(services.database_url)
+        assert address.port is not None
+        link = stack.enter_context(Proxy(address.port))
+        ledger.prepare()
+        (folder / "runbooks").mkdir()
+        (folder / "runbooks" / "rehearsal.yaml").write_text(library)
+        rows = Rows(services.database_url)
+        stack.callback(rows.close)
+        hosts = tuple(_host(stack, name, another, rows) for name in ("web1", "web2"))
+        environ = PACE | {
+            "REPLAN_DATABASE_URL": address.set(port=link.port).render_as_string(False),
+            "REPLAN_BROKER_URL": services.broker_url,
+            "REPLAN_RUNBOOK_DIRS": str(folder / "runbooks"),
+        }
+        crew = stack.enter_context(Crew(folder, environ))
+        for name, kind in CREW.items():
+            crew.start(name, kind)
+        yield Stage(services, link, hosts, crew, rows, ledger)
+
+
+def _host(stack: contextlib.ExitStack, name: str, another: SshServers, rows: Rows) -> StageHost:
+    server = another()
+    host = StageHost(name, server, stack.enter_context(Proxy(server.port)))
+    rows.enrol(host)
+    return host

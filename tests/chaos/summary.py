@@ -1,0 +1,77 @@
+"""What a reader of the campaign sees: a table of faults, the counts, and the first few of each."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.chaos.campaign import Campaign
+from tests.chaos.evidence import Evidence
+from tests.chaos.ledger import Record
+from tests.chaos.oracle import Verdict
+
+SHOWN: Final = 25
+_TRACE: Final = "Traceback (most recent call last)"
+_PLACES: Final = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+def summary(
+    campaign: Campaign, verdict: Verdict, record: Record, evidence: Evidence
+) -> Iterator[str]:
+    """The lines of it."""
+    yield from _faults(campaign)
+    crew = campaign.stage.crew
+    yield from _listed("jobs taken over after a kill", campaign.stage.resumptions.told())
+    yield f"tasks {len(campaign.stage.book.orders)}, commands begun {record.begun.total()}"
+    yield f"commands cut short on a host: {record.unfinished}"
+    yield from _listed("processes that ended alone", Counter(crew.ended_alone).items())
+    logs = sorted(crew.folder.glob("*.log"))
+    yield from _listed("tracebacks in the logs", tracebacks(logs).most_common(SHOWN))
+    yield from _listed("facts parked as defects", evidence.defects)
+    yield from _listed("unknown where a fault explains it", verdict.excused)
+    yield from _listed("LOSS", verdict.loss)
+    yield from _listed("DUP", verdict.dup)
+    yield from _listed("FORGED RUNS", verdict.forged)
+    yield from _listed("UNKNOWN without a fault", verdict.unknown)
+
+
+def tracebacks(logs: Iterable[Path]) -> Counter[str]:
+    """The last lines of the tracebacks in some logs, numbers left out, and how often each came."""
+    found: Counter[str] = Counter()
+    for log in logs:
+        lines = log.read_text(errors="replace").splitlines()
+        for number, line in enumerate(lines):
+            if _TRACE in line:
+                found[_PLACES.sub("#", _last_line(line, lines[number + 1 :]))[:200]] += 1
+    return found
+
+
+def _last_line(line: str, following: Sequence[str]) -> str:
+    """The line that names the error: inside a log entry, or after what is indented."""
+    if line.startswith("{"):
+        entry = json.loads(line)
+        trace: str = entry.get("exception") or entry.get("event", "")
+        return f"{entry.get('event', '')[:60]!r}: {trace.strip().splitlines()[-1]}"
+    return next((text for text in following if text and not text.startswith((" ", "{"))), line)
+
+
+def _faults(campaign: Campaign) -> Iterator[str]:
+    phases = list(dict.fromkeys(moment.phase for moment in campaign.moments))
+    names = sorted({moment.fault.name for moment in campaign.moments} | set(campaign.missing))
+    counts = {phase: campaign.counts(phase) for phase in phases}
+    total = campaign.counts()
+    yield " ".join([f"{'fault':<30}", *(f"{phase:>9}" for phase in phases), "    total  missing"])
+    for name in names:
+        cells = (f"{counts[phase][name] or '':>9}" for phase in phases)
+        missing = campaign.missing[name] or ""
+        yield " ".join([f"{name:<30}", *cells, f"{total[name]:>9}", f"{missing:>8}"])
+
+
+def _listed(title: str, found: Iterable[object]) -> Iterator[str]:
+    listed = [each if isinstance(each, str) else " x ".join(map(str, each)) for each in found]  # type: ignore[call-overload]
+    yield f"{title}: {len(listed)}"
+    yield from (f"  {each}" for each in listed[:SHOWN])
+    if len(listed) > SHOWN:
+        yield f"  … and {len(listed) - SHOWN} more"

@@ -1,0 +1,29 @@
+"""The whole campaign, for `make chaos`: less than ten minutes on two cores."""
+
+import os
+import time
+
+import pytest
+
+from tests.chaos.conftest import Play, shortfall
+from tests.chaos.phases import FULL
+
+WITHIN = 600.0
+"""Seconds."""
+
+
+@pytest.mark.skipif(
+    os.environ.get("REPLAN_CHAOS") != "full", reason="`make chaos` runs it; ten minutes long"
+)
+@pytest.mark.timeout(900)
+def test_whatever_fails_nothing_is_lost_and_nothing_runs_twice(play: Play) -> None:
+    """S2.47-S2.48: every phase of the plan, each fault counted."""
+    began = time.monotonic()
+    campaign, verdict = play(FULL)
+    counts = campaign.counts()
+    assert shortfall(campaign) == {}
+    assert len(campaign.stage.book.orders) >= FULL.tasks
+    assert sum(counts[f"{kind} killed"] for kind in ("executor", "coordinator", "planner")) >= 200
+    assert campaign.settled_after is not None
+    assert verdict.clean, verdict
+    assert time.monotonic() - began < WITHIN

@@ -1,0 +1,142 @@
+"""The oracle can fail: each thing that must not be is found, and counted as what it is."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from orchestrator.submission import Submission
+from shared.domain.attempt import Outcome
+from shared.domain.config import Policy
+from shared.domain.task import TaskPhase
+from tests.chaos.evidence import Evidence
+from tests.chaos.ledger import Ledger, Record
+from tests.chaos.oracle import Verdict, judge
+from tests.chaos.orders import Book, Known, Order, Try
+
+SAYS = Try(stdout="out\n", stderr="err\n")
+TWICE = Known("k1.1.1", 1, 1, (Try(Outcome.FAILED, 7), SAYS))
+NEVER = Known("k1.1.2", 1, 2, (Try(Outcome.DENIED, None),))
+ORDER = Order("k1", "web1", Submission("p", ("web1",), Policy()), (TWICE, NEVER), TaskPhase.WAITING)
+
+
+def row(wanted: Try, **other: Any) -> SimpleNamespace:
+    """An attempt as it was to be, but for what is named."""
+    values = {
+        "key": "R1",
+        "outcome": wanted.outcome.value,
+        "exit_code": wanted.exit_code,
+        "stdout": wanted.stdout,
+        "stderr": wanted.stderr,
+        "whole": None,
+        "reason": "",
+        "since": 100.0,
+        "until": 110.0,
+    }
+    return SimpleNamespace(**(values | other))
+
+
+RIGHT = Evidence(
+    phases={1: "waiting"},
+    attempts={
+        1: {(1, 0, 1): [row(each) for each in TWICE.tries], (1, 0, 2): [row(NEVER.tries[0])]}
+    },
+    stories={},
+    left=(),
+    owners=(SimpleNamespace(id=1, queue="execution", owner="executor.7@here/ab", task_id=1),),
+    early=(),
+    defects=(),
+)
+
+
+def judged(
+    begun: int = 2,
+    ended: int = 2,
+    *,
+    others: tuple[str, ...] = (),
+    evidence: Evidence = RIGHT,
+    excused: bool = False,
+) -> Verdict:
+    """The verdict on the one order."""
+    record = Record(Counter({TWICE.name: begun, **dict.fromkeys(others, 1)}), Counter())
+    record.ended[TWICE.name] = ended
+    return judge(Book({1: ORDER}), record, evidence, lambda _host, _since, _until: excused)
+
+
+def with_rows(*rows: SimpleNamespace) -> Evidence:
+    """The evidence with other attempts of the first command."""
+    return replace(RIGHT, attempts={1: {**RIGHT.attempts[1], (1, 0, 1): list(rows)}})
+
+
+def test_what_is_right_is_clean() -> None:
+    assert judged().clean
+
+
+def test_a_second_beginning_is_a_dup() -> None:
+    verdict = judged(begun=3)
+    assert len(verdict.dup) == 1
+    assert not verdict.loss
+
+
+def test_a_beginning_of_what_must_not_run_is_a_dup() -> None:
+    assert judged(others=(NEVER.name,)).dup == [f"{NEVER.name} began 1 times, not 0"]
+
+
+def test_a_beginning_that_nobody_ordered_is_forged() -> None:
+    assert judged(others=("k9.1.1",)).forged == ["k9.1.1 ran, ordered by nobody"]
+
+
+def test_a_task_elsewhere_than_at_its_end_is_lost() -> None:
+    for phase in ("running", "done", "error"):
+        assert len(judged(evidence=replace(RIGHT, phases={1: phase})).loss) == 1
+    assert len(judged(evidence=replace(RIGHT, phases={})).loss) == 1
+
+
+def test_an_attempt_without_a_row_is_lost() -> None:
+    assert len(judged(evidence=with_rows(row(TWICE.tries[0]))).loss) == 1
+
+
+def test_other_bytes_and_other_exit_codes_are_losses() -> None:
+    first = row(TWICE.tries[0])
+    for different in ({"stdout": "ou"}, {"stderr": ""}, {"exit_code": 1}, {"whole": b"out"}):
+        assert len(judged(evidence=with_rows(first, row(SAYS, **different))).loss) == 1
+    assert judged(evidence=with_rows(first, row(SAYS, stdout="o…", whole=b"out\n"))).clean
+
+
+def test_an_attempt_that_has_not_ended_is_lost() -> None:
+    still = row(SAYS, outcome="running", exit_code=None)
+    assert judged(evidence=with_rows(row(TWICE.tries[0]), still)).loss
+
+
+def test_a_row_of_what_never_ran_is_a_loss() -> None:
+    assert judged(begun=1).loss == ["k1.1.1 has a row of a run that never was"]
+    assert judged(ended=0).loss == ["k1.1.1 is called done and has not come to its end"]
+
+
+def test_work_left_over_is_a_loss() -> None:
+    assert judged(evidence=replace(RIGHT, left=("job 1 is still open",))).loss
+
+
+def test_a_job_done_by_another_role_or_early_is_forged() -> None:
+    planner = SimpleNamespace(id=1, queue="execution", owner="planner.7@here/ab", task_id=1)
+    assert judged(evidence=replace(RIGHT, owners=(planner,))).forged
+    assert judged(evidence=replace(RIGHT, early=("R1",))).forged
+
+
+def test_an_unknown_end_counts_apart_and_needs_its_excuse() -> None:
+    unknown = with_rows(row(TWICE.tries[0], outcome="unknown", exit_code=None))
+    verdict = judged(begun=1, ended=0, evidence=unknown)
+    assert (len(verdict.unknown), verdict.excused, verdict.clean) == (1, [], False)
+    excused = judged(begun=1, ended=0, evidence=unknown, excused=True)
+    assert (excused.unknown, len(excused.excused), excused.clean) == ([], 1, True)
+
+
+def test_the_ledger_counts_both_marks(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.prepare()
+    ledger.file.write_text("B a\nB b\nE a\nB b\n")
+    record = ledger.read()
+    assert record.begun == {"a": 1, "b": 2}
+    assert record.ended == {"a": 1}
+    assert record.unfinished == 2

@@ -1,0 +1,55 @@
+"""What a message may be: the number of a job and nothing else; any other is dropped at the door.
+
+Celery unpacks a message outside every handler of its own: one of another shape would end the
+worker, come back to the next, and end that, too.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from celery.exceptions import InvalidTaskError
+from celery.worker.strategy import default
+
+LARGEST: Final = 2**63 - 1
+"""The largest number that a job can have."""
+
+_UNWANTED: Final = ("eta", "expires", "timelimit", "chord", "chain")
+"""Headers with which a message could hold a worker up or have it send others."""
+
+
+def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
+    """Celery's own strategy behind a look at the message (for `Task.Strategy`).
+
+    It raises InvalidTaskError for any message that does not ask for one job by its number, which
+    Celery logs and drops.
+    """
+    accept = default(task, app, consumer, **options)
+
+    def handle(message: Any, body: Any, *rest: Any, **more: Any) -> Any:
+        fault = fault_of(message)
+        if fault:
+            raise InvalidTaskError(fault)
+        return accept(message, body, *rest, **more)
+
+    return handle
+
+
+def fault_of(message: Any) -> str:
+    """What is wrong with a message, nothing when it asks for one job by its number."""
+    try:
+        arguments, named, embedded = message.payload
+    except Exception as error:  # noqa: BLE001 - whatever its bytes do to whoever decodes them
+        return f"it is no message of ours: {error}"
+    if not isinstance(arguments, list) or len(arguments) != 1 or named:
+        return "it asks for something else than one job"
+    if type(arguments[0]) is not int or not 0 < arguments[0] <= LARGEST:
+        return "it names no job by its number"
+    if not isinstance(embedded, dict) or any(embedded.values()):
+        return "it has other messages in it"
+    if any(any(limit) if isinstance(limit, list) else limit for limit in _asked(message)):
+        return "it asks for a delay, an end or a successor"
+    return ""
+
+
+def _asked(message: Any) -> list[Any]:
+    return [message.headers.get(name) for name in _UNWANTED]
