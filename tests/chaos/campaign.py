@@ -14,7 +14,7 @@ from shared.domain.errors import Transient
 from tests.chaos.faults import Fault, Injected
 from tests.chaos.load import Load
 from tests.chaos.orders import Order
-from tests.chaos.phases import NOT_YET, REGISTRY, Phase, Programme
+from tests.chaos.phases import REGISTRY, Phase, Programme
 from tests.chaos.stage import Stage
 
 TICK: Final = 0.03
@@ -113,7 +113,7 @@ class Campaign:
     def _is_over(planned: list[tuple[float, int, Fault]], overtime: float) -> bool:
         if overtime < 0:
             return False
-        return overtime > OVERTIME or all(fault.name in NOT_YET for _, _, fault in planned)
+        return overtime > OVERTIME or not planned
 
     def _turn(self, busy: int) -> None:
         """What has to be seen to all the time."""

@@ -27,9 +27,6 @@ REGISTRY: Final[Mapping[str, Fault]] = {
     for fault in module.FAULTS
 }
 
-NOT_YET: Final = frozenset(fault.name for fault in faults_runner.FAULTS)
-"""Faults of what the product does not have yet; not finding it is no shortfall."""
-
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -97,9 +94,8 @@ FULL: Final = Programme(
                 "link silent 5 s": 10,
                 "link slow 3 s": 5,
                 "sshd down 10 s": 3,
-                "keeper of a command killed": 10,
+                "runner killed": 10,
                 "host booted anew": 5,
-                "host's disk full": 2,
             },
         ),
         Phase(

@@ -1,5 +1,6 @@
 """A host of the stage: a real SSH server, reached over a link that can fail."""
 
+import subprocess
 from dataclasses import dataclass
 
 from shared.domain.host import Host
@@ -38,6 +39,21 @@ class StageHost:
         serving = descendants(listener, deep=False)
         serving += [each for pid, _ in serving for each in descendants(pid, deep=False)]
         return [pid for pid, name in serving if name.startswith("sshd")]
+
+    def mount(self, *words: str) -> bool:
+        """Whether a mount went well that only this server and its commands see."""
+        return self.as_root("mount", *words)
+
+    def as_root(self, *words: str) -> bool:
+        """Whether a command went well in the mounts that only this server and its commands see."""
+        listener = self.server.pid
+        if listener is None or not self.server.account.prefix:
+            return False
+        space = f"--mount=/proc/{listener}/ns/mnt"
+        done = subprocess.run(
+            ("nsenter", space, "--", *words), capture_output=True, check=False, timeout=10
+        )
+        return done.returncode == 0
 
     def end_session(self, pid: int) -> None:
         """Kill such a process; what it has started goes on, as after a lost connection."""
