@@ -64,11 +64,15 @@ _CLAIM = text(f"""
 """)  # noqa: S608 - nothing but constants
 
 _RENEW = text("""
-    UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease)
-    FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
-    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
-      AND jobs.owner IS NOT NULL
-    RETURNING jobs.id, jobs.cancel_attempt
+    WITH renewed AS (
+        UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease)
+        FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
+        WHERE jobs.id = held.id AND jobs.fence = held.fence
+          AND jobs.state IN ('open', 'cancelled')
+          AND jobs.owner IS NOT NULL AND jobs.lease_until IS NOT NULL
+        RETURNING jobs.id, jobs.cancel_attempt, jobs.state
+    )
+    SELECT id, cancel_attempt FROM renewed WHERE state = 'open'
 """)
 
 _WITHDRAWN = text("SELECT id FROM jobs WHERE id = ANY(:ids) AND state = 'cancelled'")
@@ -223,7 +227,9 @@ def renew(
 ) -> dict[int, str | None]:
     """Prolong leases, given as (job id, fence), to `lease` seconds from now.
 
-    Returns the ids that are still ours, each with the key of the attempt that is to be ended.
+    Returns the ids that are still ours, each with the key of the attempt that is to be ended. The
+    lease of a job that was withdrawn is prolonged, too: its worker has yet to say how what ran for
+    it was ended.
     """
     if not held:
         return {}

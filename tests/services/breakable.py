@@ -1,5 +1,7 @@
 """A Postgres and a Valkey of a test's own, which it may stop and start again at the same place."""
 
+import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +41,18 @@ class Breakable:
         assert self._services._postgres is not None
         start(self._services.supervisor, self._services._postgres)
         assert self._services.database_url == self.database_url
+
+    def restart_database_at_once(self) -> None:
+        """Shut Postgres down immediately, without a checkpoint; it recovers when started again."""
+        states = self._services.supervisor.status()
+        pid = next(state.pid for state in states if state.name == "postgres")
+        assert pid is not None
+        os.kill(pid, signal.SIGQUIT)
+
+    def empty_broker(self) -> None:
+        """Have the broker forget everything."""
+        with redis.Redis.from_url(self.broker_url) as client:
+            client.flushall()
 
     def waiting_clients(self) -> int:
         """How many connections wait at the broker for messages of the queues."""

@@ -203,6 +203,8 @@ class Trials:
             result, held = self._while_held(subtask, result, timeout, draft.key, once)
             if held is not None:
                 draft = replace(draft, command=result.command, correction=correction or held)
+        # Of what an earlier driver started, the beginning was then.
+        draft = replace(draft, started_at=min(draft.started_at, result.started_at))
         if result.cancelled and not self._log.withdrawn() and self._log.unwanted(draft.key):
             return self._recorder.finish(_ended_by_operator(draft, result, self._clock.now()))
         check = self._checked(subtask, result)
