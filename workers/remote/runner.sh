@@ -261,6 +261,7 @@ watch() {
   exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
   stat_of self
   me=${name%% *} V= kept= beat=0 over=
+  sweep "${A%/.at.*}"
   while :; do
     sleep "${tick:-0.2}" || sleep 1
     tick= beat=$((beat + 1))
@@ -273,6 +274,18 @@ watch() {
     [ "$over" ] || continue
     [ -z "$V" ] || [ "$busy" ] || { settle "$V"; V=; : >"$A"; }
     [ "$V$kept" ] || { rm -f "$A"; exit; }
+  done
+}
+sweep() { # root: once an hour, what is two days old and belongs to no runner that lives
+  [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
+  : >"$1/.swept"
+  for old in $(find "$1" -mindepth 1 -maxdepth 1 -mtime +1); do
+    case $old in */.at.*) [ ! -d "/proc/${old##*.}" ] || continue ;; esac
+    for log in "$old"/*/log; do
+      [ -e "$log" ] && read -r line <"$log" && set -- $line && lives "$3" "$4" "$5" "$6" &&
+        continue 2
+    done
+    rm -rf "$old"
   done
 }
 look() { # at what the runner is doing

@@ -128,18 +128,22 @@ class MachinePool(RunnerPool):
 
     def __init__(self, on: Machine) -> None:
         self.carriers: list[ShellCarrier] = []
+        self._ended = False
         super().__init__(LOCALHOST, lambda *_: self._reached(on))
 
     def _reached(self, on: Machine) -> ShellCarrier:
+        if self._ended:
+            raise LostError("nothing is started any more")
         return ShellCarrier(on, self.carriers)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended = True
         self.close()
-        for carrier in self.carriers:
-            carrier.end()
+        while self.carriers:
+            self.carriers.pop().end()
 
     def cut(self) -> None:
         """Lose every connection."""

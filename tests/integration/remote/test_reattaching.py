@@ -31,12 +31,13 @@ class Driver:
     on: Machine
     fence: int
     valid: float = LEASE
+    name: str = PASS
     gone: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.pool = MachinePool(self.on)
         record = PassRecord(
-            PASS, self.fence, self.fence > 1, 1.0, lambda: self.valid, self.gone.is_set
+            self.name, self.fence, self.fence > 1, 1.0, lambda: self.valid, self.gone.is_set
         )
         self.shell = RunnerShell(LOCALHOST, self.pool, record)
 
@@ -272,6 +273,29 @@ def test_a_deadline_holds_over_drivers(drivers: Drivers, ledger: Path) -> None:
     # The first driver allowed 60 s; the timeout given now is a shorter one.
     assert result.timed_out
     assert time.monotonic() - begun < 20
+
+
+def test_old_records_are_swept_away(on: Machine, ledger: Path) -> None:
+    """But not those of a runner that lives, nor young ones."""
+    first = Driver(on, 1, name="long/1-0-1")
+    thread = in_background(first, f"echo run >>{ledger}; sleep 300", "k1")
+    with first.pool:
+        eventually(lambda: lines(ledger), "the start")
+        for name in ("old/1-0-1.1.1", "young/1-0-1.1.1"):
+            (on.root / name).mkdir(parents=True)
+            (on.root / name / "log").write_text("@@aa i 1 1 boot space 1\n")
+        three_days_ago = time.time() - 3 * 86_400
+        for name in ("old", "long"):
+            os.utime(on.root / name, (three_days_ago, three_days_ago))
+        (on.root / ".swept").unlink()
+        second = Driver(on, 1, name="other/1-0-1")
+        with second.pool:
+            assert second.shell.run("true", timeout=20, key="k1").ok
+            eventually(lambda: not (on.root / "old").exists(), "the sweeping")
+        assert (on.root / "young").exists()
+        assert (on.root / "long").exists()
+        first.gone.set()
+    thread.join(20)
 
 
 def test_a_cut_call_does_nothing(on: Machine, ledger: Path) -> None:

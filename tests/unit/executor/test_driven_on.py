@@ -1,0 +1,138 @@
+"""Passes that somebody drove before, commands that nobody knows the end of, and ended ones."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from shared.domain.attempt import SAID, Answer, CommandResult, Outcome
+from shared.domain.budget import Ending
+from shared.domain.config import Policy
+from tests.fakes.scripted_shell import Answer as Says
+from tests.fakes.scripted_shell import ScriptedShell
+from tests.unit.executor.given import MemoryLog, attempt, carried_out, order, subtask
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def key(number: int, try_no: int = 0) -> str:
+    return f"R7-1-r0-{number}-p1-t{try_no}"
+
+
+def result(command: str, exit_code: int | None = 0, **fields: object) -> CommandResult:
+    """What an earlier driver's command did, long ago."""
+    done = LONG_AGO + timedelta(seconds=5)
+    given = CommandResult(command, exit_code, b"old\n", b"", LONG_AGO, done)
+    return replace(given, **fields)  # type: ignore[arg-type]
+
+
+def label(command: str, correction: str | None = None) -> str:
+    return json.dumps([correction, command])
+
+
+def test_what_was_started_before_is_not_started_again() -> None:
+    """Its check is not looked at first: it would be green, and the attempt would be lost."""
+    shell = ScriptedShell({"check": 0, "two": 0})
+    shell.recall(key(1), "one", result("one"), label("one"))
+    done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
+    assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
+    assert done.attempts[0].result == result("one")
+    assert done.attempts[0].started_at == LONG_AGO
+    assert shell.commands == ["check", "two"]
+
+
+def test_a_correction_that_was_begun_is_gone_on_with() -> None:
+    """Whatever would be chosen now: the host has changed since."""
+    shell = ScriptedShell({"true": 0})
+    failed = attempt(1, Outcome.FAILED, command="do it")
+    shell.recall(key(1, 1), "sudo do it", result("sudo do it"), label("sudo do it", "sudo"))
+    done = carried_out(order("do it", "true", earlier=[failed]), shell)
+    assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
+    first = done.attempts[0]
+    assert (first.command, first.correction, first.try_no) == ("sudo do it", "sudo", 1)
+
+
+def test_a_person_is_asked_where_nobody_knows() -> None:
+    """Neither done nor failed: the pass ends there, and nothing is counted."""
+    shell = ScriptedShell()
+    shell.recall(key(1), "one", result("one", None, unknown="its shell was killed"), label("one"))
+    done = carried_out(order("one", "two"), shell)
+    assert done.result.ending is Ending.UNKNOWN
+    assert done.result.errors == 0
+    assert done.outcomes == [(1, Outcome.UNKNOWN)]
+    assert "its shell was killed" in done.result.reason
+    assert shell.commands == []
+
+
+def test_a_green_check_says_that_it_ran() -> None:
+    """Done is what the check says is done."""
+    shell = ScriptedShell({"check": 0, "two": 0})
+    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
+    assert done.result.ending is Ending.DONE
+    assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
+
+
+def test_a_red_check_says_that_it_did_not() -> None:
+    """So it runs again, and this does not count."""
+    shell = ScriptedShell({"check": [1, 0], "one": 0})
+    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    done = carried_out(order(subtask("one", "a", check="check")), shell)
+    assert done.result.ending is Ending.DONE
+    assert done.outcomes == [(1, Outcome.UNKNOWN), (1, Outcome.OK)]
+    assert done.result.errors == 0
+
+
+def test_what_may_run_twice_runs_again() -> None:
+    """Where the plan says that it is idempotent."""
+    shell = ScriptedShell({"one": 0})
+    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
+    assert done.outcomes == [(1, Outcome.UNKNOWN), (1, Outcome.OK)]
+
+
+def test_it_does_not_run_again_for_ever() -> None:
+    """After three unknown ends a person is asked all the same."""
+    shell = ScriptedShell()
+    for number in range(3):
+        lost = result("one", None, unknown="killed")
+        shell.recall(key(1, number), "one", lost, label("one"))
+    done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
+    assert done.result.ending is Ending.UNKNOWN
+    assert len(done.attempts) == 3
+
+
+def test_what_is_critical_never_runs_again_unasked() -> None:
+    """A person confirmed one run of it."""
+    shell = ScriptedShell()
+    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    given = order(subtask("one", "a", critical=True, idempotent=True))
+    done = carried_out(given, shell, approved=lambda _: True)
+    assert done.result.ending is Ending.UNKNOWN
+
+
+def test_a_command_that_an_operator_ended_has_failed() -> None:
+    """It counts, and no correction follows; what does not need it goes on."""
+    shell = ScriptedShell({"one": Says(takes=9), "two": 0})
+    log = MemoryLog(unwanted_keys={key(1)})
+    done = carried_out(order(subtask("one", "a"), subtask("two", "b", needs=())), shell, log=log)
+    assert done.outcomes == [(1, Outcome.FAILED), (2, Outcome.OK)]
+    assert done.attempts[0].reason.startswith("ended by an operator")
+    assert done.result.ending is Ending.INCOMPLETE
+    assert done.result.errors == 1
+
+
+def test_errors_go_on_over_a_person_s_answer() -> None:
+    """The pass that waited for it had come to no end of its own."""
+    failed = attempt(1, Outcome.FAILED, command="one")
+    unknown = attempt(2, Outcome.UNKNOWN, command="two")
+    ran = replace(unknown, outcome=Outcome.OK, reason=f"killed; {SAID[Answer.RAN]}")
+    for last in (unknown, ran):
+        shell = ScriptedShell({"one": 1, "two": 0})
+        given = order(
+            subtask("one", "a"),
+            subtask("two", "b", needs=()),
+            pass_no=2,
+            earlier=[failed, last],
+            policy=Policy(auto_correction_enabled=False),
+        )
+        assert carried_out(given, shell).result.errors == 2
