@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +21,8 @@ from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job, JobKind, QueueName
-from shared.store import jobs
+from shared.store import attempts, jobs
+from shared.store.attempts import Record
 from shared.store.database import Database, InDoubt
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
@@ -234,6 +236,10 @@ def test_the_journal_writes_once(link: Link) -> None:
     (job_id,) = open_jobs(link)
 
     def perform(hold: Hold, journal: Journal) -> PassFinished:
+        runs = replace(attempt(hold.job, 9, hold.job.run_id or 0), key="k9")
+        with link.database.begin() as connection:
+            begun = Record(hold.job.id, hold.job.fence, runs, ended=False, worker="w")
+            attempts.record(connection, [begun])
         link.losses = 1
         journal.output("k9", "stdout", b"live")
         journal.ended(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
@@ -243,7 +249,7 @@ def test_the_journal_writes_once(link: Link) -> None:
     with worker(link, perform) as lifecycle:
         assert lifecycle.carry_out(job_id)
     assert link.lost == 1
-    assert link.scalar("SELECT count(*) FROM attempts") == 2
+    assert link.scalar("SELECT count(*) FROM attempts") == 3
     assert link.scalar("SELECT count(*) FROM live_output") == 1
     assert link.scalar("SELECT count(*) FROM inbox WHERE kind = 'PassFinished'") == 1
     assert link.scalar("SELECT state FROM jobs WHERE id = :id", id=job_id) == "done"

@@ -1,12 +1,15 @@
 """The way to a runner on this machine: a socket."""
 
+import contextlib
 import os
 import socket
+from pathlib import Path
 
 from workers.remote.carriers import LostError
 from workers.remote.environment import local_environment
 
 _CHUNK = 65_536
+_ERRORS = 2
 
 _CHILDREN: set[int] = set()
 """Runners that were let go and may still have a command in hand; they are ours to reap."""
@@ -72,11 +75,23 @@ def _spawn(end: int) -> int:
             (os.POSIX_SPAWN_DUP2, end, 0),
             (os.POSIX_SPAWN_DUP2, end, 1),
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _handed_down()),
         ],
         setsid=True,
         setsigmask=(),
         setsigdef=range(1, 32),
     )
+
+
+def _handed_down() -> list[int]:
+    """What this process was given by whoever started it, beside its three streams."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        number = int(entry.name)
+        with contextlib.suppress(OSError):
+            if number > _ERRORS and os.get_inheritable(number):
+                found.append(number)
+    return found
 
 
 def _reaped(pid: int) -> bool:

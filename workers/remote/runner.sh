@@ -260,7 +260,7 @@ watch() {
   trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
   exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
   stat_of self
-  me=${name%% *} V= kept= beat=0 over=
+  me=${name%% *} V= kept= beat=0 idle=0 over= busy=
   sweep "${A%/.at.*}"
   while :; do
     sleep "${tick:-0.2}" || sleep 1
@@ -269,6 +269,8 @@ watch() {
     read -r new temporary <"$A" || new=
     [ "$new" = "$V" ] || { settle "$V"; V=$new; }
     [ -z "$V" ] || look
+    if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
+    [ "$idle" -lt 25 ] || tick=1
     for old in $kept; do trim "$old"; done
     [ $((beat % 50)) != 0 ] || { again=$kept kept=; for old in $again; do settle "$old"; done; }
     [ "$over" ] || continue

@@ -1,7 +1,8 @@
 """A real shell on this machine whose PATH holds only what a test puts there."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,8 +29,8 @@ class NarrowShell:
 
     folder: Path
     programs: Path
+    inner: Shell
     commands: list[str] = field(default_factory=list)
-    inner: Shell = field(default_factory=lambda: HostConnections().shell(LOCALHOST))
 
     def run(
         self,
@@ -63,7 +64,7 @@ class NarrowShell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> NarrowShell:
+def shell(tmp_path: Path) -> Iterator[NarrowShell]:
     """A shell with the everyday programs and nothing else."""
     programs, folder = tmp_path / "programs", tmp_path / "work"
     programs.mkdir()
@@ -72,7 +73,8 @@ def shell(tmp_path: Path) -> NarrowShell:
         found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
         assert found is not None, f"this machine has no {name}"
         (programs / name).symlink_to(found)
-    return NarrowShell(folder, programs)
+    with closing(HostConnections()) as connections:
+        yield NarrowShell(folder, programs, connections.shell(LOCALHOST))
 
 
 @dataclass

@@ -14,7 +14,8 @@ import sys
 import workers.remote.enrol
 from shared.domain.host import LOCALHOST
 from workers.remote.connections import HostConnections
-assert HostConnections().shell(LOCALHOST).run("true", timeout=20).ok
+connections = HostConnections()
+assert connections.shell(LOCALHOST).run("true", timeout=20).ok
 print("paramiko" in sys.modules)
 """
 
