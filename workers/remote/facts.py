@@ -38,7 +38,8 @@ kind_of() { # folder: the type of the file system that it lies on
   place=$(cd "$1" && pwd -P) || return
   longest= kind=
   while read -r _ at type _; do
-    case $place/ in "${at%/}"/*) [ ${#at} -ge ${#longest} ] && longest=$at kind=$type ;; esac
+    at=${at%/}
+    case $place/ in "$at"/*) [ ${#at} -ge ${#longest} ] && longest=$at kind=$type ;; esac
   done </proc/mounts
   echo "$kind"
 }
@@ -47,7 +48,17 @@ if [ "$REPLAN_ATTEMPT" ]; then
   echo "records=$records"
   echo "records_fs=$(kind_of "$records")"
 fi
-[ -w "$HOME" ] && echo home_writable=yes
+case $records in
+/dev/shm/*)
+  jobs=$HOME/.replan/jobs try=$HOME/.replan/jobs/.try.$$
+  # Never through a link, or in a folder that somebody else may have prepared.
+  if [ ! -L "$jobs" ] && { [ ! -e "$jobs" ] || [ -O "$jobs" ]; }; then
+    said=$({ mkdir -p -m 700 "$jobs" && cat /proc/self/stat >"$try"; } 2>&1) ||
+      echo "home_refuses=${said##*: }"
+    rm -f "$try" 2>/dev/null
+  fi
+  ;;
+esac
 set -- $(df -Pk "$HOME" 2>/dev/null | tail -n 1)
 echo "home_free_kb=$4"
 

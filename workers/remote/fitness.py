@@ -18,7 +18,6 @@ SESSIONS_WANTED = 2
 """Sessions on one connection: one for a command, one to look at it or to end it."""
 
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre")
-_TIGHT_KB = 64
 _TRUE = frozenset({"yes", "true", "on", "1"})
 
 
@@ -97,13 +96,9 @@ def _fallback(host: Host, facts: Facts) -> Iterator[Problem]:
 
 
 def _why_not(facts: Facts) -> str:
-    home = facts.get("home", "the home")
-    if "home_writable" not in facts:
-        return f"cannot be written ({home} is read-only or not the account's)"
-    free = facts.get("home_free_kb", "")
-    if free.isdecimal() and int(free) < _TIGHT_KB:
-        return f"cannot be written ({home} is full: {free} kB are free)"
-    return "cannot be written (it is no folder of the account alone, or its quota is used up)"
+    if "home_refuses" in facts:
+        return f"cannot be written ({facts['home_refuses']})"
+    return "cannot be used (it is a link, or another account's)"
 
 
 def _network(host: Host, facts: Facts) -> Iterator[Problem]:
