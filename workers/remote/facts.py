@@ -63,14 +63,17 @@ set -- $(df -Pk "$HOME" 2>/dev/null | tail -n 1)
 echo "home_free_kb=$4"
 
 read_logind() {
-  loginctl show-user -p KillUserProcesses -p KillExcludeUsers -p KillOnlyUsers 2>/dev/null |
-    grep '^Kill' ||
-    grep -h '^Kill' /etc/systemd/logind.conf /etc/systemd/logind.conf.d/*.conf 2>/dev/null
+  loginctl show-user -p KillUserProcesses -p KillExcludeUsers -p KillOnlyUsers \
+    -p RemoveIPC 2>/dev/null | grep -E '^(Kill|RemoveIPC)' ||
+    cat /etc/systemd/logind.conf /etc/systemd/logind.conf.d/*.conf 2>/dev/null |
+    grep -E '^(Kill|RemoveIPC)'
 }
 read_logind | sed '
   s/^KillUserProcesses=/logout_kills=/
   s/^KillExcludeUsers=/logout_spares=/
-  s/^KillOnlyUsers=/logout_kills_only=/'
+  s/^KillOnlyUsers=/logout_kills_only=/
+  s/^RemoveIPC=/logout_empties_shm=/'
+[ -e "/var/lib/systemd/linger/$(id -un)" ] && echo linger=yes
 case $(cat /proc/self/cgroup 2>/dev/null) in */session-*.scope*) echo login_scope=yes ;; esac
 exit 0
 """

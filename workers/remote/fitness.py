@@ -18,6 +18,7 @@ SESSIONS_WANTED = 2
 """Sessions on one connection: one for a command, one to look at it or to end it."""
 
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre")
+_LAST_SYSTEM_UID = 999
 _TRUE = frozenset({"yes", "true", "on", "1"})
 
 
@@ -95,6 +96,22 @@ def _fallback(host: Host, facts: Facts) -> Iterator[Problem]:
         )
 
 
+def _emptied(host: Host, facts: Facts) -> Iterator[Problem]:
+    uid = facts.get("uid", "")
+    person = uid.isdecimal() and int(uid) > _LAST_SYSTEM_UID
+    in_memory = facts.get("records", "").startswith("/dev/shm/")  # noqa: S108 - as above
+    wiped = facts.get("logout_empties_shm") in _TRUE and "login_scope" in facts
+    if person and in_memory and wiped and "linger" not in facts:
+        enable = f"loginctl enable-linger {facts.get('user', '')}"
+        yield notice(
+            "execute",
+            "systemd empties /dev/shm of what belongs to an account when its last connection "
+            "closes (RemoveIPC=yes), the records of commands among it: what ran while a "
+            f"connection was lost cannot be told; {enable} keeps them",
+            _there(host, f"sudo {enable}"),
+        )
+
+
 def _why_not(facts: Facts) -> str:
     if "home_refuses" in facts:
         return f"cannot be written ({facts['home_refuses']})"
@@ -165,6 +182,7 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
     _proc,
     _setsid,
     _fallback,
+    _emptied,
     _network,
     _clock,
     _sessions,

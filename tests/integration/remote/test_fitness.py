@@ -88,10 +88,15 @@ def test_a_clock_that_is_off(on: Machine, days: int, way: str) -> None:
 
 def test_what_logind_does_at_a_logout(on: Machine) -> None:
     """Its answer is among the facts; whether it matters is judged from them."""
-    replaced(on, "loginctl", "echo KillUserProcesses=yes; echo KillExcludeUsers=root ci")
+    replaced(
+        on,
+        "loginctl",
+        "echo KillUserProcesses=yes; echo KillExcludeUsers=root ci; echo RemoveIPC=no",
+    )
     facts = looked(on).facts
 
     assert (facts["logout_kills"], facts["logout_spares"]) == ("yes", "root ci")
+    assert facts["logout_empties_shm"] == "no"
 
 
 # --- no place at home -----------------------------------------------------------------------------

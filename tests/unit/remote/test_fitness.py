@@ -22,6 +22,7 @@ GOOD = {
     "sessions": "2",
 }
 IN_MEMORY = {"records": "/dev/shm/replan-1000", "records_fs": "tmpfs"}
+WIPED = {"uid": "1000", "logout_empties_shm": "yes", "login_scope": "yes"}
 KILLS = {"logout_kills": "yes", "login_scope": "yes"}
 
 
@@ -77,6 +78,7 @@ def test_each_is_told_alone_with_what_was_found_and_what_to_do(
         {"clock_off": "-60"},
         {"sessions": "0x"},
         {"records_fs": "tmpfs"},
+        WIPED,
         {"records_fs": ""},
         {"home_free_kb": "0"},
         {"logout_kills": "yes"},
@@ -98,6 +100,26 @@ def test_nothing_is_told_of_a_host_that_is_well(facts: Mapping[str, str]) -> Non
 def test_what_is_not_known_is_not_held_against_it(unknown: str) -> None:
     """Hosts differ in what they can tell."""
     assert told({}, unknown) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "without", "wiped"),
+    [
+        (WIPED, "", True),
+        ({**WIPED, "uid": "999"}, "", False),
+        ({**WIPED, "linger": "yes"}, "", False),
+        ({**WIPED, "logout_empties_shm": "no"}, "", False),
+        (WIPED, "login_scope", False),
+        (WIPED, "logout_empties_shm", False),
+    ],
+)
+def test_records_in_memory_that_a_logout_removes(
+    facts: Mapping[str, str], without: str, wiped: bool
+) -> None:
+    """Beside the notice that they lie there; not of system accounts, nor of those that linger."""
+    sentences = told({**IN_MEMORY, **facts}, without)
+    assert len(sentences) == 1 + wiped
+    assert ("loginctl enable-linger deploy" in sentences[-1]) == wiped
 
 
 def test_the_next_step_can_be_typed_here() -> None:
