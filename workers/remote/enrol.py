@@ -1,8 +1,8 @@
 """What is asked of a host before work is given to it: its key, and whether all parts work."""
 
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -11,56 +11,12 @@ from shared.domain.errors import ReplanError
 from shared.domain.host import Connection, Host
 from workers.ports import Shell
 from workers.remote.connections import HostConnections
-from workers.remote.environment import KEPT_BY_SUDO, SUDOERS_LINE
+from workers.remote.facts import FACTS_TIMEOUT, gather
+from workers.remote.fitness import SESSIONS_WANTED, Problem, notice, notices
 from workers.remote.hostkeys import HostKey, pinned_key
-from workers.remote.sentences import check_command
 
-_FACTS = """\
-[ -r /etc/os-release ] && . /etc/os-release
-echo "os=${PRETTY_NAME:-$(uname -s)}"
-echo "kernel=$(uname -r)"
-echo "arch=$(uname -m)"
-echo "hostname=$(uname -n)"
-echo "user=$(id -un)"
-echo "uid=$(id -u)"
-echo "home=$HOME"
-echo "login_shell=$SHELL"
-echo "workdir=$(pwd)"
-echo "cpus=$(getconf _NPROCESSORS_ONLN)"
-command -v systemctl >/dev/null && [ -d /run/systemd/system ] && echo systemd=yes
-[ -r /proc/self/stat ] && echo proc=yes
-if [ "$(id -u)" = 0 ]; then echo sudo=root
-elif ! command -v sudo >/dev/null; then echo sudo=absent
-elif allowed=$(sudo -n -l 2>/dev/null); then
-  echo sudo=yes
-  for name in KEPT; do
-    case $allowed in *"$name"*) ;; *) echo sudo_drops=yes; break ;; esac
-  done
-else echo sudo=no
-fi
-exit 0
-"""
-_FACTS_TIMEOUT = 20.0
 _ROUND_TRIPS = 5
 _OTHERS = 0o077
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that stands in the way (`blocking`) or should be known, and what to do about it.
-
-    `family` is that of the error ("transient", "misconfigured"), or "notice".
-    """
-
-    stage: str
-    reason: str
-    next_step_cmd: str | None
-    family: str
-
-    @property
-    def blocking(self) -> bool:
-        """True when no command can run on the host because of it."""
-        return self.family != "notice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +59,7 @@ def check_host(host: Host) -> HostReport:
             shell = connections.shell(host)
         except ReplanError as error:
             return _unusable(host, error)
-        return _checked_shell(host, shell)
+        return look_at(host, shell)
 
 
 def _unusable(host: Host, error: ReplanError) -> HostReport:
@@ -116,10 +72,12 @@ def _unusable(host: Host, error: ReplanError) -> HostReport:
     )
 
 
-def _checked_shell(host: Host, shell: Shell) -> HostReport:
+def look_at(host: Host, shell: Shell) -> HostReport:
+    """The report on a host whose shell stands; never raises for what it finds."""
     try:
-        facts = _facts(shell)
+        facts = gather(shell)
         round_trip = _round_trip(shell)
+        facts |= _sessions(host)
     except ReplanError as error:
         return HostReport(
             host=host.name,
@@ -137,54 +95,35 @@ def _checked_shell(host: Host, shell: Shell) -> HostReport:
         facts={name: value for name, value in facts.items() if name != "sudo_drops"},
         round_trip_ms=round(round_trip * 1000, 2),
         host_key=_fingerprint(host),
-        problems=tuple(_notices(host, facts)),
+        problems=(*notices(host, facts), *_key_file(host)),
     )
-
-
-def _facts(shell: Shell) -> dict[str, str]:
-    script = _FACTS.replace("KEPT", " ".join(KEPT_BY_SUDO))
-    result = shell.run(script, timeout=_FACTS_TIMEOUT)
-    lines = result.stdout.decode("utf-8", "replace").splitlines()
-    return {name: value for name, mark, value in (line.partition("=") for line in lines) if mark}
 
 
 def _round_trip(shell: Shell) -> float:
     spans = []
     for _ in range(_ROUND_TRIPS):
         began = time.perf_counter()
-        shell.run("true", timeout=_FACTS_TIMEOUT)
+        shell.run("true", timeout=FACTS_TIMEOUT)
         spans.append(time.perf_counter() - began)
     return median(spans)
 
 
-def _notices(host: Host, facts: Mapping[str, str]) -> Iterable[Problem]:
-    if facts.get("sudo_drops"):
-        yield Problem(
-            stage="sudo",
-            reason=(
-                "sudo drops the variables that keep package managers from asking; with this line "
-                f"in sudoers it keeps them: {SUDOERS_LINE}"
-            ),
-            next_step_cmd="sudo visudo -f /etc/sudoers.d/replan",
-            family="notice",
-        )
+def _sessions(host: Host) -> dict[str, str]:
+    if host.connection is Connection.LOCAL:
+        return {}
+    from workers.remote.sessions import sessions_given
+
+    # It can be used, whatever becomes of one more login.
+    with suppress(ReplanError):
+        return {"sessions": str(sessions_given(host, SESSIONS_WANTED))}
+    return {}
+
+
+def _key_file(host: Host) -> tuple[Problem, ...]:
     if host.key_path and Path(host.key_path).expanduser().stat().st_mode & _OTHERS:
-        yield Problem(
-            stage="authenticate",
-            reason=f"the key file {host.key_path} can be read by other users of this machine",
-            next_step_cmd=f"chmod 600 {host.key_path}",
-            family="notice",
-        )
-    if "proc" not in facts:
-        yield Problem(
-            stage="execute",
-            reason=(
-                "/proc cannot be read: a command that must end is ended by its process group, and "
-                "processes that left the group are not found"
-            ),
-            next_step_cmd=check_command(host),
-            family="notice",
-        )
+        said = f"the key file {host.key_path} can be read by other users of this machine"
+        return (notice("authenticate", said, f"chmod 600 {host.key_path}"),)
+    return ()
 
 
 def _fingerprint(host: Host) -> str | None:

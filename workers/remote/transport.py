@@ -216,8 +216,18 @@ def _start(transport: paramiko.Transport, host: Host, timing: Timing) -> None:
     except (paramiko.SSHException, EOFError, OSError) as error:
         failed = translated(error, host, stage="connect")
         if isinstance(failed, Transient) and not transport.remote_version:
-            raise _BusyError(failed) from error
+            raise _BusyError(_not_greeted(host, error)) from error
         raise failed from error
+
+
+def _not_greeted(host: Host, error: Exception) -> Transient:
+    detail = f" ({error})" if str(error) else ""
+    return transient(
+        host,
+        f"it takes connections and does not greet{detail}: too many log in at once, or no SSH "
+        "server listens on that port; if it lasts, raise MaxStartups in its sshd_config",
+        stage="connect",
+    )
 
 
 def _pin(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None:

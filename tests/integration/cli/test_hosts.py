@@ -49,6 +49,19 @@ def test_this_machine_can_be_enrolled_under_a_name(cli: Cli) -> None:
     assert cli.json("host", "check", "localhost")["details"]["report"]["runs_commands"] is True
 
 
+def test_what_should_be_known_of_a_host_is_a_warning(cli: Cli, sshd_factory: SshServers) -> None:
+    server = sshd_factory("MaxSessions 1")
+    cli.json("host", "add", "web1", *reaching(server))
+    checked = cli.json("host", "check", "web1")
+    assert checked["ok"] is True
+    (problem,) = checked["details"]["report"]["problems"]
+    assert problem["family"] == "notice"
+    assert "set MaxSessions 10" in problem["reason"]
+    told = cli("host", "check", "web1")
+    assert told.code == 0
+    assert "set MaxSessions 10" in " ".join((told.out + told.err).split())
+
+
 def test_what_is_missing_is_named(cli: Cli, sshd: SshServer, tmp_path: Path) -> None:
     missing = cli.refused("host", "add", "web1", *reaching(sshd, tmp_path / "no-such-key"))
     assert f"there is no key file {tmp_path / 'no-such-key'}" in missing["reason"]
