@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -74,11 +75,13 @@ def read_log(folder: str, nonce: str, log: bytes, names: Iterable[str] = ()) -> 
     found = Log(folder)
     text: list[str] = []
     mark = f"@@{nonce} "
-    for line in log.decode("utf-8", "surrogateescape").split("\n"):
+    # What follows the last line break was cut in the middle.
+    for line in log.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         if not line.startswith(mark):
             text.append(line)
             continue
-        _take(found, line[len(mark) :].split(" "), text)
+        with suppress(ValueError):  # not a record: what a power cut left of one
+            _take(found, line[len(mark) :].split(" "), text)
         text = []
     for name in names:
         _take_name(found, name)

@@ -30,7 +30,9 @@ def take_over(runner: Runner, folders: tuple[str, ...]) -> dict[str, Known]:
         if generation(folder) > own:
             raise overtaken(runner)
         if not runner.stop(folder):
-            sentence = "its disk is full, so that no other worker can take over what it runs"
+            sentence = (
+                "its records cannot be written, so that no other worker can take over what it runs"
+            )
             raise transient(runner.host, sentence, stage="execute")
         known |= _read(runner, runner.log(folder))
     return known
