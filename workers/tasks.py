@@ -44,6 +44,7 @@ def _open(app: Celery, lifecycle: Lifecycle, capacity: Capacity, queue: QueueNam
         name=task_name(queue.value),
         ignore_result=True,
         max_retries=0,
+        shared=False,  # with this app alone: a process may have several
         Strategy=staticmethod(only_jobs),
     )
 

@@ -51,6 +51,9 @@ _TYPES = {
     "worker": "text",
 }
 _WRITTEN = [name for name in _TYPES if name not in {"job_id", "fence"}]
+_UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
+"""Whoever drives an attempt on knows its beginning less well than who began it."""
+
 _RECORD = text(f"""
     WITH given AS (
         SELECT r.*, jobs.state
@@ -62,7 +65,8 @@ _RECORD = text(f"""
         INSERT INTO attempts ({", ".join(_WRITTEN)})
         SELECT {", ".join(_WRITTEN)} FROM given
         ON CONFLICT (key) DO UPDATE SET
-            {", ".join(f"{name} = excluded.{name}" for name in _WRITTEN if name != "key")}
+            {", ".join(_UPDATED)},
+            started_at = least(attempts.started_at, excluded.started_at)
     )
     SELECT key FROM given WHERE state = 'open'
 """)  # noqa: S608 - nothing but constants

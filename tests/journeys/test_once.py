@@ -49,6 +49,7 @@ def test_a_killed_executor_s_command_goes_on_and_is_found_again(
     ring.worker("executor", name="executor-1")
     task = ring.submit(plan(step([command, f"echo next >>{ledger}"])), target)
     eventually(lambda: lines(ledger) == ["run"], "the start of the command")
+    eventually(lambda: ring.rows("SELECT 1 FROM attempts WHERE outcome = 'running'"), "its row")
     ring.kill("executor-1")
     ring.worker("executor", name="executor-2")
     ring.ends(task)

@@ -27,6 +27,10 @@ from workers.remote.takeover import UNKEYED, Known, overtaken, take_over
 from workers.remote.waiting import Deadline, Stop, never_ran
 
 _FOREVER = 10**9
+
+_ROUNDING = 2.0
+"""Hosts count in whole seconds: what is worked out from that is never told as too early."""
+
 _TRIES = 6
 _HOW = {"TERM": "ended by TERM", "KILL": "ended by KILL, since TERM did not end it"}
 
@@ -201,7 +205,8 @@ class RunnerShell:
     def _attach(self, runner: Runner, known: Known, asked: _Asked, output: Output) -> CommandResult:
         left = remaining(runner, known.record)
         asked.deadline.shorten(left)
-        started = datetime.now(UTC) - timedelta(seconds=max(0.0, asked.timeout - left))
+        elapsed = max(0.0, asked.timeout - left - _ROUNDING)
+        started = datetime.now(UTC) - timedelta(seconds=elapsed)
         outcome = self._follower.other(runner, known, asked.deadline, output)
         if outcome.ended is not None:
             output.gather(runner, known.record.folder, outcome.ended)
