@@ -170,6 +170,7 @@ class RunnerShell:
             self._restarted = False
             return _result(asked, datetime.now(UTC), output, _RESTARTED)
         started = datetime.now(UTC)
+        asked.deadline.restart()  # reaching the host took what it took
         outcome = self._start(runner, asked, output)
         if isinstance(outcome, Refused):
             self._explain(runner, outcome)

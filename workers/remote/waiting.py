@@ -54,6 +54,10 @@ class Deadline:
         left = max(0.0, self._at - time.monotonic())
         return left if self.cancelled is None else min(left, POLL_SECONDS)
 
+    def restart(self) -> None:
+        """Count from now."""
+        self._at = time.monotonic() + self.seconds
+
     def shorten(self, seconds: float) -> None:
         """Pass after that many seconds from now, unless it passes before."""
         self._at = min(self._at, time.monotonic() + seconds)
