@@ -2,9 +2,9 @@
 #
 # /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets N, the nonce of
 # the frames, M, that of the records, and R, the folder of all records. Beside a shell it needs
-# /proc, and mkdir, ls, dd, tail, head, cat, grep, sleep, rm, readlink, id. What the driver sends afterwards
-# are calls of the functions with one letter; each ends with a "." so that one that was cut off does
-# nothing. The runner ends when its input ends, but never in the middle of a command.
+# /proc, and mkdir, ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. What the driver
+# sends afterwards are calls of the functions with one letter; each ends with a "." so that one that
+# was cut off does nothing. The runner ends when its input ends, but never within a command.
 #
 # The records of a pass lie in a folder of their own:
 #   log       what was started and how it ended, appended before and after each command
@@ -260,22 +260,24 @@ watch() {
   trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
   exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
   stat_of self
-  me=${name%% *} V= kept= beat=0 idle=0 over= busy=
+  me=${name%% *} V= kept= passed= beat=0 idle=0 over= busy=
   sweep "${A%/.at.*}"
   while :; do
     sleep "${tick:-0.2}" || sleep 1
     tick= beat=$((beat + 1))
     lives "$P" "$F" "$boot" "$space" || over=1
     read -r new temporary <"$A" || new=
-    [ "$new" = "$V" ] || { settle "$V"; V=$new; }
+    [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
     [ -z "$V" ] || look
     if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
     [ "$idle" -lt 25 ] || tick=1
     for old in $kept; do trim "$old"; done
-    [ $((beat % 50)) != 0 ] || { again=$kept kept=; for old in $again; do settle "$old"; done; }
-    [ "$over" ] || continue
-    [ -z "$V" ] || [ "$busy" ] || { settle "$V"; V=; : >"$A"; }
-    [ "$V$kept" ] || { rm -f "$A"; exit; }
+    [ $((beat % 25)) != 0 ] || settle
+    [ "$over" ] && [ -z "$busy" ] || continue
+    passed="$passed $V" V=
+    : >"$A"
+    settle
+    [ "$kept" ] || { rm -f "$A"; exit; }
   done
 }
 sweep() { # root: once an hour, what is two days old and belongs to no runner that lives
@@ -291,8 +293,9 @@ sweep() { # root: once an hour, what is two days old and belongs to no runner th
   done
 }
 look() { # at what the runner is doing
-  busy=
   trim "$V"
+  [ "$over" ] || [ $((beat % 5)) = 0 ] || return
+  busy=
   set -- $(tail -n 1 "$V/log")
   [ "$2" = s ] || return
   busy=1
@@ -302,23 +305,25 @@ look() { # at what the runner is doing
   cookie=$V/$3 runner=$P from=$F dog=$me tracked=' '
   find_left || busy=
 }
-settle() { # folder: one that is left is kept in view while something writes to it
+settle() { # folders that were left are kept in view while something writes to them
+  set -- $kept $passed
+  kept= passed=
   [ "$1" ] || return
-  if ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q -F "$1/"; then
-    kept="$kept $1"
-  elif [ -z "${1##*/looks/*}" ]; then
-    rm -rf "$1"
-  fi
+  held=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${A%/.at.*}/")
+  for old; do
+    case $held in
+    *"$old/"*) kept="$kept $old" ;;
+    *) [ "${old##*/looks/*}" ] || rm -rf "$old" ;;
+    esac
+  done
 }
 trim() { # folder: of every file that is too long its first and its last part are kept
-  set -- "$1" $(ls -ln "$1" | while read -r _ _ _ _ size _ _ _ file; do
-    case $file in o.*.* | e.*.*) ;; o.* | e.*) [ "$size" -le 1048576 ] || echo "$file $size" ;; esac
-  done)
-  [ "$2" ] || return
-  tick=0.05 file=$1/$2 cut=0
-  [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
-  tail -c 262144 "$file" >"$file.last"
-  : >"$file"
-  read -r cut <"$file.cut"
-  echo "$((cut + $3))" >"$file.cut"
+  for file in $(find "$1" -name '[oe].*' -size +2048); do
+    tick=0.05 cut=0 size=$(size_of "$file")
+    [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
+    tail -c 262144 "$file" >"$file.last"
+    : >"$file"
+    read -r cut <"$file.cut"
+    echo "$((cut + size))" >"$file.cut"
+  done
 }

@@ -11,7 +11,7 @@ from workers.remote.carriers import Carrier, LostError, NoRoomError
 from workers.remote.runner import Runner, WrongSessionError
 from workers.remote.sentences import misconfigured, transient
 
-IDLE_SECONDS = 10.0
+IDLE_SECONDS = 30.0
 """A runner that has had nothing to do for so long is let go."""
 
 Reach = Callable[[bool, Cancelled], Carrier]
@@ -45,7 +45,10 @@ class RunnerPool:
         self.give_back(runner)
 
     def take(self) -> Runner:
-        """An idle runner or a new one. Raises Transient or Misconfigured when there is none."""
+        """An idle runner or a new one.
+
+        Raises Transient or Misconfigured when there is none, LostError when it is lost at once.
+        """
         while True:
             with self._lock:
                 if self._idle:
@@ -119,8 +122,7 @@ class RunnerPool:
             carrier.close()
             if b"setsid" in carrier.noise:
                 raise self._no_session() from error
-            sentence = f"the connection was lost while a shell was started ({error})"
-            raise transient(self._host, sentence, stage="execute") from error
+            raise
         except BaseException:
             carrier.close()
             raise

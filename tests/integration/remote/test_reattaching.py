@@ -287,6 +287,7 @@ def test_old_records_are_swept_away(on: Machine, ledger: Path) -> None:
         three_days_ago = time.time() - 3 * 86_400
         for name in ("old", "long"):
             os.utime(on.root / name, (three_days_ago, three_days_ago))
+        eventually((on.root / ".swept").exists, "the first sweeping")
         (on.root / ".swept").unlink()
         second = Driver(on, 1, name="other/1-0-1")
         with second.pool:
