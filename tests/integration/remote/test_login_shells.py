@@ -78,7 +78,8 @@ def test_nothing_of_the_runner_reaches_a_command(tmp_path: Path, sh: str) -> Non
     assert set(names) - set(local_environment()) <= by_shells
     assert {"PAGER", "DEBIAN_FRONTEND"} <= set(names)
     assert set(files) <= {"0", "1", "2"}
-    assert int(ignored[1], 16) == 0
+    of_the_library = 1 << 31 | 1 << 32  # whoever was started by make's spawn ignores them
+    assert int(ignored[1], 16) & ~of_the_library == 0
 
 
 def same_as_alone(folder: Path, sh: str, login: str | None) -> None:
