@@ -79,15 +79,11 @@ class Output:
             self._on_output(stream, chunk)
 
 
-def tell_live(
-    pool: RunnerPool, record: Record, runner: Identity, output: Output
-) -> threading.Thread:
+def tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:
     """Tell the output of a running command from now on, in a thread of its own."""
-    thread = threading.Thread(
+    threading.Thread(
         target=_tell_live, args=(pool, record, runner, output), name="output", daemon=True
-    )
-    thread.start()
-    return thread
+    ).start()
 
 
 def _tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:

@@ -95,13 +95,12 @@ class Runner:
         """The host's uptime in whole seconds, that many seconds from now."""
         return int(self._clock + monotonic() + after)
 
-    def open(self, folder: str, *, temporary: bool = False) -> tuple[str, ...]:
+    def open(self, folder: str) -> tuple[str, ...]:
         """Keep the records of what follows in a folder below the root; the others of its pass.
 
         Raises Misconfigured when the host has no place for them.
         """
-        workdir = self.host.workdir or ""
-        self._carrier.send(_open_call(folder, "1" if temporary else "", workdir))
+        self._carrier.send(call("o", folder, self.host.workdir or ""))
         others: list[str] = []
         while True:
             frame = self._answer()
@@ -167,11 +166,6 @@ class Runner:
         """Let nothing further be started in a folder; False when the host cannot note that."""
         self._carrier.send(call("s", folder))
         return self._answer().verb == "stopped"
-
-    def lives(self, other: Identity) -> bool:
-        """Whether another runner lives."""
-        self._carrier.send(call("l", *other.words))
-        return self._answer().verb == "lives"
 
     def quit(self, other: Identity) -> None:
         """End another runner that has nothing in hand."""
@@ -273,10 +267,6 @@ def no_room(host: Host) -> ReplanError:
         "written; free some space, or make one of them a folder of the account alone",
         stage="execute",
     )
-
-
-def _open_call(folder: str, temporary: str, workdir: str) -> bytes:
-    return call("o", folder, temporary, workdir)
 
 
 def _names(words: "list[str] | tuple[str, ...]") -> tuple[str, ...]:

@@ -40,7 +40,7 @@ usable() { # folder: ours alone and no link; made where it does not exist
 newline='
 '
 hello() {
-  P=$$ A= G= greps= D= S= X= Z= n=1 now=0 at=0 uid= boot=- space=-
+  P=$$ A= G= greps= D= S= Z= n=1 now=0 at=0 uid= boot=- space=-
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
   stat_of "$P"
   set -- $line
@@ -57,15 +57,14 @@ hello() {
   say hello "$P" "$F" "$boot" "$space" "$now"
 }
 
-o() { # folder temporary workdir . : a folder for the records of what follows
-  [ "$4" = . ] || return
-  X=$2
-  case $3 in
+o() { # folder workdir . : a folder for the records of what follows
+  [ "$3" = . ] || return
+  case $2 in
   "") W= ;;
   "~") W=$HOME ;;
-  "~/"*) W=$HOME/${3#"~/"} ;;
-  /*) W=$3 ;;
-  *) W=$HOME/$3 ;;
+  "~/"*) W=$HOME/${2#"~/"} ;;
+  /*) W=$2 ;;
+  *) W=$HOME/$2 ;;
   esac
   [ "$R" ] && enter "$R" "$1" || { usable "$S" && enter "$S" "$1"; } || { say shut; return; }
   for d in ${R:+"$R/${1%.*.*}".*} "$S/${1%.*.*}".*; do
@@ -76,7 +75,7 @@ o() { # folder temporary workdir . : a folder for the records of what follows
 enter() { # root folder
   mkdir -p -m 700 "$1/$2" 2>/dev/null && n=1 && command exec 3>>"$1/$2/log" 2>/dev/null || return 1
   [ "$G" ] && [ "$A" = "$1/.at.$P" ] || { [ -z "$G" ] || kill -9 "$G"; A=$1/.at.$P; watch & G=$!; }
-  note i "$P" "$F" "$boot" "$space" "$G" && fresh "$1/$2" && echo "$1/$2 $X" >"$A" || return 1
+  note i "$P" "$F" "$boot" "$space" "$G" && fresh "$1/$2" && echo "$1/$2" >"$A" || return 1
   D=$1/$2
 }
 fresh() { command exec 4>>"$1/o.$n" 5>>"$1/e.$n"; }
@@ -135,10 +134,6 @@ s() { # folder . : nothing further is started there
   { : >"$1/stop"; } 2>/dev/null
   [ -e "$1/stop" ] && say stopped || say unstopped
 }
-l() { # pid start boot namespace . : whether a runner lives
-  [ "$5" = . ] || return
-  lives "$1" "$2" "$3" "$4" && say lives || say dead
-}
 q() { # pid start boot namespace . : end an idle runner
   [ "$5" = . ] || return
   lives "$1" "$2" "$3" "$4" && kill -9 "$1" 2>/dev/null
@@ -175,7 +170,7 @@ size_of() { set -- $(ls -ln "$1" 2>/dev/null) && echo "${5:-0}"; }
 
 p() { # folder key pid start dog . : what is left of a command
   [ "$6" = . ] || return
-  cookie=$1/$2 runner=$3 from=$4 dog=$5 tracked=' '
+  aim "$1/$2" "$3" "$4" "$5"
   find_left
   say left "$names"
 }
@@ -185,8 +180,12 @@ k() { # folder key why grace pid start dog . : end a command and all that it sta
   finish "$1/$2" "$4" "$5" "$6" "$7"
   say k "$how" "$names"
 }
+aim() { # cookie pid start dog: at a command of a runner
+  cookie=$1 runner=$2 from=$3 dog=$4 tracked=' '
+}
 finish() { # cookie grace pid start dog: sets how and names; the grace in seconds
-  cookie=$1 grace=$2 runner=$3 from=$4 dog=$5 tracked=' ' how=
+  aim "$1" "$3" "$4" "$5"
+  grace=$2 how=
   find_left || return 0
   how=TERM
   send TERM
@@ -266,7 +265,7 @@ watch() {
     sleep "${tick:-0.2}" || sleep 1
     tick= beat=$((beat + 1))
     lives "$P" "$F" "$boot" "$space" || over=1
-    read -r new temporary <"$A" || new=
+    read -r new <"$A" || new=
     [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
     [ -z "$V" ] || look
     if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
@@ -302,7 +301,7 @@ look() { # at what the runner is doing
   uptime
   [ "$now" -lt "$5" ] || { : >"$V/why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; }
   [ "$over" ] || return
-  cookie=$V/$3 runner=$P from=$F dog=$me tracked=' '
+  aim "$V/$3" "$P" "$F" "$me"
   find_left || busy=
 }
 settle() { # folders that were left are kept in view while something writes to them

@@ -236,7 +236,7 @@ class RunnerShell:
             self._restarted = runner.uptime() < age
 
     def _open_temporary(self, runner: Runner) -> None:
-        runner.open(f"{UNKEYED}s/{secrets.token_hex(6)}.0.0", temporary=True)
+        runner.open(f"{UNKEYED}s/{secrets.token_hex(6)}.0.0")
 
     def _given_up(self) -> bool:
         return self._record is not None and self._record.given_up()

@@ -304,7 +304,7 @@ def test_a_cut_call_does_nothing(on: Machine, ledger: Path) -> None:
     from workers.remote.runner_text import call, opening
 
     whole = call("r", "k1", 10**9, 60, "-", "label", f"echo run >>{ledger}")
-    start = opening("aa", "bb") + call("o", "cut/1-0-1.1.1", "", "")
+    start = opening("aa", "bb") + call("o", "cut/1-0-1.1.1", "")
     for size in range(0, len(whole) - 3, 7):
         pool = MachinePool(on)
         with pool:
