@@ -4,6 +4,8 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -66,7 +68,6 @@ class ShellCarrier:
     def __init__(self, on: Machine, made: "list[ShellCarrier]") -> None:
         self.noise = b""
         self._machine, self._made = on, made
-        made.append(self)
         self._socket, theirs = socket.socketpair()
         line = EXEC_LINE.replace("/bin/sh", str(on.sh))
         login = ["busybox", "sh"] if on.login == "busybox" else [on.login]
@@ -82,6 +83,7 @@ class ShellCarrier:
                 else {**os.environ, "HOME": str(on.home), "PATH": os.environ["PATH"]},
                 start_new_session=True,
             )
+        made.append(self)
 
     def send(self, data: bytes) -> None:
         """Hand the bytes over."""
@@ -129,26 +131,28 @@ class MachinePool(RunnerPool):
     def __init__(self, on: Machine) -> None:
         self.carriers: list[ShellCarrier] = []
         self._ended = False
+        self._starting = threading.Lock()
         super().__init__(LOCALHOST, lambda *_: self._reached(on))
 
     def _reached(self, on: Machine) -> ShellCarrier:
-        if self._ended:
-            raise LostError("nothing is started any more")
-        return ShellCarrier(on, self.carriers)
+        with self._starting:
+            if self._ended:
+                raise LostError("nothing is started any more")
+            return ShellCarrier(on, self.carriers)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended = True
+        with self._starting:
+            self._ended = True
         self.close()
         while self.carriers:
             self.carriers.pop().end()
 
     def cut(self) -> None:
         """Lose every connection."""
-        for carrier in self.carriers:
-            try:
-                carrier.cut()
-            except OSError:
-                continue
+        with self._starting:
+            for carrier in self.carriers:
+                with suppress(OSError):
+                    carrier.cut()
