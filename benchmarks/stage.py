@@ -58,7 +58,7 @@ class Stage:
 
     def scalar(self, query: Any, **values: object) -> Any:
         """The first value of the first row."""
-        with self.database.begin() as connection:
+        with self.database.autocommit() as connection:
             return connection.execute(query, values).scalar()
 
     def pids(self) -> dict[str, int]:

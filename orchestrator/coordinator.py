@@ -26,6 +26,9 @@ BATCH = 64
 """Tasks whose reports are folded in by one commit."""
 
 
+_FOR_RUNS = (StartRuns, CancelRuns, ResumeRuns)
+
+
 class Coordinator:
     """Folds reports into states. Several may run at once: each takes tasks that no other is at."""
 
@@ -35,16 +38,18 @@ class Coordinator:
     def drain(self) -> int:
         """Fold in everything reported so far; returns how many reports that was."""
         total = 0
-        while handled := self._drain_once():
-            total += handled
-        return total
+        while True:
+            reports = self._drain_once()
+            total += len(reports)
+            if len({task_id for task_id, _, _ in reports}) < BATCH:
+                return total
 
-    def _drain_once(self) -> int:
+    def _drain_once(self) -> Sequence[Report]:
         with self._ledger.open(BATCH) as unit:
             for position, report in enumerate(unit.reports):
                 unit.turn_to(position)
                 _fold(unit, report)
-            return len(unit.reports)
+            return unit.reports
 
 
 def _fold(unit: Unit, report: Report) -> None:
@@ -68,7 +73,8 @@ def _fold_task(unit: Unit, task_id: int, fact: TaskFact) -> list[Report]:
     if after is before and not decisions:
         return []
     unit.save_task(task_id, after, fact, decisions)
-    return list(_for_runs(unit.runs_of(task_id), task_id, decisions))
+    meant = [decision for decision in decisions if isinstance(decision, _FOR_RUNS)]
+    return list(_for_runs(unit.runs_of(task_id), task_id, meant)) if meant else []
 
 
 def _fold_run(unit: Unit, task_id: int, run_id: int, fact: RunFact) -> list[Report]:

@@ -23,7 +23,7 @@ class Relay:
 
     def ring_due(self) -> float:
         """Ring for what is due; returns the seconds after which to look again at the latest."""
-        with self._database.begin() as connection:
+        with self._database.autocommit() as connection:
             due = jobs.waiting(connection, self._ring_again)
             unclaimed = jobs.unclaimed(connection) if any(job.rung for job in due) else {}
             pause = jobs.seconds_to_next(connection)

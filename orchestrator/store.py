@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, text, update
+from sqlalchemy import Connection, insert, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from orchestrator.callbacks import job_of
@@ -20,28 +20,80 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import run_state, step_values, task_state
+from orchestrator.rows import STEP_COLUMNS, run_state, step_values, task_state
 from shared.domain import facts as f
+from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.task import ENDED_RUN, ENDED_TASK
 from shared.store import attempts, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
+from shared.store.recordset import as_rows, recordset
 from shared.store.tables import (
     EventRow,
-    InboxRow,
     InterventionRow,
     RevisionRow,
     RunRow,
     RunStepRow,
     TaskRow,
 )
-from shared.wire import decode_fact, encode_fact, to_json
+from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 _LOCK_TASKS = text("""
-    SELECT id FROM tasks
+    SELECT id, phase, policy, plan, putting_off, reason FROM tasks
     WHERE id IN (SELECT task_id FROM inbox GROUP BY task_id ORDER BY min(id) LIMIT :limit)
     ORDER BY id FOR UPDATE SKIP LOCKED
+""")
+_REPORTS = text("SELECT * FROM inbox WHERE task_id = ANY(:ids) ORDER BY id")
+_HANDLED = text("DELETE FROM inbox WHERE id = ANY(:ids)")
+_RUNS = text("SELECT id, task_id, phase, reason FROM runs WHERE task_id = ANY(:ids) ORDER BY id")
+_STEPS = text("SELECT * FROM run_steps WHERE run_id = ANY(:ids) ORDER BY run_id, step")
+
+_SAVE_TASKS = text(f"""
+    UPDATE tasks SET
+        phase = r.phase, putting_off = r.putting_off, reason = r.reason,
+        plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,
+        ended_at = CASE WHEN r.ended THEN clock_timestamp() END
+    FROM {
+    recordset(
+        TaskRow, "id", "phase", "plan", "putting_off", "reason", planned="boolean", ended="boolean"
+    )
+}
+    WHERE tasks.id = r.id
+""")  # noqa: S608 - nothing but constants
+
+_SAVE_RUNS = text(f"""
+    UPDATE runs SET
+        phase = r.phase, reason = r.reason,
+        started_at = coalesce(runs.started_at, clock_timestamp()),
+        ended_at = CASE WHEN r.ended THEN clock_timestamp() END
+    FROM {recordset(RunRow, "id", "phase", "reason", ended="boolean")}
+    WHERE runs.id = r.id
+""")  # noqa: S608 - nothing but constants
+
+_SAVE_STEPS = text(f"""
+    INSERT INTO run_steps ({", ".join(STEP_COLUMNS)})
+    SELECT {", ".join(STEP_COLUMNS)} FROM {recordset(RunStepRow, *STEP_COLUMNS)}
+    ON CONFLICT (run_id, step) DO UPDATE SET
+        {", ".join(f"{name} = excluded.{name}" for name in STEP_COLUMNS[2:])},
+        changed_at = clock_timestamp()
+""")  # noqa: S608 - nothing but constants
+
+_EVENT_COLUMNS = ("task_id", "run_id", "kind", "body", "rules", "at")
+_SAVE_EVENTS = text(f"""
+    INSERT INTO events ({", ".join(_EVENT_COLUMNS)})
+    SELECT {", ".join(_EVENT_COLUMNS)} FROM {recordset(EventRow, *_EVENT_COLUMNS)}
+""")  # noqa: S608 - nothing but constants
+
+_OPEN = text("""
+    SELECT DISTINCT task_id FROM interventions WHERE task_id = ANY(:ids) AND closed_at IS NULL
+""")
+_CLOSE = text("""
+    UPDATE interventions SET closed_at = clock_timestamp()
+    WHERE task_id = :task_id AND closed_at IS NULL
+      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
+      AND (CAST(:step AS bigint) IS NULL OR step = :step)
+      AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
 """)
 
 
@@ -65,9 +117,12 @@ class SqlUnit:
 
     def __init__(self, connection: Connection, limit: int) -> None:
         self._connection = connection
+        self._task_rows: dict[int, Any] = {}
+        self._run_rows: dict[int, Any] = {}
         self._tasks: dict[int, TaskState] = {}
         self._runs: dict[int, RunState] = {}
-        self._task_of: dict[int, int] = {}
+        self._planned: set[int] = set()
+        self._intervened: set[int] | None = None
         self._changed_tasks: set[int] = set()
         self._changed_runs: set[int] = set()
         self._old_steps: dict[int, dict[int, StepState]] = {}
@@ -86,6 +141,11 @@ class SqlUnit:
 
     def task(self, task_id: int) -> TaskState:
         """The task as this unit sees it."""
+        if task_id not in self._tasks:
+            phases = {
+                run.id: run.phase for run in self._run_rows.values() if run.task_id == task_id
+            }
+            self._tasks[task_id] = task_state(self._task_rows[task_id], phases)
         return self._tasks[task_id]
 
     def run(self, run_id: int) -> RunState:
@@ -98,7 +158,7 @@ class SqlUnit:
 
     def runs_of(self, task_id: int) -> Sequence[int]:
         """The runs of a task; all of them are about to be asked for."""
-        run_ids = list(self._tasks[task_id].runs)
+        run_ids = list(self.task(task_id).runs)
         self._read_runs([run_id for run_id in run_ids if run_id not in self._runs])
         return run_ids
 
@@ -106,6 +166,8 @@ class SqlUnit:
         self, task_id: int, state: TaskState, fact: f.Fact, decisions: Sequence[Decision]
     ) -> None:
         """Remember state, event and decisions until `flush`."""
+        if state.plan is not self.task(task_id).plan:
+            self._planned.add(task_id)
         self._tasks[task_id] = state
         self._changed_tasks.add(task_id)
         if isinstance(fact, f.PromptRefined):
@@ -151,7 +213,7 @@ class SqlUnit:
                 "kind": "Defect",
                 "body": {"fact": kind, "body": body, "error": str(error)},
                 "rules": RULES_VERSION,
-                "at": self._at,
+                "at": self._at.isoformat(),
             }
         )
         known = run_id if run_id in self._runs else None
@@ -171,25 +233,31 @@ class SqlUnit:
         if self._revisions:
             self._connection.execute(upsert(RevisionRow).on_conflict_do_nothing(), self._revisions)
         if self._events:
-            self._connection.execute(insert(EventRow), self._events)
+            self._connection.execute(_SAVE_EVENTS, as_rows(self._events))
         for task_id, prompt in self._prompts:
             self._connection.execute(
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
             )
         self._carry_out()
         if self._inbox_ids:
-            self._connection.execute(delete(InboxRow).where(InboxRow.id.in_(self._inbox_ids)))
+            self._connection.execute(_HANDLED, {"ids": self._inbox_ids})
 
     def _read(self, limit: int) -> list[Report]:
-        task_ids = list(self._connection.execute(_LOCK_TASKS, {"limit": limit}).scalars())
-        if not task_ids:
+        tasks = self._connection.execute(_LOCK_TASKS, {"limit": limit}).all()
+        if not tasks:
             return []
-        found = self._connection.execute(
-            select(InboxRow.__table__).where(InboxRow.task_id.in_(task_ids)).order_by(InboxRow.id)
-        ).all()
+        self._task_rows = {row.id: row for row in tasks}
+        ids = {"ids": list(self._task_rows)}
+        found = self._connection.execute(_REPORTS, ids).all()
         self._inbox_ids = [row.id for row in found]
-        self._read_tasks(task_ids)
-        self._read_runs(sorted({row.run_id for row in found if row.run_id is not None}))
+        self._run_rows = {row.id: row for row in self._connection.execute(_RUNS, ids)}
+        whole = {row.task_id for row in found if row.run_id is None}
+        self._read_runs(
+            sorted(
+                {row.run_id for row in found if row.run_id is not None}
+                | {run.id for run in self._run_rows.values() if run.task_id in whole}
+            )
+        )
         readable = [(row, self._report(row)) for row in found]
         self._reported_at = [row.created_at for row, report in readable if report is not None]
         return [report for _, report in readable if report is not None]
@@ -202,47 +270,19 @@ class SqlUnit:
             self._park(row.task_id, row.run_id, row.kind, row.body, error)
             return None
 
-    def _read_tasks(self, task_ids: Sequence[int]) -> None:
-        runs: dict[int, dict[int, str]] = {task_id: {} for task_id in task_ids}
-        for row in self._connection.execute(
-            select(RunRow.id, RunRow.task_id, RunRow.phase)
-            .where(RunRow.task_id.in_(task_ids))
-            .order_by(RunRow.id)
-        ):
-            runs[row.task_id][row.id] = row.phase
-            self._task_of[row.id] = row.task_id
-        for row in self._connection.execute(
-            select(
-                TaskRow.id,
-                TaskRow.phase,
-                TaskRow.policy,
-                TaskRow.plan,
-                TaskRow.putting_off,
-                TaskRow.reason,
-            ).where(TaskRow.id.in_(task_ids))
-        ):
-            self._tasks[row.id] = task_state(row, runs[row.id])
-
     def _read_runs(self, run_ids: Sequence[int]) -> None:
-        if not run_ids:
+        """A run of a task that is not locked stays unread: `run` refuses a report that names it."""
+        known = [run_id for run_id in run_ids if run_id in self._run_rows]
+        if not known:
             return
-        steps: dict[int, list[Any]] = {run_id: [] for run_id in run_ids}
-        for row in self._connection.execute(
-            select(RunStepRow.__table__)
-            .where(RunStepRow.run_id.in_(run_ids))
-            .order_by(RunStepRow.run_id, RunStepRow.step)
-        ):
+        steps: dict[int, list[Any]] = {run_id: [] for run_id in known}
+        for row in self._connection.execute(_STEPS, {"ids": known}):
             steps[row.run_id].append(row)
-        for row in self._connection.execute(
-            select(RunRow.id, RunRow.task_id, RunRow.phase, RunRow.reason).where(
-                RunRow.id.in_(run_ids)
-            )
-        ):
-            if row.task_id not in self._tasks:
-                continue  # a report that names another task's run: `run` refuses it
-            state = run_state(row, self._tasks[row.task_id].policy, steps[row.id])
-            self._runs[row.id] = state
-            self._old_steps[row.id] = dict(state.steps)
+        for run_id in known:
+            row = self._run_rows[run_id]
+            policy = from_json(Policy, self._task_rows[row.task_id].policy)
+            self._runs[run_id] = run_state(row, policy, steps[run_id])
+            self._old_steps[run_id] = dict(self._runs[run_id].steps)
 
     def _record(
         self, task_id: int, run_id: int | None, fact: f.Fact, decisions: Sequence[Decision]
@@ -257,58 +297,50 @@ class SqlUnit:
                 "kind": kind,
                 "body": body,
                 "rules": RULES_VERSION,
-                "at": self._at,
+                "at": self._at.isoformat(),
             }
         )
         self._orders.extend((task_id, run_id, decision) for decision in decisions)
 
     def _write_tasks(self) -> None:
-        for task_id in sorted(self._changed_tasks):
-            state = self._tasks[task_id]
-            self._connection.execute(
-                update(TaskRow)
-                .where(TaskRow.id == task_id)
-                .values(
-                    phase=state.phase.value,
-                    plan=None if state.plan is None else to_json(state.plan),
-                    putting_off=state.putting_off,
-                    reason=state.reason,
-                    ended_at=func.clock_timestamp() if state.phase in ENDED_TASK else None,
-                )
-            )
+        rows = [self._task_values(task_id) for task_id in sorted(self._changed_tasks)]
+        if rows:
+            self._connection.execute(_SAVE_TASKS, as_rows(rows))
+
+    def _task_values(self, task_id: int) -> dict[str, Any]:
+        state = self._tasks[task_id]
+        planned = task_id in self._planned
+        return {
+            "id": task_id,
+            "phase": state.phase.value,
+            "planned": planned,
+            "plan": to_json(state.plan) if planned and state.plan is not None else None,
+            "putting_off": state.putting_off,
+            "reason": state.reason,
+            "ended": state.phase in ENDED_TASK,
+        }
 
     def _write_runs(self) -> None:
-        steps: list[dict[str, Any]] = []
-        for run_id in sorted(self._changed_runs):
-            state = self._runs[run_id]
-            self._connection.execute(
-                update(RunRow)
-                .where(RunRow.id == run_id)
-                .values(
-                    phase=state.phase.value,
-                    reason=state.reason,
-                    started_at=func.coalesce(RunRow.started_at, func.clock_timestamp()),
-                    ended_at=func.clock_timestamp() if state.phase in ENDED_RUN else None,
-                )
-            )
-            old = self._old_steps.get(run_id, {})
-            steps += [
-                step_values(run_id, step)
-                for ordinal, step in state.steps.items()
-                if old.get(ordinal) != step
-            ]
-        if steps:
-            statement = upsert(RunStepRow)
-            fresh: dict[str, Any] = {
-                name: statement.excluded[name]
-                for name in steps[0]
-                if name not in {"run_id", "step"}
+        changed = [(run_id, self._runs[run_id]) for run_id in sorted(self._changed_runs)]
+        runs = [
+            {
+                "id": run_id,
+                "phase": state.phase.value,
+                "reason": state.reason,
+                "ended": state.phase in ENDED_RUN,
             }
-            fresh["changed_at"] = func.clock_timestamp()
-            self._connection.execute(
-                statement.on_conflict_do_update(index_elements=["run_id", "step"], set_=fresh),
-                steps,
-            )
+            for run_id, state in changed
+        ]
+        steps = [
+            step_values(run_id, step)
+            for run_id, state in changed
+            for ordinal, step in state.steps.items()
+            if self._old_steps.get(run_id, {}).get(ordinal) != step
+        ]
+        if runs:
+            self._connection.execute(_SAVE_RUNS, as_rows(runs))
+        if steps:
+            self._connection.execute(_SAVE_STEPS, as_rows(steps))
 
     def _carry_out(self) -> None:
         """In the order they were decided: a step's old job goes before its next one comes."""
@@ -334,6 +366,7 @@ class SqlUnit:
     def _open_intervention(
         self, task_id: int, run_id: int | None, decision: OpenIntervention
     ) -> None:
+        self._tasks_with_interventions().add(task_id)
         self._connection.execute(
             insert(InterventionRow).values(
                 task_id=task_id,
@@ -349,16 +382,14 @@ class SqlUnit:
     def _close_interventions(
         self, task_id: int, run_id: int | None, step: int | None, sparing: Sequence[int]
     ) -> None:
-        open_ones = (
-            update(InterventionRow)
-            .where(InterventionRow.task_id == task_id, InterventionRow.closed_at.is_(None))
-            .values(closed_at=func.clock_timestamp())
-        )
-        if run_id is not None:
-            open_ones = open_ones.where(InterventionRow.run_id == run_id)
-        if step is not None:
-            open_ones = open_ones.where(InterventionRow.step == step)
-        if sparing:
-            spared = InterventionRow.step.is_not(None) & InterventionRow.step.in_(sparing)
-            open_ones = open_ones.where(~spared)
-        self._connection.execute(open_ones)
+        if task_id not in self._tasks_with_interventions():
+            return
+        chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
+        self._connection.execute(_CLOSE, chosen)
+
+    def _tasks_with_interventions(self) -> set[int]:
+        """Read once: most tasks have none that is open."""
+        if self._intervened is None:
+            found = self._connection.execute(_OPEN, {"ids": list(self._task_rows)})
+            self._intervened = set(found.scalars())
+        return self._intervened

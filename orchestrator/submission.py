@@ -1,12 +1,12 @@
 """What people ask for: tasks, and facts about tasks, put where the coordinator finds them."""
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from sqlalchemy import Connection, insert, select
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import Connection, text
 
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
@@ -15,8 +15,21 @@ from shared.domain.host import LOCALHOST
 from shared.domain.plan import Plan, check_steps
 from shared.store import inbox
 from shared.store.database import Database, InDoubt
-from shared.store.tables import HostRow, RunRow, TaskRow
 from shared.wire import to_json
+
+_HOSTS = text("SELECT name FROM hosts")
+_INSERT_TASK = text("""
+    INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
+    VALUES (:prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key)
+    ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
+""")
+_EARLIER = text("SELECT id FROM tasks WHERE idempotency_key = :key")
+_INSERT_RUNS = text("""
+    INSERT INTO runs (task_id, target, phase)
+    SELECT :task_id, target, 'not_started'
+    FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS r(target, place) ORDER BY place
+    RETURNING id
+""")
 
 _PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
 """Seconds between two tries to learn what became of a submission."""
@@ -70,15 +83,8 @@ def _put_in(database: Database, submission: Submission) -> int:
         _check_hosts(connection, submission.targets)
         task_id, fresh = _insert_task(connection, submission)
         if fresh:
-            run_ids = tuple(
-                connection.execute(
-                    insert(RunRow).returning(RunRow.id, sort_by_parameter_order=True),
-                    [
-                        {"task_id": task_id, "target": target, "phase": "not_started"}
-                        for target in submission.targets
-                    ],
-                ).scalars()
-            )
+            runs = {"task_id": task_id, "targets": list(submission.targets)}
+            run_ids = tuple(connection.execute(_INSERT_RUNS, runs).scalars())
             submitted = TaskSubmitted(submission.policy, run_ids, submission.plan)
             inbox.send(connection, [(task_id, None, submitted)])
     return task_id
@@ -104,7 +110,7 @@ def _check(submission: Submission) -> None:
 
 
 def _check_hosts(connection: Connection, targets: Sequence[str]) -> None:
-    known = set(connection.execute(select(HostRow.name)).scalars()) | {LOCALHOST.name}
+    known = set(connection.execute(_HOSTS).scalars()) | {LOCALHOST.name}
     for target in targets:
         if target not in known:
             raise Rejected(
@@ -115,19 +121,13 @@ def _check_hosts(connection: Connection, targets: Sequence[str]) -> None:
 
 
 def _insert_task(connection: Connection, submission: Submission) -> tuple[int, bool]:
-    inserted = connection.execute(
-        upsert(TaskRow)
-        .values(
-            prompt=submission.prompt,
-            phase="submitted",
-            policy=to_json(submission.policy),
-            plan_given=submission.plan is not None,
-            idempotency_key=submission.key,
-        )
-        .on_conflict_do_nothing(index_elements=["idempotency_key"])
-        .returning(TaskRow.id)
-    ).scalar_one_or_none()
+    values = {
+        "prompt": submission.prompt,
+        "policy": json.dumps(to_json(submission.policy)),
+        "planned": submission.plan is not None,
+        "key": submission.key,
+    }
+    inserted = connection.execute(_INSERT_TASK, values).scalar()
     if inserted is not None:
         return inserted, True
-    earlier = select(TaskRow.id).where(TaskRow.idempotency_key == submission.key)
-    return connection.execute(earlier).scalar_one(), False
+    return connection.execute(_EARLIER, {"key": submission.key}).scalar_one(), False

@@ -6,6 +6,7 @@ from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
+from shared.domain.jobs import Job
 from shared.guard import Guard, default_entries
 from shared.store.database import Database
 from workers.executor.clock import SystemClock
@@ -13,7 +14,7 @@ from workers.executor.passes import carry_out
 from workers.journal import Journal
 from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
-from workers.store import StepBrief, step_brief
+from workers.store import PassBrief, pass_brief
 
 FENCES_A_JOB = 100_000
 """More often than this no job is claimed."""
@@ -37,9 +38,9 @@ class Executor:
     def perform(self, hold: Hold) -> Fact:
         """One pass. Raises Transient when the host cannot be reached or is lost on the way."""
         job = hold.job
-        with self._database.begin() as connection:
-            brief = step_brief(connection, job)
-        order = _order(brief, job.revision, job.pass_no)
+        with self._database.autocommit() as connection:
+            brief = pass_brief(connection, job)
+        order = _order(brief, job)
         guard = self._guard_for(order.policy.forbidden_commands)
         log = HeldLog(self._journal, hold)
         shell = self._connections.shell(order.host, _record(brief, hold, log))
@@ -113,28 +114,30 @@ class Guards:
             return self._guards[forbidden]
 
 
-def _record(brief: StepBrief, hold: Hold, log: HeldLog) -> PassRecord:
+def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:
     job = hold.job
     return PassRecord(
         name=f"{brief.token}/{brief.step.ordinal}-{job.revision}-{job.pass_no}",
         # Of several jobs for one pass the later one has the greater number.
         fence=job.id * FENCES_A_JOB + job.fence,
-        resumed=job.fence > 1 or job.attempt > 0,
+        resumed=job.resumed,
         since=job.age,
         valid_for=lambda: hold.valid_until - monotonic(),
         given_up=log.given_up,
     )
 
 
-def _order(brief: StepBrief, revision: int, pass_no: int) -> PassOrder:
+def _order(brief: PassBrief, job: Job) -> PassOrder:
+    if job.run_id is None:
+        raise AssertionError("a pass belongs to a run")
     return PassOrder(
-        run_id=brief.run_id,
-        task_ref=f"T{brief.task.id}",
+        run_id=job.run_id,
+        task_ref=f"T{job.task_id}",
         host=brief.host,
         step=brief.step,
         subtasks=brief.subtasks,
-        revision=revision,
-        pass_no=pass_no,
-        policy=brief.task.policy,
+        revision=job.revision,
+        pass_no=job.pass_no,
+        policy=brief.policy,
         earlier=brief.attempts,
     )

@@ -27,7 +27,7 @@ log = structlog.get_logger()
 _BEGUN_AFTER = 0.2
 """Seconds an attempt must last before its beginning is written on its own."""
 
-_LINGER = 0.02
+_LINGER = 0.1
 """Seconds that an ended attempt may wait for company before it is committed."""
 
 _OUTPUT_EVERY = 0.3
@@ -41,14 +41,22 @@ class _Group:
     records: dict[str, Record] = field(default_factory=dict)
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
+    started: list[tuple[Job, Fact]] = field(default_factory=list)
+    reports: list[tuple[Job, tuple[Fact, ...], "Future[bool]"]] = field(default_factory=list)
     given_back: list[tuple[Job, "Future[bool]"]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
 
     due: float = inf
 
     def __bool__(self) -> bool:
-        return bool(self.records or self.chunks or self.reports or self.given_back or self.dropped)
+        return bool(
+            self.records
+            or self.chunks
+            or self.started
+            or self.reports
+            or self.given_back
+            or self.dropped
+        )
 
 
 class Journal:
@@ -60,28 +68,37 @@ class Journal:
         self._changed = threading.Condition()
         self._urgent = _Group()
         self._begun: dict[str, tuple[float, Record]] = {}
+        self._started: dict[tuple[int, int], tuple[float, Job, Fact]] = {}
         self._chunks: list[tuple[str, str, bytes]] = []
         self._output_due = 0.0
         self._with_output: set[str] = set()
         self._refused: set[tuple[int, int]] = set()
         self._closing = False
+        self._sleeps_until = 0.0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
+
+    def started(self, job: Job, fact: Fact) -> None:
+        """The job is at work. It is told at once with its end, or alone if that takes long."""
+        with self._changed:
+            due = monotonic() + _BEGUN_AFTER
+            self._started[job.id, job.fence] = (due, job, fact)
+            self._wake_by(due)
 
     def began(self, job: Job, attempt: Attempt) -> None:
         """An attempt begins. It is written only if it lasts, so that short ones cost one row."""
         entry = Record(job.id, job.fence, attempt, ended=False, worker=self._worker)
         with self._changed:
-            self._begun[attempt.key] = (monotonic() + _BEGUN_AFTER, entry)
-            if len(self._begun) == 1:
-                self._changed.notify()
+            due = monotonic() + _BEGUN_AFTER
+            self._begun[attempt.key] = (due, entry)
+            self._wake_by(due)
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Live output of an attempt; it is written while the attempt lasts."""
         with self._changed:
             self._chunks.append((key, stream, chunk))
             if key not in self._begun:
-                self._changed.notify()
+                self._wake_by(self._output_due)
 
     def ended(self, job: Job, attempt: Attempt) -> None:
         """An attempt has ended."""
@@ -90,22 +107,21 @@ class Journal:
         with self._changed:
             self._begun.pop(key, None)
             self._urgent.records[key] = entry
-            first = self._urgent.due == inf
-            if first:
-                self._urgent.due = monotonic() + _LINGER
+            self._urgent.due = min(self._urgent.due, monotonic() + _LINGER)
             if self._chunks:
                 self._chunks = [chunk for chunk in self._chunks if chunk[0] != key]
             if key in self._with_output:
                 self._with_output.discard(key)
                 self._urgent.dropped.add(key)
-            if first:
-                self._changed.notify()
+            self._wake_by(self._urgent.due)
 
     def report(self, job: Job, fact: Fact) -> "Future[bool]":
         """End the job with its fact; resolves to whether the job was still ours to end."""
         future: Future[bool] = Future()
         with self._changed:
-            self._urgent.reports.append((job, fact, future))
+            early = self._started.pop((job.id, job.fence), None)
+            facts = (fact,) if early is None else (early[2], fact)
+            self._urgent.reports.append((job, facts, future))
             self._urgent.due = 0.0
             self._changed.notify()
         return future
@@ -130,6 +146,7 @@ class Journal:
         """The job is no longer at hand here."""
         with self._changed:
             self._refused.discard((job.id, job.fence))
+            self._started.pop((job.id, job.fence), None)
 
     def close(self) -> None:
         """Write what is left and end."""
@@ -154,10 +171,18 @@ class Journal:
             pause = due - monotonic()
             if pause <= 0:
                 return
+            self._sleeps_until = due
             self._changed.wait(None if due == inf else pause)
+            self._sleeps_until = 0.0
+
+    def _wake_by(self, due: float) -> None:
+        """While it writes, or when it wakes in time anyway, the thread is left alone."""
+        if due < self._sleeps_until:
+            self._changed.notify()
 
     def _next_due(self) -> float:
         due = min((due for due, _ in self._begun.values()), default=inf)
+        due = min((due, *(when for when, _, _ in self._started.values())))
         if any(key not in self._begun for key, _, _ in self._chunks):
             due = min(due, self._output_due)
         return min(due, self._urgent.due)
@@ -169,6 +194,10 @@ class Journal:
             if due <= now:
                 group.records.setdefault(key, entry)
                 del self._begun[key]
+        for place, (due, job, fact) in list(self._started.items()):
+            if due <= now:
+                group.started.append((job, fact))
+                del self._started[place]
         if now >= self._output_due:
             group.chunks = [chunk for chunk in self._chunks if chunk[0] not in self._begun]
             self._chunks = [chunk for chunk in self._chunks if chunk[0] in self._begun]
@@ -206,11 +235,13 @@ class Journal:
                 group.numbers = attempts.reserve_output(connection, len(group.chunks))
             attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
+            still_held = jobs.held(connection, [(job.id, job.fence) for job, _ in group.started])
             ours = jobs.finish(connection, [(job.id, job.fence) for job, _, _ in group.reports])
-            inbox.send(
-                connection,
-                [(j.task_id, j.run_id, fact) for j, fact, _ in group.reports if j.id in ours],
-            )
+            told = [(job, fact) for job, fact in group.started if job.id in still_held]
+            told += [
+                (job, fact) for job, facts, _ in group.reports for fact in facts if job.id in ours
+            ]
+            inbox.send(connection, [(job.task_id, job.run_id, fact) for job, fact in told])
             free = jobs.release(connection, [(job.id, job.fence) for job, _ in group.given_back])
         self._note_refused(r for r in records if r.attempt.key not in written)
         for job, _, future in group.reports:

@@ -11,7 +11,7 @@ from shared.domain.budget import Ending
 from shared.domain.errors import Defect, ReplanError, Transient
 from shared.domain.facts import Fact, JobFailed, PassFinished, PassStarted
 from shared.domain.jobs import Job, JobKind, QueueName
-from shared.store import inbox, jobs
+from shared.store import jobs
 from shared.store.database import Database
 from workers.journal import Journal
 from workers.leases import Hold, LeaseKeeper
@@ -58,6 +58,8 @@ class Lifecycle:
             structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
             self._keeper.hold(job, asked_at) as hold,
         ):
+            if job.kind is JobKind.EXECUTE and job.step is not None:
+                self._journal.started(job, PassStarted(job.step, job.revision, job.pass_no))
             self._conclude(hold, self._perform(hold))
             self._journal.forget(job)
         return True
@@ -75,11 +77,7 @@ class Lifecycle:
 
     def _try_claim(self, job_id: int, owner: str, *, again: bool) -> Job | None:
         with self._database.begin() as connection:
-            job = jobs.claim(connection, job_id, owner, self._lease, self._queues, again=again)
-            if job is not None and job.kind is JobKind.EXECUTE and job.step is not None:
-                started = PassStarted(job.step, job.revision, job.pass_no)
-                inbox.send(connection, [(job.task_id, job.run_id, started)])
-        return job
+            return jobs.claim(connection, job_id, owner, self._lease, self._queues, again=again)
 
     def _perform(self, hold: Hold) -> Fact:
         try:

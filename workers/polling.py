@@ -81,7 +81,7 @@ class Poller:
             return 0
         found: list[int] = []
         try:
-            with self._database.begin() as connection:
+            with self._database.autocommit() as connection:
                 found = jobs.claimable(connection, self._queues, places)
             self._reason = f"found {len(found)} jobs"
             self._sign()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
 
 from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
@@ -52,6 +52,54 @@ class StepBrief:
         return self.revisions[-1].subtasks
 
 
+@dataclass(frozen=True, slots=True)
+class PassBrief:
+    """What a pass over a step is about: its place, its subtasks, what was tried before."""
+
+    policy: Policy
+    token: str
+    host: Host
+    step: Step
+    subtasks: tuple[Subtask, ...]
+    attempts: tuple[Attempt, ...]
+
+
+_PASS = text("""
+    SELECT tasks.policy, runs.token, runs.target,
+        (SELECT step FROM jsonb_array_elements(tasks.plan -> 'steps') AS step
+         WHERE (step ->> 'ordinal')::bigint = :step) AS step,
+        (SELECT subtasks FROM revisions
+         WHERE run_id = runs.id AND step = :step AND revision <= :revision
+         ORDER BY revision DESC LIMIT 1) AS revised,
+        hosts.*
+    FROM runs JOIN tasks ON tasks.id = runs.task_id LEFT JOIN hosts ON hosts.name = runs.target
+    WHERE runs.id = :run_id
+""")
+
+
+def pass_brief(connection: Connection, job: Job) -> PassBrief:
+    """The pass of a job; raises Misconfigured when its host is no longer enrolled."""
+    if job.step is None or job.run_id is None:
+        raise _no_step(job)
+    asked = {"run_id": job.run_id, "step": job.step, "revision": job.revision}
+    row = connection.execute(_PASS, asked).one()
+    if row.step is None:
+        raise _no_step(job)
+    step = from_json(Step, row.step)
+    subtasks = step.subtasks
+    if row.revised is not None:
+        subtasks = tuple(from_json(Subtask, subtask) for subtask in row.revised)
+    first = job.pass_no == 1 and not job.resumed
+    return PassBrief(
+        policy=from_json(Policy, row.policy),
+        token=row.token,
+        host=_enrolled(hosts.joined(row, row.target), row.target),
+        step=step,
+        subtasks=subtasks,
+        attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
+    )
+
+
 def task_brief(connection: Connection, task_id: int) -> TaskBrief:
     """The task of a job."""
     row = connection.execute(
@@ -76,7 +124,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     """The step of a job; raises Misconfigured when its host is no longer enrolled."""
     task = task_brief(connection, job.task_id)
     if task.plan is None or job.step is None or job.run_id is None:
-        raise Defect(f"job {job.id} names no step of a planned run", stage=job.kind.value)
+        raise _no_step(job)
     row = connection.execute(
         select(
             RunRow.target,
@@ -129,7 +177,10 @@ def _revisions(
 
 
 def _host(connection: Connection, name: str) -> Host:
-    host = hosts.find(connection, name)
+    return _enrolled(hosts.find(connection, name), name)
+
+
+def _enrolled(host: Host | None, name: str) -> Host:
     if host is None:
         raise Misconfigured(
             f"host {name!r} is not enrolled",
@@ -137,3 +188,7 @@ def _host(connection: Connection, name: str) -> Host:
             next_step_cmd=f"replan host add {name} --address ADDRESS",
         )
     return host
+
+
+def _no_step(job: Job) -> Defect:
+    return Defect(f"job {job.id} names no step of a planned run", stage=job.kind.value)

@@ -74,3 +74,8 @@ class Job:
     note: str = ""
     cancel_attempt: str | None = None
     age: float = 0.0
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the same work may have been begun before."""
+        return self.fence > 1 or self.attempt > 0

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
 from shared.queue.connection import SteadyAMQP
+from shared.queue.events import CalmEvents
 
 
 def task_name(queue: str) -> str:
@@ -44,7 +45,14 @@ def make_app(broker_url: str) -> Celery:
     forged has no effect, for the job's row decides. So there is no result backend, no ETA and no
     retry of Celery's own; of remote control, workers understand `revoke` alone.
     """
-    app = Celery("replan", broker=broker_url, backend=None, set_as_current=False, amqp=SteadyAMQP)
+    app = Celery(
+        "replan",
+        broker=broker_url,
+        backend=None,
+        set_as_current=False,
+        amqp=SteadyAMQP,
+        events=CalmEvents,
+    )
     app.conf.update(
         task_queues=[_queue(queue.value) for queue in QueueName],
         task_default_queue="unrouted",
@@ -53,7 +61,6 @@ def make_app(broker_url: str) -> Celery:
         task_ignore_result=True,
         task_acks_late=False,
         task_track_started=False,
-        task_send_sent_event=True,
         worker_prefetch_multiplier=1,
         worker_send_task_events=True,
         worker_enable_remote_control=True,
@@ -63,6 +70,8 @@ def make_app(broker_url: str) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
+            # Acknowledged as soon as it is read: a copy kept in the broker would help nobody.
+            "ack_emulation": False,
             "socket_keepalive": True,
             "health_check_interval": 10,
             "socket_connect_timeout": 5,

@@ -50,6 +50,7 @@ class Database:
             )
         else:
             self.engine = create_engine(self.url, poolclass=NullPool, connect_args=_UTF8)
+        self._autocommitting = self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -65,6 +66,15 @@ class Database:
         except SQLAlchemyError as error:
             if written and isinstance(error, DBAPIError) and error.connection_invalidated:
                 raise InDoubt(_sentence(error.orig), stage="database") from error
+            translate(error)
+
+    @contextmanager
+    def autocommit(self) -> Iterator[Connection]:
+        """Each statement is a transaction of its own; for reading, that promises no less."""
+        try:
+            with self._autocommitting.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
             translate(error)
 
     def listen(self, *channels: str) -> psycopg.Connection[tuple[object, ...]]:

@@ -40,7 +40,12 @@ def listed(connection: Connection) -> tuple[Host, ...]:
 def find(connection: Connection, name: str) -> Host | None:
     """The host of that name, None when it is not enrolled; `localhost` always is."""
     row = connection.execute(select(HostRow.__table__).where(HostRow.name == name)).one_or_none()
-    if row is not None:
+    return joined(row, name)
+
+
+def joined(row: Any, name: str) -> Host | None:
+    """The same from the columns of `hosts` in a row, all empty when there is no such host."""
+    if row is not None and row.name is not None:
         return _host(row)
     return LOCALHOST if name == LOCALHOST.name else None
 

@@ -1,13 +1,27 @@
 """The inbox: facts on their way to the coordinator."""
 
+import json
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, select, text
 
 from shared.domain.facts import Fact
-from shared.store.database import REPORTS, notify
+from shared.store.database import REPORTS
 from shared.store.tables import InboxRow
 from shared.wire import encode_fact
+
+_SEND = text("""
+    WITH sent AS (
+        INSERT INTO inbox (task_id, run_id, kind, body)
+        SELECT task_id, run_id, kind, body
+        FROM ROWS FROM (
+            jsonb_to_recordset(CAST(:rows AS jsonb))
+            AS (task_id bigint, run_id bigint, kind text, body jsonb)
+        ) WITH ORDINALITY AS r(task_id, run_id, kind, body, place)
+        ORDER BY place
+    )
+    SELECT pg_notify(:channel, '')
+""")
 
 Report = tuple[int, int | None, Fact]
 """Whom a fact is about (task, run or None) and the fact."""
@@ -20,8 +34,7 @@ def send(connection: Connection, reports: Iterable[Report]) -> None:
         kind, body = encode_fact(fact)
         rows.append({"task_id": task_id, "run_id": run_id, "kind": kind, "body": body})
     if rows:
-        connection.execute(insert(InboxRow), rows)
-        notify(connection, REPORTS)
+        connection.execute(_SEND, {"rows": json.dumps(rows), "channel": REPORTS})
 
 
 def newest(connection: Connection) -> int:

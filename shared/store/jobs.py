@@ -96,6 +96,13 @@ _FINISH = text("""
     RETURNING jobs.id, jobs.state
 """)
 
+_HELD = text("""
+    SELECT jobs.id FROM jobs
+    JOIN unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
+      ON jobs.id = held.id AND jobs.fence = held.fence
+    WHERE jobs.state = 'open'
+""")
+
 _WAITING = text("""
     SELECT id, queue, rung_at IS NOT NULL AS rung
     FROM jobs
@@ -266,6 +273,13 @@ def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
         return set()
     ended = connection.execute(_FINISH, _pairs(held))
     return {row.id for row in ended if row.state == "done"}
+
+
+def held(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Those of the jobs, given as (job id, fence), that are open and nobody else's by now."""
+    if not pairs:
+        return set()
+    return set(connection.execute(_HELD, _pairs(pairs)).scalars())
 
 
 def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> list[WaitingJob]:

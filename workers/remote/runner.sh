@@ -93,7 +93,10 @@ r() { # key not-after span flags label command . : run a command
   (
     export REPLAN_ATTEMPT="$D/$1"
     exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
-    case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
+    case $4$Z in
+    *q*) eval "$6"; exit ;;
+    *s*s) exec setsid /bin/sh -c "$6" sh ;;
+    esac
     exec /bin/sh -c "$6" sh
   )
   set -- "$1" "$?" "$4"
@@ -291,8 +294,16 @@ sweep() { # root: once an hour, what is two days old and belongs to no runner th
     rm -rf "$old"
   done
 }
+long() { # whether a file of output may be too long; most times two numbers tell that
+  [ $((beat % 25)) != 0 ] || return 0
+  for fd in 4 5; do
+    { read -r name pos <"/proc/$P/fdinfo/$fd"; } 2>/dev/null || return 0
+    [ "$pos" -le 1048576 ] || return 0
+  done
+  return 1
+}
 look() { # at what the runner is doing
-  trim "$V"
+  ! long || trim "$V"
   [ "$over" ] || [ $((beat % 5)) = 0 ] || return
   busy=
   set -- $(tail -n 1 "$V/log")

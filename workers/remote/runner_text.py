@@ -16,6 +16,10 @@ EXEC_LINE = "exec /bin/sh"
 EXEC_LINE_OWN_SESSION = "exec setsid /bin/sh"
 """The same where a login shell does not lead its session."""
 
+_ASKS = re.compile(
+    r"(?:! )?(?:true|false|:|(?:test|(?P<bracket>\[))(?: [\w./:=,@%+!-]+)*(?(bracket) \]))",
+    re.ASCII,
+)
 _KILLS = re.compile(r"\bkill\b")
 _STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
 
@@ -39,7 +43,10 @@ def flags(command: str) -> str:
 
     `s`: it sends signals, so it gets a session of its own and cannot hit the runner. `b`: it may
     leave something running, so what that writes later is kept apart from the next command's output.
+    `q`: it only asks what the shell itself can answer, as most checks do, so no program is started.
     """
+    if _ASKS.fullmatch(command):
+        return "-q"
     return "-" + "s" * bool(_KILLS.search(command)) + "b" * bool(_STAYS.search(command))
 
 
