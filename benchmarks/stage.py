@@ -54,7 +54,7 @@ class Stage:
         while self.scalar(query, ids=list(tasks)) < len(tasks):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not done after {PATIENCE} s: {tasks}")
-            time.sleep(0.005)
+            time.sleep(0.01)
 
     def scalar(self, query: Any, **values: object) -> Any:
         """The first value of the first row."""

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from time import monotonic
 
 import structlog
 
@@ -9,6 +10,9 @@ from shared.domain.errors import Transient
 from shared.store.database import Database
 
 log = structlog.get_logger()
+
+_APART = 0.02
+"""Seconds from one turn to the next, at least: what comes in a burst is done in groups."""
 
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 5.0
@@ -60,7 +64,9 @@ class Loop:
             return
         with self._database.listen(self._channel) as listener:
             while not self._stop.is_set():
+                begun = monotonic()
                 self._database.notified(listener, min(self._turn(), 1.0))
+                self._stop.wait(max(0.0, begun + _APART - monotonic()))
 
     def _turn(self) -> float:
         pause = self._work()

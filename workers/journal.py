@@ -30,6 +30,9 @@ _BEGUN_AFTER = 0.2
 _LINGER = 0.1
 """Seconds that an ended attempt may wait for company before it is committed."""
 
+_APART = 0.01
+"""Seconds from one commit to the next, at least: ends that come close together share one."""
+
 _OUTPUT_EVERY = 0.3
 """Seconds between two writes of live output."""
 
@@ -75,6 +78,7 @@ class Journal:
         self._refused: set[tuple[int, int]] = set()
         self._closing = False
         self._sleeps_until = 0.0
+        self._written = 0.0
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -122,8 +126,8 @@ class Journal:
             early = self._started.pop((job.id, job.fence), None)
             facts = (fact,) if early is None else (early[2], fact)
             self._urgent.reports.append((job, facts, future))
-            self._urgent.due = 0.0
-            self._changed.notify()
+            self._urgent.due = self._written + _APART
+            self._wake_by(self._urgent.due)
         return future
 
     def give_back(self, job: Job) -> "Future[bool]":
@@ -134,8 +138,8 @@ class Journal:
         future: Future[bool] = Future()
         with self._changed:
             self._urgent.given_back.append((job, future))
-            self._urgent.due = 0.0
-            self._changed.notify()
+            self._urgent.due = self._written + _APART
+            self._wake_by(self._urgent.due)
         return future
 
     def refused(self, job: Job) -> bool:
@@ -163,6 +167,7 @@ class Journal:
                 if not group and self._closing:
                     return
             self._write_until_done(group)
+            self._written = monotonic()
 
     def _await_something(self) -> None:
         """Until something has waited, or has lasted, long enough to be written."""

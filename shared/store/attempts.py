@@ -1,6 +1,5 @@
 """Attempts in rows: written in groups under the fence of their job, read back as values."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,54 +10,51 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.attempt import SAID, Answer, Attempt, CommandResult, Outcome
 from shared.store.output import digest, safe_text, store_output
+from shared.store.recordset import as_rows, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
 
 RUNNING = "running"
 """Stands for the outcome of an attempt that has not ended."""
 
-_TYPES = {
-    "job_id": "bigint",
-    "fence": "bigint",
-    "key": "text",
-    "run_id": "bigint",
-    "step": "bigint",
-    "revision": "bigint",
-    "subtask": "bigint",
-    "pass_no": "bigint",
-    "try_no": "bigint",
-    "number": "bigint",
-    "command": "text",
-    "correction": "text",
-    "outcome": "text",
-    "counted": "boolean",
-    "never_red": "boolean",
-    "reason": "text",
-    "rule": "text",
-    "exit_code": "bigint",
-    "stdout": "text",
-    "stderr": "text",
-    "stdout_size": "bigint",
-    "stderr_size": "bigint",
-    "stdout_blob": "text",
-    "stderr_blob": "text",
-    "ran_at": "timestamptz",
-    "ran_until": "timestamptz",
-    "check_command": "text",
-    "check_exit_code": "bigint",
-    "check_output": "text",
-    "started_at": "timestamptz",
-    "ended_at": "timestamptz",
-    "worker": "text",
-}
-_WRITTEN = [name for name in _TYPES if name not in {"job_id", "fence"}]
+_WRITTEN = (
+    "key",
+    "run_id",
+    "step",
+    "revision",
+    "subtask",
+    "pass_no",
+    "try_no",
+    "number",
+    "command",
+    "correction",
+    "outcome",
+    "counted",
+    "never_red",
+    "reason",
+    "rule",
+    "exit_code",
+    "stdout",
+    "stderr",
+    "stdout_size",
+    "stderr_size",
+    "stdout_blob",
+    "stderr_blob",
+    "ran_at",
+    "ran_until",
+    "check_command",
+    "check_exit_code",
+    "check_output",
+    "started_at",
+    "ended_at",
+    "worker",
+)
 _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
 """Whoever drives an attempt on knows its beginning less well than who began it."""
 
 _RECORD = text(f"""
     WITH given AS (
         SELECT r.*, jobs.state
-        FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-             AS r({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())})
+        FROM {recordset(AttemptRow, *_WRITTEN, job_id="bigint", fence="bigint")}
         JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence
              AND jobs.state IN ('open', 'cancelled')
     ), written AS (
@@ -150,7 +146,7 @@ def record(connection: Connection, records: Sequence[Record]) -> set[str]:
             upsert(BlobRow).on_conflict_do_nothing(),
             [{"digest": name, "data": data} for name, data in blobs.items()],
         )
-    written = connection.execute(_RECORD, {"rows": json.dumps(list(rows.values()))})
+    written = connection.execute(_RECORD, as_rows(list(rows.values())))
     return set(written.scalars())
 
 

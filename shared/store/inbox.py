@@ -1,12 +1,12 @@
 """The inbox: facts on their way to the coordinator."""
 
-import json
 from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection, func, select, text
 
 from shared.domain.facts import Fact
 from shared.store.database import REPORTS
+from shared.store.recordset import as_rows
 from shared.store.tables import InboxRow
 from shared.wire import encode_fact
 
@@ -34,7 +34,7 @@ def send(connection: Connection, reports: Iterable[Report]) -> None:
         kind, body = encode_fact(fact)
         rows.append({"task_id": task_id, "run_id": run_id, "kind": kind, "body": body})
     if rows:
-        connection.execute(_SEND, {"rows": json.dumps(rows), "channel": REPORTS})
+        connection.execute(_SEND, {**as_rows(rows), "channel": REPORTS})
 
 
 def newest(connection: Connection) -> int:

@@ -129,7 +129,13 @@ _UNCLAIMED = text("""
 _WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
 
 _RUNG = text("""
-    UPDATE jobs SET rung_at = clock_timestamp() WHERE id = ANY(CAST(:ids AS bigint[]))
+    UPDATE jobs SET rung_at = clock_timestamp()
+    WHERE id IN (
+        SELECT id FROM jobs
+        WHERE id = ANY(CAST(:ids AS bigint[])) AND state = 'open'
+          AND (lease_until IS NULL OR lease_until < clock_timestamp())
+        FOR UPDATE SKIP LOCKED
+    )
 """)
 
 _NEXT_DUE = text("""
@@ -306,7 +312,7 @@ def whose(connection: Connection, job_id: int) -> tuple[int, int | None] | None:
 
 
 def rung(connection: Connection, ids: Sequence[int]) -> None:
-    """Note that the bell of these jobs was rung now."""
+    """Note that the bell of these jobs was rung now; of one that is being claimed it may not."""
     connection.execute(_RUNG, {"ids": list(ids)})
 
 
