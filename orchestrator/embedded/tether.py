@@ -49,10 +49,14 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+_FIXED = {signal.SIGKILL, signal.SIGSTOP}
+
+
 def plain_signals() -> None:
     """Undo what Python and the parent changed: exec hands ignored and blocked signals down."""
-    for ignored in (signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGXFSZ):
-        signal.signal(ignored, signal.SIG_DFL)
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is not signal.SIG_DFL and number not in _FIXED:
+            signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 

@@ -291,6 +291,30 @@ def test_a_bell_rung_twice_is_answered_once(link: Link) -> None:
         assert [lifecycle.carry_out(job_id) for job_id in bell.rung].count(True) == 1
 
 
+def test_a_pass_that_takes_long_is_told_before_its_end(link: Link) -> None:
+    """A short one is told with its end, in the same commit; both are told once."""
+    task_id = task(link.database)
+    drained(link)
+    told = "SELECT string_agg(kind, ' ' ORDER BY id) FROM inbox"
+    seen: list[str] = []
+
+    def until_it_is_told(hold: Hold, journal: Journal) -> PassFinished:
+        eventually(lambda: link.scalar(told) == "PassStarted", "word of the pass")
+        drained(link)
+        seen.append(link.scalar("SELECT phase FROM run_steps WHERE step = 1"))
+        return finished(hold, journal)
+
+    for perform in (until_it_is_told, finished):
+        with worker(link, perform) as lifecycle:
+            assert lifecycle.carry_out(open_jobs(link)[0])
+        drained(link)
+    assert seen == ["running"]
+    history = "SELECT string_agg(kind, ' ' ORDER BY id) FROM events WHERE task_id = :id"
+    passes = "PassStarted PassFinished PassStarted PassFinished"
+    told_all = f"TaskSubmitted RunStarted RunChanged {passes} RunChanged"
+    assert link.scalar(history, id=task_id) == told_all
+
+
 def test_two_coordinators_and_two_workers_on_a_bad_link(link: Link) -> None:
     """Every fourth commit loses its answer; each of 12 tasks is decided and done once."""
     tasks = [task(link.database) for _ in range(12)]

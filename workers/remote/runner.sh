@@ -93,10 +93,9 @@ r() { # key not-after span flags label command . : run a command
   (
     export REPLAN_ATTEMPT="$D/$1"
     exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
-    case $4$Z in
-    *q*) eval "$6"; exit ;;
-    *s*s) exec setsid /bin/sh -c "$6" sh ;;
-    esac
+    # What such a question has to say beside yes and no, it says as it would alone.
+    case $4 in *q*) eval "$6" 2>/dev/null; set -- "$@" "$?"; [ "$8" -gt 1 ] || exit "$8" ;; esac
+    case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
     exec /bin/sh -c "$6" sh
   )
   set -- "$1" "$?" "$4"

@@ -17,7 +17,7 @@ EXEC_LINE_OWN_SESSION = "exec setsid /bin/sh"
 """The same where a login shell does not lead its session."""
 
 _ASKS = re.compile(
-    r"(?:! )?(?:true|false|:|(?:test|(?P<bracket>\[))(?: [\w./:=,@%+!-]+)*(?(bracket) \]))",
+    r"true|false|:|(?:test|(?P<bracket>\[))(?: [\w./:=,@%+!-]+)*(?(bracket) \])",
     re.ASCII,
 )
 _KILLS = re.compile(r"\bkill\b")
