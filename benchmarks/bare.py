@@ -41,25 +41,38 @@ def sequential(server: SshServer, commands: int) -> float:
     return commands / sum(latencies(server, commands))
 
 
-def latencies(server: SshServer, commands: int) -> list[float]:
+def latencies(server: SshServer, commands: int, command: str = "true") -> list[float]:
     """Seconds of each command, one after another on one warm transport."""
     with warm([server]) as (transport,):
-        return [timed(transport) for _ in range(commands)]
+        return [timed(transport, command) for _ in range(commands)]
 
 
-def fleet(servers: Sequence[SshServer], plans: int, commands: int, threads: int = 8) -> float:
+def fleet(
+    servers: Sequence[SshServer],
+    plans: int,
+    commands: int,
+    threads: int = 8,
+    *,
+    command: str = "true",
+) -> float:
     """Commands a second for so many plans at once; eight threads, one warm transport a host."""
     with warm(servers) as transports:
 
         def plan(number: int) -> None:
             for _ in range(commands):
-                execute(transports[number % len(transports)], "true")
+                execute(transports[number % len(transports)], command)
 
         return plans * commands / at_once(plan, plans, threads)
 
 
 def fleet_committing(
-    servers: Sequence[SshServer], plans: int, commands: int, database: str, threads: int = 8
+    servers: Sequence[SshServer],
+    plans: int,
+    commands: int,
+    database: str,
+    threads: int = 8,
+    *,
+    command: str = "true",
 ) -> float:
     """As `fleet`, each result committed to Postgres before the plan's next command.
 
@@ -77,8 +90,8 @@ def fleet_committing(
             kept = free.get()
             server = number % len(transports)
             for _ in range(commands):
-                status = execute(transports[server], "true")
-                kept.add(servers[server].host, "true", status)
+                status = execute(transports[server], command)
+                kept.add(servers[server].host, command, status)
             free.put(kept)
 
         return plans * commands / at_once(plan, plans, threads)
@@ -97,10 +110,10 @@ def warm(servers: Sequence[SshServer]) -> Iterator[list[paramiko.Transport]]:
         yield transports
 
 
-def timed(transport: paramiko.Transport) -> float:
+def timed(transport: paramiko.Transport, command: str) -> float:
     """Seconds of one command."""
     begun = time.perf_counter()
-    execute(transport, "true")
+    execute(transport, command)
     return time.perf_counter() - begun
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from benchmarks import memory
 from benchmarks.peers import machine, page, plots, rounds
-from benchmarks.peers.catalogue import BARE, COMMITTING, PEER_NAMES, PEERS, REPLAN, Contestant
+from benchmarks.peers.catalogue import FLOORS, OURS, PEER_NAMES, PEERS, Contestant
 from benchmarks.peers.document import Document
 from benchmarks.peers.environments import Environment, NotInstalledError
 from benchmarks.peers.workloads import WORKLOADS
@@ -99,7 +99,7 @@ def made_ready(environment: Environment, *, install: bool) -> str:
 
 def measure(peers: Sequence[Contestant], missing: dict[str, str], *, short: bool) -> Document:
     """The whole run."""
-    often = (REPLAN, BARE, COMMITTING)
+    often = (*OURS, *FLOORS)
     contestants = [*often, *peers, *often]
     workloads = [workload.shortened() for workload in WORKLOADS] if short else WORKLOADS
     say(f"starting Postgres, Valkey, {HOSTS} sshd, a coordinator and workers …")

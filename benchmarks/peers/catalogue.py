@@ -1,6 +1,6 @@
 """Who takes part, and what bounds each: the peers, the floors, and replan itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -24,7 +24,7 @@ class Contestant:
 
     A peer has its name in `benchmarks/peers/requirements/<peer>.txt` and its program in
     `benchmarks/peers/programs/with_<peer>.py`; `form` is told to the program. `rounds` says how
-    often it is measured: the slow ones once.
+    often it is measured: the slow ones once. `command` is what runs, where it is not `true`.
     """
 
     name: str
@@ -34,13 +34,24 @@ class Contestant:
     peer: str = ""
     form: str = ""
     rounds: int = 3
+    command: str = "true"
 
 
 REPLAN: Final = Contestant(
     "replan",
     (*OVER_SSH, *DURABLE),
-    "forks and round trips on the host, and the rows of each attempt",
+    "one host: a fork and a round trip; many: the Python of messages and rows of each plan",
     kind=Kind.REPLAN,
+)
+PROGRAM: Final = "/bin/true"
+"""A command for which a program has to be started: no shell knows it itself."""
+
+REPLAN_PROGRAM: Final = Contestant(
+    f"replan: {PROGRAM}",
+    OVER_SSH,
+    "a shell and the program, both started on the host for each command",
+    kind=Kind.REPLAN,
+    command=PROGRAM,
 )
 BARE: Final = Contestant(
     "bare paramiko",
@@ -54,6 +65,13 @@ COMMITTING: Final = Contestant(
     "sshd's fork and a commit before each further command; eight threads at most",
     kind=Kind.FLOOR,
 )
+
+BARE_PROGRAM: Final = replace(BARE, name=f"bare paramiko: {PROGRAM}", command=PROGRAM)
+COMMITTING_PROGRAM: Final = replace(
+    COMMITTING, name=f"bare paramiko, commit each: {PROGRAM}", command=PROGRAM
+)
+OURS: Final = (REPLAN, REPLAN_PROGRAM)
+FLOORS: Final = (BARE, COMMITTING, BARE_PROGRAM, COMMITTING_PROGRAM)
 
 PEERS: Final = (
     Contestant(

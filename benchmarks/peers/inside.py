@@ -6,7 +6,14 @@ from typing import Final
 from sqlalchemy import text
 
 from benchmarks import bare
-from benchmarks.peers.catalogue import BARE, COMMITTING, REPLAN, Contestant
+from benchmarks.peers.catalogue import (
+    BARE,
+    BARE_PROGRAM,
+    COMMITTING,
+    COMMITTING_PROGRAM,
+    OURS,
+    Contestant,
+)
 from benchmarks.peers.outside import own_database
 from benchmarks.peers.takings import Taking
 from benchmarks.peers.workloads import FOUR_HOSTS, ONE_HOST, Workload
@@ -21,26 +28,29 @@ LATENCIES: Final = text("""
 
 def take(stage: Stage, contestant: Contestant, workload: Workload) -> Taking:
     """Let one of them do the workload once."""
-    if contestant is REPLAN:
-        return replan(stage, workload)
-    if contestant is BARE:
-        return floor(stage, workload)
-    assert contestant is COMMITTING
+    if contestant in OURS:
+        return replan(stage, workload, contestant.command)
+    if contestant in {BARE, BARE_PROGRAM}:
+        return floor(stage, workload, contestant.command)
+    assert contestant in {COMMITTING, COMMITTING_PROGRAM}
     servers = stage.sshd[:1] if workload.key == ONE_HOST.key else stage.sshd
     database = own_database(stage, "floor")
-    rate = bare.fleet_committing(servers, workload.plans, workload.commands, database)
+    rate = bare.fleet_committing(
+        servers, workload.plans, workload.commands, database, command=contestant.command
+    )
     return Taking(rate)
 
 
-def floor(stage: Stage, workload: Workload) -> Taking:
+def floor(stage: Stage, workload: Workload, command: str) -> Taking:
     """Bare paramiko that keeps nothing."""
     if workload.key == FOUR_HOSTS.key:
-        return Taking(bare.fleet(stage.sshd, workload.plans, workload.commands))
-    latencies = bare.latencies(stage.sshd[0], workload.commands)
+        rate = bare.fleet(stage.sshd, workload.plans, workload.commands, command=command)
+        return Taking(rate)
+    latencies = bare.latencies(stage.sshd[0], workload.commands, command)
     return Taking(len(latencies) / sum(latencies), [1000 * latency for latency in latencies])
 
 
-def replan(stage: Stage, workload: Workload) -> Taking:
+def replan(stage: Stage, workload: Workload, command: str) -> Taking:
     """The whole product.
 
     On one host the time is that of the job, from its claim to its end, since the start of a peer's
@@ -48,7 +58,6 @@ def replan(stage: Stage, workload: Workload) -> Taking:
     are known to be done.
     """
     over_ssh = workload.key in {ONE_HOST.key, FOUR_HOSTS.key}
-    command = "true" if over_ssh else ":"
     begun = time.perf_counter()
     tasks = []
     for number in range(workload.plans):

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from benchmarks.memory import Memory
-from benchmarks.peers.catalogue import BARE, COMMITTING, PEERS, REPLAN, Kind
+from benchmarks.peers.catalogue import FLOORS, OURS, PEERS, REPLAN, Kind
 from benchmarks.peers.document import Document
 from benchmarks.peers.takings import Figure, Percentiles
 from benchmarks.peers.workloads import WORKLOADS, Workload
 
-CONTESTANTS: Final = {each.name: each for each in (REPLAN, BARE, COMMITTING, *PEERS)}
+CONTESTANTS: Final = {each.name: each for each in (*OURS, *FLOORS, *PEERS)}
 
 HEAD: Final = """\
 # replan beside its peers
@@ -32,6 +32,8 @@ METHOD: Final = """\
 - Starting a peer's program, connecting and warming up are not counted. replan's own time on one
   host is that of the job, from its claim to its end; elsewhere from the first submission until all
   tasks are known to be done.
+- `true` is answered by the shell that runs anyway: on replan's side by one that stays, on the
+  others' by the login shell of each command. Where a row says `/bin/true`, a program is started.
 - *commit each*: the tool keeps no results, so its program commits a row to the same Postgres for
   each. replan does that by itself, and guards each command.
 - Latencies are of one command, until the next one may begin. In a program that runs all plans in
