@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import paramiko
 
@@ -92,7 +92,7 @@ class Pool:
             yield channel
         finally:
             if channel is not None:
-                channel.close()
+                _close(channel)
             if link is not None:
                 self._give_back(link)
 
@@ -110,8 +110,10 @@ class Pool:
             except (paramiko.SSHException, EOFError, OSError):
                 own = self._connect()
                 beside = self._first_session(own)
-            with beside:
+            try:
                 yield beside
+            finally:
+                _close(beside)
         finally:
             if own is not None:
                 own.close()
@@ -253,3 +255,9 @@ class Pool:
 def _is_refusal(error: Exception) -> bool:
     # Of two threads that are refused at once, paramiko gives the reason to one of them only.
     return isinstance(error, paramiko.ChannelException) or "Unable to open channel" in str(error)
+
+
+def _close(channel: paramiko.Channel) -> None:
+    """Say that a session is over; where that cannot be said any more, the connection is."""
+    with suppress(paramiko.SSHException, EOFError, OSError):
+        channel.close()

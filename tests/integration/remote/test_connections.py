@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
+import paramiko
 import pytest
 
 from shared.domain.attempt import CommandResult
@@ -16,6 +17,7 @@ from shared.domain.errors import Misconfigured, Transient
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants, kill, running
 from tests.services.sshd import SshServer, SshServers
+from workers.remote.pool import Pool
 from workers.remote.ssh import SshConnections
 from workers.remote.transport import Timing, connect
 
@@ -31,6 +33,28 @@ def sessions(server: SshServer) -> list[int]:
 def logins(server: SshServer) -> int:
     """How often somebody has logged in."""
     return server.log.read_text().count("Accepted publickey")
+
+
+# --- giving up ------------------------------------------------------------------------------------
+
+
+def test_a_session_ends_without_a_word_on_a_connection_that_breaks(sshd: SshServer) -> None:
+    """To close it takes a message, for which the connection may be too broken by then."""
+    host, timing = ssh_host(sshd), Timing()
+    with closing(Pool(host, lambda: connect(host, timing), open_timeout=10)) as pool:
+        with pool.session() as channel:
+            assert channel is not None
+            with pool.session_beside(channel):
+                broken(channel)
+        with pool.session() as another:
+            assert another is not None
+
+
+def broken(channel: paramiko.Channel) -> None:
+    """Nothing can be sent any more, but nobody has noticed yet."""
+    raw = channel.get_transport().sock
+    assert isinstance(raw, socket.socket)
+    raw.shutdown(socket.SHUT_WR)
 
 
 # --- sharing --------------------------------------------------------------------------------------
