@@ -123,6 +123,7 @@ class Journal:
         """End the job with its fact; resolves to whether the job was still ours to end."""
         future: Future[bool] = Future()
         with self._changed:
+            self._write_begun_of(job)
             early = self._started.pop((job.id, job.fence), None)
             facts = (fact,) if early is None else (early[2], fact)
             self._urgent.reports.append((job, facts, future))
@@ -137,6 +138,7 @@ class Journal:
         """
         future: Future[bool] = Future()
         with self._changed:
+            self._write_begun_of(job)
             self._urgent.given_back.append((job, future))
             self._urgent.due = self._written + _APART
             self._wake_by(self._urgent.due)
@@ -179,6 +181,14 @@ class Journal:
             self._sleeps_until = due
             self._changed.wait(None if due == inf else pause)
             self._sleeps_until = 0.0
+
+    def _write_begun_of(self, job: Job) -> None:
+        """Under its fence, while that counts: whoever drives the pass on learns of the beginning."""
+        held = (job.id, job.fence)
+        for key, (_, entry) in list(self._begun.items()):
+            if (entry.job_id, entry.fence) == held:
+                self._urgent.records.setdefault(key, entry)
+                del self._begun[key]
 
     def _wake_by(self, due: float) -> None:
         """While it writes, or when it wakes in time anyway, the thread is left alone."""

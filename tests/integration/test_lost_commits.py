@@ -255,6 +255,22 @@ def test_the_journal_writes_once(link: Link) -> None:
     assert link.scalar("SELECT state FROM jobs WHERE id = :id", id=job_id) == "done"
 
 
+def test_what_had_begun_is_written_when_its_job_is_put_off(link: Link) -> None:
+    """Whoever drives the pass on must know since when its command runs."""
+    task(link.database)
+    drained(link)
+    (job_id,) = open_jobs(link)
+
+    def perform(hold: Hold, journal: Journal) -> PassFinished:
+        journal.began(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
+        raise Transient("the link is down", stage="connect")
+
+    with worker(link, perform) as lifecycle:
+        assert lifecycle.carry_out(job_id)
+    assert link.scalar("SELECT outcome FROM attempts") == "running"
+    assert link.scalar("SELECT state FROM jobs WHERE id = :id", id=job_id) == "done"
+
+
 def test_a_job_given_back_is_given_back_once(link: Link) -> None:
     """Sent again after another has claimed it, the release takes nothing from that one."""
     task(link.database)

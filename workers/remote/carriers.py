@@ -6,7 +6,7 @@ from typing import Protocol
 class LostError(Exception):
     """The way to a runner is gone; what runs there goes on.
 
-    `alone` says that the host is still connected: it was the runner that went.
+    `alone` says that the shell ended by itself: the host is connected, and nothing killed it.
     """
 
     def __init__(self, message: str, *, alone: bool = False) -> None:

@@ -12,6 +12,7 @@ from workers.remote.translation import translated
 
 _CHUNK = 65_536
 _STATUS_SECONDS = 1.0
+_BY_SIGNAL = 128
 
 Session = AbstractContextManager[paramiko.Channel | None]
 
@@ -65,9 +66,9 @@ class SshCarrier:
         channel = self._channel
         if channel.recv_stderr_ready():
             self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]
-        alone = channel.status_event.wait(_STATUS_SECONDS) and channel.exit_status >= 0
-        code = f"exit code {channel.exit_status}" if alone else "no exit code"
-        return LostError(code, alone=alone)
+        known = channel.status_event.wait(_STATUS_SECONDS) and channel.exit_status >= 0
+        code = f"exit code {channel.exit_status}" if known else "no exit code"
+        return LostError(code, alone=known and channel.exit_status < _BY_SIGNAL)
 
     def beside(self) -> "SshCarrier":
         """A further session on the same connection, or on one made for it."""

@@ -50,6 +50,15 @@ def test_a_session_ends_without_a_word_on_a_connection_that_breaks(sshd: SshServ
             assert another is not None
 
 
+def test_a_shell_that_is_killed_at_its_start_says_nothing_of_the_account(
+    sshd_factory: SshServers, connections: SshConnections
+) -> None:
+    """Something killed it, as it may kill any process; another one may fare better."""
+    shell = connections.shell(ssh_host(sshd_factory("ForceCommand kill -9 $$")))
+    with pytest.raises(Transient, match="lost again and again"):
+        shell.run("true", timeout=20)
+
+
 def broken(channel: paramiko.Channel) -> None:
     """Nothing can be sent any more, but nobody has noticed yet."""
     raw = channel.get_transport().sock
