@@ -183,7 +183,7 @@ class Journal:
             self._sleeps_until = 0.0
 
     def _write_begun_of(self, job: Job) -> None:
-        """Under its fence, while that counts: whoever drives the pass on learns of the beginning."""
+        """Under its fence, while that counts: who drives the pass on learns of the beginning."""
         held = (job.id, job.fence)
         for key, (_, entry) in list(self._begun.items()):
             if (entry.job_id, entry.fence) == held:
