@@ -45,44 +45,46 @@ _LOCK_TASKS = text("""
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
 _REPORTS = text("SELECT * FROM inbox WHERE task_id = ANY(:ids) ORDER BY id")
-_HANDLED = text("DELETE FROM inbox WHERE id = ANY(:ids)")
 _RUNS = text("SELECT id, task_id, phase, reason FROM runs WHERE task_id = ANY(:ids) ORDER BY id")
 _STEPS = text("SELECT * FROM run_steps WHERE run_id = ANY(:ids) ORDER BY run_id, step")
 
-_SAVE_TASKS = text(f"""
-    UPDATE tasks SET
-        phase = r.phase, putting_off = r.putting_off, reason = r.reason,
-        plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,
-        ended_at = CASE WHEN r.ended THEN clock_timestamp() END
-    FROM {
-    recordset(
-        TaskRow, "id", "phase", "plan", "putting_off", "reason", planned="boolean", ended="boolean"
-    )
-}
-    WHERE tasks.id = r.id
-""")  # noqa: S608 - nothing but constants
-
-_SAVE_RUNS = text(f"""
-    UPDATE runs SET
-        phase = r.phase, reason = r.reason,
-        started_at = coalesce(runs.started_at, clock_timestamp()),
-        ended_at = CASE WHEN r.ended THEN clock_timestamp() END
-    FROM {recordset(RunRow, "id", "phase", "reason", ended="boolean")}
-    WHERE runs.id = r.id
-""")  # noqa: S608 - nothing but constants
-
-_SAVE_STEPS = text(f"""
-    INSERT INTO run_steps ({", ".join(STEP_COLUMNS)})
-    SELECT {", ".join(STEP_COLUMNS)} FROM {recordset(RunStepRow, *STEP_COLUMNS)}
-    ON CONFLICT (run_id, step) DO UPDATE SET
-        {", ".join(f"{name} = excluded.{name}" for name in STEP_COLUMNS[2:])},
-        changed_at = clock_timestamp()
-""")  # noqa: S608 - nothing but constants
-
 _EVENT_COLUMNS = ("task_id", "run_id", "kind", "body", "rules", "at")
-_SAVE_EVENTS = text(f"""
-    INSERT INTO events ({", ".join(_EVENT_COLUMNS)})
-    SELECT {", ".join(_EVENT_COLUMNS)} FROM {recordset(EventRow, *_EVENT_COLUMNS)}
+_TASKS_SET = recordset(
+    "tasks",
+    TaskRow,
+    "id",
+    "phase",
+    "plan",
+    "putting_off",
+    "reason",
+    planned="boolean",
+    ended="boolean",
+)
+_SAVE = text(f"""
+    WITH saved_tasks AS (
+        UPDATE tasks SET
+            phase = r.phase, putting_off = r.putting_off, reason = r.reason,
+            plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,
+            ended_at = CASE WHEN r.ended THEN clock_timestamp() END
+        FROM {_TASKS_SET} WHERE tasks.id = r.id
+    ), saved_runs AS (
+        UPDATE runs SET
+            phase = r.phase, reason = r.reason,
+            started_at = coalesce(runs.started_at, clock_timestamp()),
+            ended_at = CASE WHEN r.ended THEN clock_timestamp() END
+        FROM {recordset("runs", RunRow, "id", "phase", "reason", ended="boolean")}
+        WHERE runs.id = r.id
+    ), saved_steps AS (
+        INSERT INTO run_steps ({", ".join(STEP_COLUMNS)})
+        SELECT {", ".join(STEP_COLUMNS)} FROM {recordset("steps", RunStepRow, *STEP_COLUMNS)}
+        ON CONFLICT (run_id, step) DO UPDATE SET
+            {", ".join(f"{name} = excluded.{name}" for name in STEP_COLUMNS[2:])},
+            changed_at = clock_timestamp()
+    ), saved_events AS (
+        INSERT INTO events ({", ".join(_EVENT_COLUMNS)})
+        SELECT {", ".join(_EVENT_COLUMNS)} FROM {recordset("events", EventRow, *_EVENT_COLUMNS)}
+    )
+    DELETE FROM inbox WHERE id = ANY(:handled)
 """)  # noqa: S608 - nothing but constants
 
 _OPEN = text("""
@@ -228,19 +230,15 @@ class SqlUnit:
 
     def flush(self) -> None:
         """Write everything; the caller commits."""
-        self._write_tasks()
-        self._write_runs()
+        if self._inbox_ids:
+            self._connection.execute(_SAVE, self._values())
         if self._revisions:
             self._connection.execute(upsert(RevisionRow).on_conflict_do_nothing(), self._revisions)
-        if self._events:
-            self._connection.execute(_SAVE_EVENTS, as_rows(self._events))
         for task_id, prompt in self._prompts:
             self._connection.execute(
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
             )
         self._carry_out()
-        if self._inbox_ids:
-            self._connection.execute(_HANDLED, {"ids": self._inbox_ids})
 
     def _read(self, limit: int) -> list[Report]:
         tasks = self._connection.execute(_LOCK_TASKS, {"limit": limit}).all()
@@ -302,10 +300,21 @@ class SqlUnit:
         )
         self._orders.extend((task_id, run_id, decision) for decision in decisions)
 
-    def _write_tasks(self) -> None:
-        rows = [self._task_values(task_id) for task_id in sorted(self._changed_tasks)]
-        if rows:
-            self._connection.execute(_SAVE_TASKS, as_rows(rows))
+    def _values(self) -> dict[str, Any]:
+        runs = [(run_id, self._runs[run_id]) for run_id in sorted(self._changed_runs)]
+        steps = [
+            step_values(run_id, step)
+            for run_id, state in runs
+            for ordinal, step in state.steps.items()
+            if self._old_steps.get(run_id, {}).get(ordinal) != step
+        ]
+        return {
+            "tasks": as_rows(self._task_values(task_id) for task_id in sorted(self._changed_tasks)),
+            "runs": as_rows(_run_values(run_id, state) for run_id, state in runs),
+            "steps": as_rows(steps),
+            "events": as_rows(self._events),
+            "handled": self._inbox_ids,
+        }
 
     def _task_values(self, task_id: int) -> dict[str, Any]:
         state = self._tasks[task_id]
@@ -319,28 +328,6 @@ class SqlUnit:
             "reason": state.reason,
             "ended": state.phase in ENDED_TASK,
         }
-
-    def _write_runs(self) -> None:
-        changed = [(run_id, self._runs[run_id]) for run_id in sorted(self._changed_runs)]
-        runs = [
-            {
-                "id": run_id,
-                "phase": state.phase.value,
-                "reason": state.reason,
-                "ended": state.phase in ENDED_RUN,
-            }
-            for run_id, state in changed
-        ]
-        steps = [
-            step_values(run_id, step)
-            for run_id, state in changed
-            for ordinal, step in state.steps.items()
-            if self._old_steps.get(run_id, {}).get(ordinal) != step
-        ]
-        if runs:
-            self._connection.execute(_SAVE_RUNS, as_rows(runs))
-        if steps:
-            self._connection.execute(_SAVE_STEPS, as_rows(steps))
 
     def _carry_out(self) -> None:
         """In the order they were decided: a step's old job goes before its next one comes."""
@@ -393,3 +380,12 @@ class SqlUnit:
             found = self._connection.execute(_OPEN, {"ids": list(self._task_rows)})
             self._intervened = set(found.scalars())
         return self._intervened
+
+
+def _run_values(run_id: int, state: RunState) -> dict[str, Any]:
+    return {
+        "id": run_id,
+        "phase": state.phase.value,
+        "reason": state.reason,
+        "ended": state.phase in ENDED_RUN,
+    }

@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, text
@@ -18,17 +18,27 @@ from shared.store.database import Database, InDoubt
 from shared.wire import to_json
 
 _HOSTS = text("SELECT name FROM hosts")
-_INSERT_TASK = text("""
-    INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
-    VALUES (:prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key)
-    ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
-""")
 _EARLIER = text("SELECT id FROM tasks WHERE idempotency_key = :key")
-_INSERT_RUNS = text("""
-    INSERT INTO runs (task_id, target, phase)
-    SELECT :task_id, target, 'not_started'
-    FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS r(target, place) ORDER BY place
-    RETURNING id
+_INSERT = text("""
+    WITH targets AS (
+        SELECT name, place
+        FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS t(name, place)
+    ), unknown AS (
+        SELECT name, place FROM targets
+        WHERE name <> :here AND NOT EXISTS (SELECT FROM hosts WHERE hosts.name = targets.name)
+    ), task AS (
+        INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
+        SELECT :prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key
+        WHERE NOT EXISTS (SELECT FROM unknown)
+        ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
+    ), made AS (
+        INSERT INTO runs (task_id, target, phase)
+        SELECT task.id, targets.name, 'not_started' FROM task, targets ORDER BY targets.place
+        RETURNING id
+    )
+    SELECT (SELECT id FROM task) AS task_id,
+        ARRAY(SELECT id FROM made ORDER BY id) AS run_ids,
+        ARRAY(SELECT name FROM unknown ORDER BY place) AS unknown
 """)
 
 _PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
@@ -80,14 +90,14 @@ def _put_in_again(database: Database, submission: Submission, doubt: InDoubt) ->
 
 def _put_in(database: Database, submission: Submission) -> int:
     with database.begin() as connection:
-        _check_hosts(connection, submission.targets)
-        task_id, fresh = _insert_task(connection, submission)
-        if fresh:
-            runs = {"task_id": task_id, "targets": list(submission.targets)}
-            run_ids = tuple(connection.execute(_INSERT_RUNS, runs).scalars())
-            submitted = TaskSubmitted(submission.policy, run_ids, submission.plan)
-            inbox.send(connection, [(task_id, None, submitted)])
-    return task_id
+        made = connection.execute(_INSERT, _values(submission)).one()
+        if made.unknown:
+            raise _not_enrolled(connection, made.unknown[0])
+        if made.task_id is None:
+            return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
+        submitted = TaskSubmitted(submission.policy, tuple(made.run_ids), submission.plan)
+        inbox.send(connection, [(made.task_id, None, submitted)])
+        return int(made.task_id)
 
 
 def _check(submission: Submission) -> None:
@@ -109,25 +119,21 @@ def _check(submission: Submission) -> None:
         check_steps(submission.plan.steps)
 
 
-def _check_hosts(connection: Connection, targets: Sequence[str]) -> None:
-    known = set(connection.execute(_HOSTS).scalars()) | {LOCALHOST.name}
-    for target in targets:
-        if target not in known:
-            raise Rejected(
-                f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
-                stage="input",
-                next_step_cmd=f"replan host add {target} --address ADDRESS --user USER --key FILE",
-            )
-
-
-def _insert_task(connection: Connection, submission: Submission) -> tuple[int, bool]:
-    values = {
+def _values(submission: Submission) -> dict[str, Any]:
+    return {
+        "targets": list(submission.targets),
+        "here": LOCALHOST.name,
         "prompt": submission.prompt,
         "policy": json.dumps(to_json(submission.policy)),
         "planned": submission.plan is not None,
         "key": submission.key,
     }
-    inserted = connection.execute(_INSERT_TASK, values).scalar()
-    if inserted is not None:
-        return inserted, True
-    return connection.execute(_EARLIER, {"key": submission.key}).scalar_one(), False
+
+
+def _not_enrolled(connection: Connection, target: str) -> Rejected:
+    known = {*connection.execute(_HOSTS).scalars(), LOCALHOST.name}
+    return Rejected(
+        f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
+        stage="input",
+        next_step_cmd=f"replan host add {target} --address ADDRESS --user USER --key FILE",
+    )

@@ -54,7 +54,7 @@ _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"ke
 _RECORD = text(f"""
     WITH given AS (
         SELECT r.*, jobs.state
-        FROM {recordset(AttemptRow, *_WRITTEN, job_id="bigint", fence="bigint")}
+        FROM {recordset("rows", AttemptRow, *_WRITTEN, job_id="bigint", fence="bigint")}
         JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence
              AND jobs.state IN ('open', 'cancelled')
     ), written AS (
@@ -146,7 +146,7 @@ def record(connection: Connection, records: Sequence[Record]) -> set[str]:
             upsert(BlobRow).on_conflict_do_nothing(),
             [{"digest": name, "data": data} for name, data in blobs.items()],
         )
-    written = connection.execute(_RECORD, as_rows(list(rows.values())))
+    written = connection.execute(_RECORD, {"rows": as_rows(rows.values())})
     return set(written.scalars())
 
 

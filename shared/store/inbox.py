@@ -34,7 +34,7 @@ def send(connection: Connection, reports: Iterable[Report]) -> None:
         kind, body = encode_fact(fact)
         rows.append({"task_id": task_id, "run_id": run_id, "kind": kind, "body": body})
     if rows:
-        connection.execute(_SEND, {**as_rows(rows), "channel": REPORTS})
+        connection.execute(_SEND, {"rows": as_rows(rows), "channel": REPORTS})
 
 
 def newest(connection: Connection) -> int:

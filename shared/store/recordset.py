@@ -1,7 +1,7 @@
 """Many rows in one parameter: a statement for all of them costs what it costs for one."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy.dialects import postgresql
@@ -11,17 +11,17 @@ from shared.store.tables import Row
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 
 
-def recordset(table: type[Row], *names: str, **others: str) -> str:
-    """The parameter `rows` as a source called `r`, to stand in a FROM.
+def recordset(parameter: str, table: type[Row], *names: str, **others: str) -> str:
+    """The rows in a parameter as a source called `r`, to stand in a FROM.
 
     Its columns are the named ones of the table with their types, and `others` with theirs.
     """
     columns = table.__table__.columns
     types = {name: columns[name].type.compile(_DIALECT) for name in names} | others
     listed = ", ".join(f"{name} {kind}" for name, kind in types.items())
-    return f"jsonb_to_recordset(CAST(:rows AS jsonb)) AS r({listed})"
+    return f"jsonb_to_recordset(CAST(:{parameter} AS jsonb)) AS r({listed})"
 
 
-def as_rows(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """That parameter."""
-    return {"rows": json.dumps(rows)}
+def as_rows(rows: Iterable[dict[str, Any]]) -> str:
+    """The value of such a parameter."""
+    return json.dumps(list(rows))
