@@ -45,7 +45,12 @@ _LOCK_TASKS = text("""
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
 _REPORTS = text("SELECT * FROM inbox WHERE task_id = ANY(:ids) ORDER BY id")
-_RUNS = text("SELECT id, task_id, phase, reason FROM runs WHERE task_id = ANY(:ids) ORDER BY id")
+_RUNS = text("""
+    SELECT id, task_id, phase, reason, task_id IN (
+        SELECT task_id FROM interventions WHERE task_id = ANY(:ids) AND closed_at IS NULL
+    ) AS intervened
+    FROM runs WHERE task_id = ANY(:ids) ORDER BY id
+""")
 _STEPS = text("SELECT * FROM run_steps WHERE run_id = ANY(:ids) ORDER BY run_id, step")
 
 _EVENT_COLUMNS = ("task_id", "run_id", "kind", "body", "rules", "at")
@@ -87,9 +92,6 @@ _SAVE = text(f"""
     DELETE FROM inbox WHERE id = ANY(:handled)
 """)  # noqa: S608 - nothing but constants
 
-_OPEN = text("""
-    SELECT DISTINCT task_id FROM interventions WHERE task_id = ANY(:ids) AND closed_at IS NULL
-""")
 _CLOSE = text("""
     UPDATE interventions SET closed_at = clock_timestamp()
     WHERE task_id = :task_id AND closed_at IS NULL
@@ -124,7 +126,7 @@ class SqlUnit:
         self._tasks: dict[int, TaskState] = {}
         self._runs: dict[int, RunState] = {}
         self._planned: set[int] = set()
-        self._intervened: set[int] | None = None
+        self._intervened: set[int] = set()
         self._changed_tasks: set[int] = set()
         self._changed_runs: set[int] = set()
         self._old_steps: dict[int, dict[int, StepState]] = {}
@@ -249,6 +251,7 @@ class SqlUnit:
         found = self._connection.execute(_REPORTS, ids).all()
         self._inbox_ids = [row.id for row in found]
         self._run_rows = {row.id: row for row in self._connection.execute(_RUNS, ids)}
+        self._intervened = {run.task_id for run in self._run_rows.values() if run.intervened}
         whole = {row.task_id for row in found if row.run_id is None}
         self._read_runs(
             sorted(
@@ -353,7 +356,7 @@ class SqlUnit:
     def _open_intervention(
         self, task_id: int, run_id: int | None, decision: OpenIntervention
     ) -> None:
-        self._tasks_with_interventions().add(task_id)
+        self._intervened.add(task_id)
         self._connection.execute(
             insert(InterventionRow).values(
                 task_id=task_id,
@@ -369,17 +372,10 @@ class SqlUnit:
     def _close_interventions(
         self, task_id: int, run_id: int | None, step: int | None, sparing: Sequence[int]
     ) -> None:
-        if task_id not in self._tasks_with_interventions():
+        if task_id not in self._intervened:
             return
         chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
         self._connection.execute(_CLOSE, chosen)
-
-    def _tasks_with_interventions(self) -> set[int]:
-        """Read once: most tasks have none that is open."""
-        if self._intervened is None:
-            found = self._connection.execute(_OPEN, {"ids": list(self._task_rows)})
-            self._intervened = set(found.scalars())
-        return self._intervened
 
 
 def _run_values(run_id: int, state: RunState) -> dict[str, Any]:
