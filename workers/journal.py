@@ -114,7 +114,7 @@ class Journal:
             self._urgent.due = min(self._urgent.due, monotonic() + _LINGER)
             if self._chunks:
                 self._chunks = [chunk for chunk in self._chunks if chunk[0] != key]
-            if key in self._with_output:
+            if key in self._with_output or job.resumed:
                 self._with_output.discard(key)
                 self._urgent.dropped.add(key)
             self._wake_by(self._urgent.due)

@@ -112,10 +112,9 @@ _LAPSED = "cancelled, and its worker did not answer before its lease ran out: it
 
 _APPEND = text(f"""
     INSERT INTO live_output (id, attempt_key, stream, text)
-    SELECT :id, CAST(:key AS text), :stream, :text
-    WHERE EXISTS (
-        SELECT 1 FROM attempts WHERE key = CAST(:key AS text) AND outcome = '{RUNNING}'
-    )
+    SELECT :id, key, :stream, :text FROM attempts
+    WHERE key = CAST(:key AS text) AND outcome = '{RUNNING}'
+    FOR SHARE
     ON CONFLICT DO NOTHING
 """)  # noqa: S608 - nothing but constants
 

@@ -1,6 +1,7 @@
 """Live output stands in the database only for as long as its attempt runs."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,11 +12,13 @@ from orchestrator.coordinator import Coordinator
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.jobs import Job
-from shared.store import attempts
+from shared.store import attempts, jobs
 from shared.store.attempts import Record
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
 from tests.journeys.plans import plan, step
+from tests.services.ring import eventually
+from workers.journal import Journal
 
 NOW = datetime.now(UTC)
 ATTEMPT = Attempt("R1-1-r0-1-p1-t0", 1, 1, 0, 1, 1, 0, 1, "true", Outcome.OK, NOW, NOW)
@@ -53,7 +56,7 @@ def say(database: Database, *lines: bytes) -> list[str]:
         numbers = attempts.reserve_output(connection, len(lines))
         pieces = [(ATTEMPT.key, "stdout", line) for line in lines]
         attempts.append_output(connection, numbers, pieces)
-        return list(connection.execute(text("SELECT text FROM live_output ORDER BY id")).scalars())
+    return stands(database)
 
 
 def test_output_stands_in_order_while_the_attempt_runs(database: Database, job: Job) -> None:
@@ -68,3 +71,54 @@ def test_what_a_late_worker_says_of_an_ended_attempt_is_left_out(
     write(database, job, ended=False)
     write(database, job, ended=True)
     assert say(database, b"late") == []
+
+
+def test_whoever_drives_an_attempt_to_its_end_removes_what_another_wrote(
+    database: Database, job: Job
+) -> None:
+    """The one before may have been killed, or the output may have ended with it."""
+    write(database, job, ended=False)
+    assert say(database, b"from the one before") != []
+    with database.begin() as connection:
+        jobs.release(connection, [(job.id, job.fence)])
+        again = jobs.claim(connection, job.id, "another", 30)
+    assert again is not None
+    journal = Journal(database, "another")
+    journal.ended(again, replace(ATTEMPT, run_id=job.run_id or 0))
+    journal.close()
+    assert stands(database) == []
+
+
+def test_output_that_is_just_being_written_is_removed_with_the_rest(
+    database: Database, job: Job
+) -> None:
+    """Whoever ends the attempt waits for it, and removes it then."""
+    write(database, job, ended=False)
+    with ThreadPoolExecutor(1) as pool, database.begin() as late:
+        attempts.append_output(late, [10**9], [(ATTEMPT.key, "stdout", b"late")])
+        end = pool.submit(end_and_drop, database, job)
+        eventually(lambda: waits_for_a_lock(database), "the end to wait for the output")
+        late.commit()
+        end.result()
+    assert stands(database) == []
+
+
+def end_and_drop(database: Database, job: Job) -> None:
+    """As a journal does it."""
+    attempt = replace(ATTEMPT, run_id=job.run_id or 0)
+    with database.begin() as connection:
+        attempts.record(connection, [Record(job.id, job.fence, attempt, True, "worker")])
+        attempts.drop_output(connection, [attempt.key])
+
+
+def waits_for_a_lock(database: Database) -> bool:
+    """Whether some statement does."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with database.begin() as connection:
+        return bool(connection.execute(text(query)).scalar())
+
+
+def stands(database: Database) -> list[str]:
+    """All live output that is there."""
+    with database.begin() as connection:
+        return list(connection.execute(text("SELECT text FROM live_output ORDER BY id")).scalars())

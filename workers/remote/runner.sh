@@ -261,19 +261,19 @@ watch() {
   trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
   exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
   stat_of self
-  me=${name%% *} V= kept= passed= beat=0 idle=0 over= busy= was=0
+  me=${name%% *} V= kept= passed= beat=0 idle=0 over= busy=
   sweep "${A%/.at.*}"
   while :; do
-    sleep "${tick:-0.5}" || sleep 1
+    sleep "${tick:-0.2}" || sleep 1
     tick= beat=$((beat + 1))
     lives "$P" "$F" "$boot" "$space" || over=1
     read -r new <"$A" || new=
     [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
     [ -z "$V" ] || look
     if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
-    [ "$idle" -lt 10 ] || tick=1
+    [ "$idle" -lt 25 ] || tick=1
     for old in $kept; do trim "$old"; done
-    [ $((beat % 10)) != 0 ] || settle
+    [ $((beat % 25)) != 0 ] || settle
     [ "$over" ] && [ -z "$busy" ] || continue
     passed="$passed $V" V=
     : >"$A"
@@ -294,19 +294,16 @@ sweep() { # root: once an hour, what is two days old and belongs to no runner th
   done
 }
 long() { # whether a file of output may be too long; most times two numbers tell that
-  written=0
+  [ $((beat % 25)) != 0 ] || return 0
   for fd in 4 5; do
     { read -r name at <"/proc/$P/fdinfo/$fd"; } 2>/dev/null || return 0
     [ "$at" -le 1048576 ] || return 0
-    written=$((written + at))
   done
-  [ "$((written - was))" -le 65536 ] || tick=0.1
-  was=$written
-  [ $((beat % 10)) = 0 ]
+  return 1
 }
 look() { # at what the runner is doing
   ! long || trim "$V"
-  [ "$over" ] || [ $((beat % 2)) = 0 ] || return
+  [ "$over" ] || [ $((beat % 5)) = 0 ] || return
   busy=
   set -- $(tail -n 1 "$V/log")
   [ "$2" = s ] || return
