@@ -44,8 +44,8 @@ class _Group:
     records: dict[str, Record] = field(default_factory=dict)
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    started: list[tuple[Job, Fact]] = field(default_factory=list)
-    reports: list[tuple[Job, tuple[Fact, ...], "Future[bool]"]] = field(default_factory=list)
+    started: list[tuple[Job, Fact, float]] = field(default_factory=list)
+    reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
     given_back: list[tuple[Job, "Future[bool]"]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
 
@@ -83,7 +83,7 @@ class Journal:
         self._thread.start()
 
     def started(self, job: Job, fact: Fact) -> None:
-        """The job is at work. It is told at once with its end, or alone if that takes long."""
+        """The job is at work: told with the first that there is to tell of it, or soon alone."""
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
             self._started[job.id, job.fence] = (due, job, fact)
@@ -124,9 +124,7 @@ class Journal:
         future: Future[bool] = Future()
         with self._changed:
             self._write_begun_of(job)
-            early = self._started.pop((job.id, job.fence), None)
-            facts = (fact,) if early is None else (early[2], fact)
-            self._urgent.reports.append((job, facts, future))
+            self._urgent.reports.append((job, fact, future))
             self._urgent.due = self._written + _APART
             self._wake_by(self._urgent.due)
         return future
@@ -209,9 +207,11 @@ class Journal:
             if due <= now:
                 group.records.setdefault(key, entry)
                 del self._begun[key]
+        told_of = {(entry.job_id, entry.fence) for entry in group.records.values()}
+        told_of |= {(job.id, job.fence) for job, _, _ in group.reports}
         for place, (due, job, fact) in list(self._started.items()):
-            if due <= now:
-                group.started.append((job, fact))
+            if due <= now or place in told_of:
+                group.started.append((job, fact, due - _BEGUN_AFTER))
                 del self._started[place]
         if now >= self._output_due:
             group.chunks = [chunk for chunk in self._chunks if chunk[0] not in self._begun]
@@ -250,13 +250,17 @@ class Journal:
                 group.numbers = attempts.reserve_output(connection, len(group.chunks))
             attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
-            still_held = jobs.held(connection, [(job.id, job.fence) for job, _ in group.started])
+            still_held = jobs.held(connection, [(job.id, job.fence) for job, _, _ in group.started])
             ours = jobs.finish(connection, [(job.id, job.fence) for job, _, _ in group.reports])
-            told = [(job, fact) for job, fact in group.started if job.id in still_held]
-            told += [
-                (job, fact) for job, facts, _ in group.reports for fact in facts if job.id in ours
+            told = [
+                ((job.task_id, job.run_id, fact), monotonic() - since)
+                for job, fact, since in group.started
+                if job.id in still_held
             ]
-            inbox.send(connection, [(job.task_id, job.run_id, fact) for job, fact in told])
+            told += [
+                ((j.task_id, j.run_id, fact), 0.0) for j, fact, _ in group.reports if j.id in ours
+            ]
+            inbox.send_dated(connection, told)
             free = jobs.release(connection, [(job.id, job.fence) for job, _ in group.given_back])
         self._note_refused(r for r in records if r.attempt.key not in written)
         for job, _, future in group.reports:

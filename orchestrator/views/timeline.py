@@ -1,9 +1,10 @@
 """The timeline of a task: events, attempts, escalations and interventions as ordered messages."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, func, or_, select
 
 from orchestrator.views.attempts import AttemptLine, attempt_line
 from orchestrator.views.interventions import list_interventions
@@ -18,9 +19,10 @@ from orchestrator.views.messages import (
     of_intervention,
 )
 from orchestrator.views.places import require_task
+from shared.domain.facts import PassStarted
 from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind
-from shared.domain.task import ENDED_TASK
+from shared.domain.task import ENDED_TASK, TaskPhase
 from shared.store.attempts import RUNNING
 from shared.store.tables import (
     AttemptRow,
@@ -33,6 +35,11 @@ from shared.store.tables import (
 
 LOOK_BACK = 512
 """Attempts before the newest one known that are looked at again: workers commit out of order."""
+
+_A_MOMENT = timedelta(seconds=2)
+_AT_WORK = {phase.value for phase in TaskPhase} - {
+    p.value for p in (*ENDED_TASK, TaskPhase.WAITING)
+}
 
 _SAME_TIME = {
     MessageKind.STEP_ENDED: 1,
@@ -51,6 +58,8 @@ class Timeline:
         self._attempt = 0
         self._told: set[tuple[str, str]] = set()
         self._running: set[int] = set()
+        self._passes: set[tuple[int, int, int]] = set()
+        self._at_work = True
         self._ended_at: object = None
 
     def read(self, connection: Connection) -> tuple[Message, ...]:
@@ -59,6 +68,7 @@ class Timeline:
         Raises Rejected when there is no such task.
         """
         task_id = require_task(connection, self._ref)
+        self._at_work = self._phase(connection, task_id) in _AT_WORK
         messages = [
             *self._events(connection, task_id),
             *self._attempts(connection, task_id),
@@ -84,6 +94,9 @@ class Timeline:
         if not rows:
             return []
         self._event = rows[-1].id
+        for row in rows:
+            if row.kind == PassStarted.__name__:
+                self._passes.add((row.run_id, row.body["step"], row.body["pass_no"]))
         titles = self._titles(connection, task_id)
         found = (of_event(task_id, row, titles) for row in rows)
         return [message for message in found if message is not None]
@@ -98,7 +111,11 @@ class Timeline:
 
     def _attempts(self, connection: Connection, task_id: int) -> list[Message]:
         rows = connection.execute(
-            select(AttemptRow.__table__, RunRow.target)
+            select(
+                AttemptRow.__table__,
+                RunRow.target,
+                (func.now() - AttemptRow.started_at).label("age"),
+            )
             .join(RunRow, RunRow.id == AttemptRow.run_id)
             .where(
                 RunRow.task_id == task_id,
@@ -108,9 +125,20 @@ class Timeline:
         ).all()
         messages = []
         for row in rows:
+            if self._comes_too_early(row):
+                continue
             self._attempt = max(self._attempt, row.id)
             messages += self._attempt_messages(row, task_id)
         return messages
+
+    def _comes_too_early(self, row: Any) -> bool:
+        """Whether it is still to be told that its pass has begun; that takes a moment longer."""
+        if (row.run_id, row.step, row.pass_no) in self._passes:
+            return False
+        return self._at_work and row.age < _A_MOMENT
+
+    def _phase(self, connection: Connection, task_id: int) -> str:
+        return connection.execute(select(TaskRow.phase).where(TaskRow.id == task_id)).scalar_one()
 
     def _attempt_messages(self, row: Any, task_id: int) -> list[Message]:
         running = row.outcome == RUNNING

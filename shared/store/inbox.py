@@ -12,12 +12,12 @@ from shared.wire import encode_fact
 
 _SEND = text("""
     WITH sent AS (
-        INSERT INTO inbox (task_id, run_id, kind, body)
-        SELECT task_id, run_id, kind, body
+        INSERT INTO inbox (task_id, run_id, kind, body, created_at)
+        SELECT task_id, run_id, kind, body, clock_timestamp() - make_interval(secs => ago)
         FROM ROWS FROM (
             jsonb_to_recordset(CAST(:rows AS jsonb))
-            AS (task_id bigint, run_id bigint, kind text, body jsonb)
-        ) WITH ORDINALITY AS r(task_id, run_id, kind, body, place)
+            AS (task_id bigint, run_id bigint, kind text, body jsonb, ago float8)
+        ) WITH ORDINALITY AS r(task_id, run_id, kind, body, ago, place)
         ORDER BY place
     )
     SELECT pg_notify(:channel, '')
@@ -29,10 +29,16 @@ Report = tuple[int, int | None, Fact]
 
 def send(connection: Connection, reports: Iterable[Report]) -> None:
     """Put facts into the inbox in this transaction, and wake the coordinator when it commits."""
+    send_dated(connection, ((report, 0.0) for report in reports))
+
+
+def send_dated(connection: Connection, reports: Iterable[tuple[Report, float]]) -> None:
+    """The same for facts that came about so many seconds ago."""
     rows = []
-    for task_id, run_id, fact in reports:
+    for (task_id, run_id, fact), ago in reports:
         kind, body = encode_fact(fact)
-        rows.append({"task_id": task_id, "run_id": run_id, "kind": kind, "body": body})
+        row = {"task_id": task_id, "run_id": run_id, "kind": kind, "body": body, "ago": ago}
+        rows.append(row)
     if rows:
         connection.execute(_SEND, {"rows": as_rows(rows), "channel": REPORTS})
 

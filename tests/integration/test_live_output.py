@@ -9,10 +9,14 @@ import pytest
 from sqlalchemy import text
 
 from orchestrator.coordinator import Coordinator
+from orchestrator.views.messages import MessageKind
+from orchestrator.views.timeline import Timeline
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.config import Policy
+from shared.domain.facts import PassStarted
+from shared.domain.ids import Ref
 from shared.domain.jobs import Job
-from shared.store import attempts, jobs
+from shared.store import attempts, inbox, jobs
 from shared.store.attempts import Record
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
@@ -122,3 +126,24 @@ def stands(database: Database) -> list[str]:
     """All live output that is there."""
     with database.begin() as connection:
         return list(connection.execute(text("SELECT text FROM live_output ORDER BY id")).scalars())
+
+
+def test_no_attempt_is_told_before_the_beginning_of_its_pass(database: Database, job: Job) -> None:
+    """A worker writes both at once, but what has begun passes through a coordinator first."""
+    timeline = Timeline(Ref(job.task_id))
+    now = datetime.now(UTC)
+    done = replace(ATTEMPT, run_id=job.run_id or 0, started_at=now, ended_at=now)
+    with database.begin() as connection:
+        attempts.record(connection, [Record(job.id, job.fence, done, True, "worker")])
+    assert MessageKind.SUBTASK not in told(database, timeline)
+    with database.begin() as connection:
+        fact = PassStarted(1, 0, job.pass_no)
+        inbox.send_dated(connection, [((job.task_id, job.run_id, fact), 5.0)])
+    Coordinator(SqlUnderTest(database).ledger).drain()
+    assert told(database, timeline) == [MessageKind.STEP_STARTED, MessageKind.SUBTASK]
+
+
+def told(database: Database, timeline: Timeline) -> list[MessageKind]:
+    """The kinds of the messages that are new, in their order."""
+    with database.begin() as connection:
+        return [message.kind for message in timeline.read(connection)]
