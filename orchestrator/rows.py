@@ -9,29 +9,6 @@ from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from shared.wire import from_json
 
-STEP_COLUMNS = (
-    "run_id",
-    "step",
-    "title",
-    "author_role",
-    "author_backend",
-    "depends_on",
-    "recovery",
-    "on_failure",
-    "phase",
-    "revision",
-    "pass_no",
-    "errors",
-    "failures",
-    "putting_off",
-    "forced",
-    "note",
-    "unknown",
-    "unfinished",
-    "reason",
-)
-"""What `step_values` gives; the first two are the key."""
-
 
 def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
     """A task from its row and the phases of its runs."""

@@ -20,7 +20,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import STEP_COLUMNS, run_state, step_values, task_state
+from orchestrator.rows import run_state, step_values, task_state
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
@@ -28,7 +28,7 @@ from shared.domain.task import ENDED_RUN, ENDED_TASK
 from shared.store import attempts, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
-from shared.store.recordset import as_rows, recordset
+from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import (
     EventRow,
     InterventionRow,
@@ -53,7 +53,9 @@ _RUNS = text("""
 """)
 _STEPS = text("SELECT * FROM run_steps WHERE run_id = ANY(:ids) ORDER BY run_id, step")
 
-_EVENT_COLUMNS = ("task_id", "run_id", "kind", "body", "rules", "at")
+_EVENT_COLUMNS = columns(EventRow, without=("id",))
+_STEP_COLUMNS = columns(RunStepRow, without=("changed_at",))
+_STEP_UPDATED = [f"{c} = excluded.{c}" for c in _STEP_COLUMNS if c not in {"run_id", "step"}]
 _TASKS_SET = recordset(
     "tasks",
     TaskRow,
@@ -80,10 +82,10 @@ _SAVE = text(f"""
         FROM {recordset("runs", RunRow, "id", "phase", "reason", ended="boolean")}
         WHERE runs.id = r.id
     ), saved_steps AS (
-        INSERT INTO run_steps ({", ".join(STEP_COLUMNS)})
-        SELECT {", ".join(STEP_COLUMNS)} FROM {recordset("steps", RunStepRow, *STEP_COLUMNS)}
+        INSERT INTO run_steps ({", ".join(_STEP_COLUMNS)})
+        SELECT {", ".join(_STEP_COLUMNS)} FROM {recordset("steps", RunStepRow, *_STEP_COLUMNS)}
         ON CONFLICT (run_id, step) DO UPDATE SET
-            {", ".join(f"{name} = excluded.{name}" for name in STEP_COLUMNS[2:])},
+            {", ".join(_STEP_UPDATED)},
             changed_at = clock_timestamp()
     ), saved_events AS (
         INSERT INTO events ({", ".join(_EVENT_COLUMNS)})

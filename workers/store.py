@@ -38,7 +38,6 @@ class StepBrief:
 
     task: TaskBrief
     run_id: int
-    token: str
     host: Host
     step: Step
     author: Author
@@ -128,7 +127,6 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     row = connection.execute(
         select(
             RunRow.target,
-            RunRow.token,
             RunStepRow.author_role,
             RunStepRow.author_backend,
             RunStepRow.reason,
@@ -140,8 +138,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     return StepBrief(
         task=task,
         run_id=job.run_id,
-        token=row.token,
-        host=_host(connection, row.target),
+        host=_enrolled(hosts.find(connection, row.target), row.target),
         step=step,
         author=Author(Role(row.author_role), row.author_backend),
         revisions=_revisions(connection, job.run_id, step, job.revision),
@@ -174,10 +171,6 @@ def _revisions(
         for row in found
     )
     return (first, *later)
-
-
-def _host(connection: Connection, name: str) -> Host:
-    return _enrolled(hosts.find(connection, name), name)
 
 
 def _enrolled(host: Host | None, name: str) -> Host:

@@ -10,44 +10,13 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.attempt import SAID, Answer, Attempt, CommandResult, Outcome
 from shared.store.output import digest, safe_text, store_output
-from shared.store.recordset import as_rows, recordset
+from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
 
 RUNNING = "running"
 """Stands for the outcome of an attempt that has not ended."""
 
-_WRITTEN = (
-    "key",
-    "run_id",
-    "step",
-    "revision",
-    "subtask",
-    "pass_no",
-    "try_no",
-    "number",
-    "command",
-    "correction",
-    "outcome",
-    "counted",
-    "never_red",
-    "reason",
-    "rule",
-    "exit_code",
-    "stdout",
-    "stderr",
-    "stdout_size",
-    "stderr_size",
-    "stdout_blob",
-    "stderr_blob",
-    "ran_at",
-    "ran_until",
-    "check_command",
-    "check_exit_code",
-    "check_output",
-    "started_at",
-    "ended_at",
-    "worker",
-)
+_WRITTEN = columns(AttemptRow, without=("id",))
 _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
 """Whoever drives an attempt on knows its beginning less well than who began it."""
 

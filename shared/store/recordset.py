@@ -1,7 +1,7 @@
 """Many rows in one parameter: a statement for all of them costs what it costs for one."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy.dialects import postgresql
@@ -11,13 +11,18 @@ from shared.store.tables import Row
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 
 
+def columns(table: type[Row], *, without: Collection[str]) -> tuple[str, ...]:
+    """The names of a table's columns but those: what is left to the database, as a rule."""
+    return tuple(column.name for column in table.__table__.columns if column.name not in without)
+
+
 def recordset(parameter: str, table: type[Row], *names: str, **others: str) -> str:
     """The rows in a parameter as a source called `r`, to stand in a FROM.
 
     Its columns are the named ones of the table with their types, and `others` with theirs.
     """
-    columns = table.__table__.columns
-    types = {name: columns[name].type.compile(_DIALECT) for name in names} | others
+    its = table.__table__.columns
+    types = {name: its[name].type.compile(_DIALECT) for name in names} | others
     listed = ", ".join(f"{name} {kind}" for name, kind in types.items())
     return f"jsonb_to_recordset(CAST(:{parameter} AS jsonb)) AS r({listed})"
 
