@@ -1,6 +1,6 @@
 """What the workers need from outside, as plain nouns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,6 +41,20 @@ class Recalled:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A call of `Shell.run` that will come if the one before it ends as it is foreseen to.
+
+    `ends_well` foresees exit code 0; otherwise the command is foreseen to say no.
+    """
+
+    command: str
+    timeout: float
+    ends_well: bool = True
+    key: str | None = None
+    label: str = ""
+
+
 class Shell(Protocol):
     """An open connection to a host on which commands run one after another or side by side."""
 
@@ -65,8 +79,24 @@ class Shell(Protocol):
         """
         ...
 
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Say which calls of `run` come next, so that the host need not wait for each of them.
+
+        The shell takes them as it needs them, and may have each started as soon as the one before
+        it has ended as foreseen. At the first that does not, and when it has no use for them, it
+        closes the generator.
+        """
+        ...
+
+    def withdraw(self) -> None:
+        """Forget what was foreseen: of that nothing more is started.
+
+        What has been started under a key is `recalled` from now on. Raises what `run` raises.
+        """
+        ...
+
     def recalled(self, key: str) -> Recalled | None:
-        """What an earlier driver of this pass started under that key."""
+        """What an earlier driver of this pass started under that key; see `withdraw` as well."""
         ...
 
     def close(self) -> None:

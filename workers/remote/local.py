@@ -3,7 +3,7 @@
 import os
 import selectors
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Self
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST, Host
-from workers.ports import Cancelled
+from workers.ports import Cancelled, Foreseen
 from workers.remote.capture import STREAM_LIMIT, Capture
 from workers.remote.environment import local_environment
 from workers.remote.script import GRACE_SECONDS, checked, ending
@@ -77,6 +77,13 @@ class LocalShell:
             stdout_dropped=out.dropped,
             stderr_dropped=err.dropped,
         )
+
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Nothing is started before it is asked for."""
+        calls.close()
+
+    def withdraw(self) -> None:
+        """Nothing is started before it is asked for."""
 
     def recalled(self, key: str) -> None:
         """Nothing is kept."""
