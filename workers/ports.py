@@ -1,7 +1,8 @@
 """What the workers need from outside, as plain nouns."""
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from shared.domain.attempt import Attempt, CommandResult, OnOutput
@@ -13,6 +14,10 @@ from shared.domain.plan import Plan, Step, Subtask
 
 Cancelled = Callable[[], bool]
 """Answers True once the work at hand must stop."""
+
+
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+"""Nothing beside what a login has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Foreseen:
     ends_well: bool = True
     key: str | None = None
     label: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Shell(Protocol):
@@ -67,8 +73,11 @@ class Shell(Protocol):
         cancelled: Cancelled | None = None,
         key: str | None = None,
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command with /bin/sh, stdin closed, nothing able to prompt.
+
+        `variables` are added to its environment; nothing else on the host ever holds them.
 
         After `timeout` seconds, or once `cancelled` answers True, everything that the command
         started on the host is ended (TERM, then KILL). With a `key` the command runs effectively

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
-from workers.ports import Cancelled, Foreseen, PassRecord, Recalled
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class ScriptedShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Answer as scripted, once for each key; see `workers.ports.Shell.run`.
 
@@ -95,6 +96,7 @@ class ScriptedShell:
             self._kept[key] = Recalled(command, label), result
         if call is not None:
             assert (call.timeout, call.label) == (timeout, label)
+            assert call.variables == variables
             self.foreseen.append(command)
             if result.exit_code is None or call.ends_well is not result.ok:
                 self._forget()

@@ -111,11 +111,13 @@ class Ahead:
         starts: list[Start] = []
         size = 0
         while (call := self._next) is not None and len(starts) < _AT_ONCE:
-            size += len(call.command.encode()) + len(call.label.encode())
+            size += _size(call)
             if size > _BYTES_AT_ONCE and (starts or after is not None):
                 break
             key = call.key or f"{UNKEYED}a{next(self._looks)}"
-            starts.append(Start(key, call.command, not_after, call.timeout, call.label, after))
+            starts.append(
+                Start(key, call.command, not_after, call.timeout, call.label, call.variables, after)
+            )
             self._sent.append(Sent(call, key))
             after = call.ends_well
             self._pull()
@@ -134,6 +136,11 @@ class Ahead:
 
 def _is(call: Foreseen, command: str, key: str | None) -> bool:
     return (call.command, call.key) == (command, key)
+
+
+def _size(call: Foreseen) -> int:
+    texts = (call.command, call.label, *call.variables.values())
+    return sum(len(text.encode()) for text in texts)
 
 
 def _as_foreseen(call: Foreseen, outcome: Ended | Refused) -> bool:

@@ -3,7 +3,7 @@
 import os
 import selectors
 import subprocess
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Self
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST, Host
-from workers.ports import Cancelled, Foreseen
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen
 from workers.remote.capture import STREAM_LIMIT, Capture
 from workers.remote.environment import local_environment
 from workers.remote.script import GRACE_SECONDS, checked, ending
@@ -48,6 +48,7 @@ class LocalShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,  # noqa: ARG002
         label: str = "",  # noqa: ARG002
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command; see `workers.ports.Shell.run`.
 
@@ -61,7 +62,7 @@ class LocalShell:
         out = Capture("stdout", on_output, limit=self._stream_limit)
         err = Capture("stderr", on_output, limit=self._stream_limit)
         started = datetime.now(UTC)
-        with self._started(command) as process:
+        with self._started(command, variables) as process:
             stop = self._follow(_Running(process, out, err), Deadline(timeout, cancelled))
             returncode = process.returncode
         ended = stop in (Stop.EXITED, Stop.HELD) and returncode is not None
@@ -92,7 +93,9 @@ class LocalShell:
         """Nothing to give back."""
 
     @contextmanager
-    def _started(self, command: str) -> Iterator[subprocess.Popen[bytes]]:
+    def _started(
+        self, command: str, variables: Mapping[str, str]
+    ) -> Iterator[subprocess.Popen[bytes]]:
         try:
             process = subprocess.Popen(
                 ["sh", "-c", command],
@@ -102,7 +105,7 @@ class LocalShell:
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 cwd=self._workdir(),
-                env=self._environment,
+                env={**self._environment, **variables},
                 start_new_session=True,
                 restore_signals=True,
             )

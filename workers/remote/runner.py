@@ -1,8 +1,8 @@
 """The near end of a runner: one command after another on a host, and looks at what others left."""
 
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from shared.domain.errors import ReplanError
@@ -11,7 +11,7 @@ from workers.remote.capture import Capture
 from workers.remote.carriers import Carrier, LostError
 from workers.remote.frames import Frame, Frames
 from workers.remote.records import Identity, Log, Record, nonce_of, read_log
-from workers.remote.runner_text import JOB_ROOT, call, flags, opening
+from workers.remote.runner_text import JOB_ROOT, call, exported, flags, opening
 from workers.remote.sentences import misconfigured
 
 BLOCK = 32_768
@@ -41,8 +41,9 @@ class WrongSessionError(Exception):
 class Start:
     """A command to be started, unless the host's uptime has passed `not_after` by then.
 
-    It is ended there some time after `span` seconds. With `after` it is started only once the one
-    before it has ended well (True), or has said no (False); otherwise it is skipped.
+    It is ended there some time after `span` seconds. `variables` are added to its environment, and
+    no record is kept of them. With `after` it is started only once the one before it has ended well
+    (True), or has said no (False); otherwise it is skipped.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Start:
     not_after: int
     span: float
     label: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     after: bool | None = None
 
 
@@ -276,7 +278,9 @@ class Runner:
 
 def _begin(start: Start) -> bytes:
     span = int(start.span) + LATE_SECONDS
-    words = (start.key, start.not_after, span, flags(start.command), start.label, start.command)
+    exports = exported(start.variables)
+    named = flags(start.command)
+    words = (start.key, start.not_after, span, named, start.label, start.command, exports)
     if start.after is None:
         return call("r", *words)
     return call("a", "y" if start.after else "n", *words)

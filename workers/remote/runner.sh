@@ -82,17 +82,17 @@ enter() { # root folder
 }
 fresh() { command exec 4>>"$1/o.$n" 5>>"$1/e.$n"; }
 
-a() { # wish key not-after span flags label command . : run a command if the last ended as wished
-  [ "$8" = . ] || return
+a() { # wish, and as for r: run a command if the last ended as wished
+  [ "$9" = . ] || return
   # What was killed or not found has not said no.
   case $1$last in
   y0 | n[1-9] | n[1-9][0-9] | n1[01][0-9] | n12[0-5]) shift && r "$@" ;;
   *) last=x && say skip "$2" ;;
   esac
 }
-r() { # key not-after span flags label command . : run a command
+r() { # key not-after span flags label command variables . : run a command
   last=x
-  [ "$7" = . ] || return
+  [ "$8" = . ] || return
   uptime
   [ "$now" -lt "$2" ] || { say late "$1"; return; }
   printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$M" "$1" "$n" "$((now + $3))" "$4" \
@@ -102,10 +102,11 @@ r() { # key not-after span flags label command . : run a command
   [ -z "$W" ] || cd -- "$W" 2>/dev/null || { note x "$1"; say nodir "$1"; return; }
   # In a subshell, so that what this shell says of a killed command is not part of its errors.
   (
+    eval "$7"
     export REPLAN_ATTEMPT="$D/$1"
     exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
     # What such a question has to say beside yes and no, it says as it would alone.
-    case $4 in *q*) eval "$6" 2>/dev/null; set -- "$@" "$?"; [ "$8" -gt 1 ] || exit "$8" ;; esac
+    case $4 in *q*) eval "$6" 2>/dev/null; set -- "$@" "$?"; [ "$9" -gt 1 ] || exit "$9" ;; esac
     case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
     exec /bin/sh -c "$6" sh
   )

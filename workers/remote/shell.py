@@ -3,16 +3,16 @@
 import itertools
 import secrets
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
-from workers.ports import Cancelled, Foreseen, PassRecord, Recalled
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
 from workers.remote.ahead import Ahead, Sent
 from workers.remote.capture import STREAM_LIMIT
 from workers.remote.carriers import LostError
@@ -49,6 +49,7 @@ class _Asked:
     on_output: OnOutput | None
     key: str
     label: str
+    variables: Mapping[str, str] = field(repr=False)
 
     @property
     def once(self) -> str | None:
@@ -97,6 +98,7 @@ class RunnerShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command; see `workers.ports.Shell.run`.
 
@@ -116,6 +118,7 @@ class RunnerShell:
             on_output,
             key or f"{UNKEYED}{next(self._looks)}",
             label,
+            variables,
         )
         with self._free_lane(waits=key is not None) as lane:
             return self._until_done(lane, asked)
@@ -240,7 +243,16 @@ class RunnerShell:
         record = Record(asked.key, runner.folder, None, until, asked.label, asked.command)
         if sent is None:
             not_after = runner.uptime(self._valid_for())
-            runner.begin(Start(asked.key, asked.command, not_after, asked.timeout, asked.label))
+            runner.begin(
+                Start(
+                    asked.key,
+                    asked.command,
+                    not_after,
+                    asked.timeout,
+                    asked.label,
+                    asked.variables,
+                )
+            )
         try:
             outcome = self._follower.own(
                 runner, record, asked.deadline, output, more=sent is not None
