@@ -40,7 +40,7 @@ def _encoded(text: str) -> Iterator[bytes]:
 
 
 def _base64(raw: bytes) -> Iterator[bytes]:
-    """What is the same whatever stands before and behind it, for each of three places in a group."""
+    """What is the same whatever stands around it, for each of three places in a group."""
     for before in range(3):
         padded = base64.b64encode(bytes(before) + raw)
         first = (before * 8 + 5) // 6

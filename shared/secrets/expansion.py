@@ -173,7 +173,7 @@ class _Reading:
     def _expanded(self, body: str) -> None:
         """A here-document expands what double quotes expand, and keeps quotes."""
         inner = _Reading(body.replace('"', _QUOTE))
-        inner._inside = [Inside.DOUBLE]  # noqa: SLF001 - one of its own
+        inner._inside = [Inside.DOUBLE]
         inner.read()
         self.out.append("".join(inner.out).replace(_QUOTE, '"'))
         self.names |= inner.names

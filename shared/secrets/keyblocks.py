@@ -9,7 +9,7 @@ BEGIN = re.compile(rb"-{4,5} ?BEGIN[A-Z0-9 ]{1,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}
 END = re.compile(rb"-{4,5} ?END[A-Z0-9 ]{1,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 
 MOST_LINES = 200
-"""Lines before an end without a beginning that are taken for the key: 12 KB, a key of 16,384 bits."""
+"""Lines before an end without a beginning that are taken for the key: 12 KB of it."""
 
 _FULL = re.compile(
     rb"(?:[^\r\n]{0,200}?[\s:|>\"'])?[A-Za-z0-9+/]{40,}={0,2}(?:\\[nr])*[\"',;\\]*\s*"

@@ -17,7 +17,9 @@ _VALUE = (
 _IS = rb"(?:\\{0,3}[\"'])?\]?[ \t]{0,40}(?:=>|:=|==|=|:)[ \t]{0,40}"
 _TAIL = rb"(?:[_-]?(?:value|data|base64|b64|plain|plaintext|text|string|new|old|\d{1,3})){0,2}"
 _PASS_WORD = rb"pass(?:word|wd|phrase|code|wort)"
-_BEFORE_PASS = rb"(?:(?<![a-z])|(?<=db)|(?<=user)|(?<=root)|(?<=admin)|(?<=mysql)|(?<=pg)|(?<=smtp))"
+_BEFORE_PASS = (
+    rb"(?:(?<![a-z])|(?<=db)|(?<=user)|(?<=root)|(?<=admin)|(?<=mysql)|(?<=pg)|(?<=smtp))"
+)
 _OPTION = (
     rb"(?:" + _PASS_WORD + rb"|passwd|pass|token|secret|api-?key|secret-?key|access-?key"
     rb"|private-?key|auth|credential|bearer)"
@@ -73,8 +75,8 @@ _NAMED = (
         Kind.PASSWORD,
         _triggers(b"pass"),
         _pattern(
-            rb"(?:" + _PASS_WORD + rb"|passwd)[ \t]+(?:is|was|set to|changed to|will be)[ \t]*:?[ \t]*"
-            + _VALUE
+            rb"(?:" + _PASS_WORD + rb"|passwd)[ \t]+(?:is|was|set to|changed to|will be)"
+            rb"[ \t]*:?[ \t]*" + _VALUE
         ),
         is_no_word,
     ),

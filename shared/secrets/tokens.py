@@ -1,4 +1,4 @@
-"""Tokens that say what they are by how they begin: prefixes and lengths as their issuers give them."""
+"""Tokens that say what they are by how they begin; prefixes and lengths are their issuers'."""
 
 import re
 

@@ -13,10 +13,10 @@ _STANDS_FOR = re.compile(
 _WORDS = frozenset(
     b"""
     true false yes no on off none null nil undefined never always required optional disabled enabled
-    invalid incorrect wrong missing empty expired changed change failed failure denied rejected unset
+    invalid incorrect wrong missing empty expired changed change failed failure denied rejected
     set unknown unchanged valid ok error prompt ask must is was are not for the and or to of in by
-    default str string bytes int float bool any object secret password token redacted hidden masked
-    removed accepted authentication authorization reset updated created deleted rotated
+    unset default str string bytes int float bool any object secret password token redacted hidden
+    masked removed accepted authentication authorization reset updated created deleted rotated
     """.split()
 )
 _PATH = re.compile(rb"~?/?(?:[a-z0-9_.-]+/)+[a-zA-Z0-9_.-]*|/[a-z0-9_.-]+|[a-z]:\\", re.DOTALL)

@@ -1,7 +1,6 @@
 """`replan secret …`, as a person and a program see it; a value never comes back."""
 
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,7 @@ def test_bad_names_and_bad_vaults_are_refused_alike_for_programs(
         assert cli.refused("secret", verb, "not-a-name")["stage"] == "input"
     assert "no vault has the secret DB" in cli.refused("secret", "check", "DB")["reason"]
     told("set", "DB", given=VALUE.encode())
-    os.chmod(bare / "data/secrets/DB", 0o644)
+    (bare / "data/secrets/DB").chmod(0o644)
     answer = cli.refused("secret", "check", "DB")
     assert answer["next_step_cmd"] == f"chmod 0600 {bare}/data/secrets/DB"
     monkeypatch.setenv("REPLAN_VAULTS", "bank")

@@ -9,7 +9,9 @@ from shared.domain.secret import BadName, is_name, name_at, reference, secret_na
 names = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,63}", fullmatch=True)
 
 
-@given(st.lists(names, max_size=5), st.lists(st.text("ab ${}:\n'", max_size=8), min_size=6, max_size=6))
+@given(
+    st.lists(names, max_size=5), st.lists(st.text("ab ${}:\n'", max_size=8), min_size=6, max_size=6)
+)
 def test_what_is_written_is_found_once_each_and_in_order(
     written: list[str], between: list[str]
 ) -> None:
@@ -22,8 +24,9 @@ def test_what_is_written_is_found_once_each_and_in_order(
 @pytest.mark.parametrize(
     "text",
     [
-        "${secret:}", "${secret:1}", "${secret:_A}", "${secret:a-b}", "${secret:a b}", "${secret:é}",
-        "${SECRET:A}", "${ secret:A}", "${secret :A}", "${secret:A ", "${secret:A\n}",
+        "${secret:}", "${secret:1}", "${secret:_A}", "${secret:a-b}",
+        "${secret:a b}", "${secret:é}", "${SECRET:A}", "${ secret:A}", "${secret :A}",
+        "${secret:A ", "${secret:A\n}",
         f"${{secret:{'x' * 65}}}", "${secret:${secret:A}}",
     ],
 )  # fmt: skip
@@ -32,7 +35,9 @@ def test_what_was_meant_for_a_name_and_is_none_is_refused(text: str) -> None:
         secret_names(f"before {text} after")
 
 
-@pytest.mark.parametrize("text", ["", "$secret:A", "${secret}", "${secrets:A}", "{secret:A}", "${x:A}"])
+@pytest.mark.parametrize(
+    "text", ["", "$secret:A", "${secret}", "${secrets:A}", "{secret:A}", "${x:A}"]
+)
 def test_other_texts_name_none(text: str) -> None:
     assert secret_names(text) == ()
 

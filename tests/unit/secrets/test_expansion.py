@@ -41,17 +41,17 @@ def said(shell: str, command: str, value: str = VALUE) -> str:
         ("printf '<%s>' \"$(printf %s ${secret:A})\"", f"<{VALUE}>"),
         ("printf '<%s>' \"$(printf %s \"${secret:A}\")\"", f"<{VALUE}>"),
         ("cat <<END\n\"${secret:A}\" it's\nEND\necho after", f"\"{VALUE}\" it's\nafter\n"),
-        ("cat <<-END; echo \"${secret:A}\"\n\t${secret:B}\n\tEND\n", f"{VALUE}\n{VALUE}\n"),
+        ('cat <<-END; echo "${secret:A}"\n\t${secret:B}\n\tEND\n', f"{VALUE}\n{VALUE}\n"),
         ("cat <<'END'; printf %s ${secret:A}\n'\"$x\nEND\n", f"'\"$x\n{VALUE}"),
         ("# don't\nprintf %s ${secret:A}", VALUE),
         ("echo a#'b' ; printf %s ${secret:A}", f"a#b\n{VALUE}"),
         ("( printf %s ${secret:A} )", VALUE),
         ("case x in x) printf %s ${secret:A};; esac", VALUE),
-        ("printf %s \"$(case x in x) printf %s b;; esac)\" ${secret:A}", f"b{VALUE}"),
+        ('printf %s "$(case x in x) printf %s b;; esac)" ${secret:A}', f"b{VALUE}"),
         ("echo $((1 + (2)))${secret:A}", f"3{VALUE}\n"),
-        ("echo ${x:-\"}\"}${secret:A}", f"}}{VALUE}\n"),
+        ('echo ${x:-"}"}${secret:A}', f"}}{VALUE}\n"),
         ("printf %s 'it'\\''s' ${secret:A}", f"it's{VALUE}"),
-        ("printf %s \\\"${secret:A}\\\"", f'"{VALUE}"'),
+        ('printf %s \\"${secret:A}\\"', f'"{VALUE}"'),
     ],
 )  # fmt: skip
 def test_a_shell_sees_the_value_as_one_word(shell: str, command: str, printed: str) -> None:
@@ -72,9 +72,9 @@ def test_a_shell_sees_the_value_as_one_word(shell: str, command: str, printed: s
         ("cat <<'END'\n${secret:A}\nEND", "write <<END without quotes"),
         ("cat <<\\END\n${secret:A}\nEND", "write <<END without quotes"),
         ("echo \\${secret:A}", "leave the backslash out"),
-        ("echo \"\\${secret:A}\"", "leave the backslash out"),
+        ('echo "\\${secret:A}"', "leave the backslash out"),
         ("echo `echo ${secret:A}`", "write $(…)"),
-        ("echo \"`echo ${secret:A}`\"", "write $(…)"),
+        ('echo "`echo ${secret:A}`"', "write $(…)"),
         ("echo ${x:-${secret:A}}", "a variable of its own"),
         ("echo $((${secret:A}))", "a variable of its own"),
         ("echo ${secret:1A}", "is no name of a secret"),
@@ -94,18 +94,20 @@ def test_where_a_shell_would_not_expand_it_it_is_refused(command: str, says: str
 
 
 def test_names_are_given_once_in_their_order() -> None:
-    text, names = to_environment("x ${secret:B} ${secret:A} \"${secret:B}\"")
+    text, names = to_environment('x ${secret:B} ${secret:A} "${secret:B}"')
     assert names == ("B", "A")
     assert text == 'x "${REPLAN_SECRET_B}" "${REPLAN_SECRET_A}" "${REPLAN_SECRET_B}"'
 
 
-@pytest.mark.parametrize("command", ["true", "echo $$ ${secret}", "echo secret:A", "echo '$' {secret:A}"])
+@pytest.mark.parametrize(
+    "command", ["true", "echo $$ ${secret}", "echo secret:A", "echo '$' {secret:A}"]
+)
 def test_what_names_no_secret_stays_as_it_is(command: str) -> None:
     assert to_environment(command) == (command, ())
 
 
-PARTS = ["'", '"', "\\", "$", "(", ")", "{", "}", "`", "#", "<<E", "<<'E'", "\n", "E\n", " ", "a", ";",
-         "${secret:A}", "$(", "$((", "${x:-", "$'"]  # fmt: skip
+PARTS = ["'", '"', "\\", "$", "(", ")", "{", "}", "`", "#", "<<E", "<<'E'", "\n", "E\n", " ", "a",
+         ";", "${secret:A}", "$(", "$((", "${x:-", "$'"]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
@@ -121,6 +123,6 @@ def test_bash_never_reads_the_value_as_code(command: str) -> None:
     environment = {"REPLAN_SECRET_A": "$(echo RUN >&2);`echo RUN >&2`", "PATH": "/nonexistent"}
     done = subprocess.run(
         ["/bin/bash", "-c", text], env=environment, capture_output=True, check=False, timeout=30,
-        stdin=subprocess.DEVNULL, cwd="/nonexistent" if os.path.isdir("/nonexistent") else "/proc",
+        stdin=subprocess.DEVNULL, cwd="/proc",
     )  # fmt: skip
-    assert b"RUN" not in [line for line in done.stderr.splitlines()]
+    assert b"RUN" not in done.stderr.splitlines()

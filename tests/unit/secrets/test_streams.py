@@ -38,7 +38,12 @@ def test_no_known_value_ever_comes_out(output: bytes, cuts: list[int]) -> None:
         assert secret.reveal().encode() not in masked
 
 
-@given(st.lists(st.sampled_from([b"a", b"\n", b"\r", b" ", b" password=pw1 ", b"A" * 9, b" B "]), max_size=200))
+@given(
+    st.lists(
+        st.sampled_from([b"a", b"\n", b"\r", b" ", b" password=pw1 ", b"A" * 9, b" B "]),
+        max_size=200,
+    )
+)
 @settings(max_examples=200, deadline=None)
 def test_lines_that_are_too_long_are_cut_alike(words: list[bytes]) -> None:
     """Hidden is a value that is shorter than a piece without its overlap."""
@@ -98,7 +103,9 @@ def test_a_private_key_is_hidden_whole_wherever_it_is_cut_off(kept: int) -> None
         PRIVATE_KEY.replace("\n", "\n    "),
         "".join(f"Nov 21 12:00:00 host app[1]: {line}\n" for line in PRIVATE_KEY.splitlines()),
         PRIVATE_KEY.replace("KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\n\n", 1),
-        PRIVATE_KEY.replace("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK").replace("q2w=", "q2w=\n=Ab1d"),
+        PRIVATE_KEY.replace("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK").replace(
+            "q2w=", "q2w=\n=Ab1d"
+        ),
     ],
 )
 def test_a_private_key_is_hidden_however_it_is_written(written: str) -> None:

@@ -53,7 +53,7 @@ def test_what_was_put_is_found_and_is_this_users_alone(folder: Path) -> None:
     assert (folder / "DB").stat().st_mode & 0o777 == 0o600
     vault.put("DB", "another value")
     assert vault.find("DB") == "another value"
-    assert os.listdir(folder) == ["DB"]
+    assert [each.name for each in folder.iterdir()] == ["DB"]
 
 
 def test_one_newline_at_the_end_is_the_editors(folder: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_command_that_fails_does_not_have_it_and_is_not_quoted() -> None:
 
 def test_a_command_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
     started = tmp_path / "pid"
-    code = f"sleep 600 & echo $! >{started}; echo {VALUE.split()[0]}; wait"
+    code = f"sleep 600 & echo $! >{started}; echo {VALUE.split(maxsplit=1)[0]}; wait"
     error = refusal(Vaults([CommandVault(["sh", "-c", code, "NAME"], timeout=3)]))
     assert "has not answered within 3 s" in error.reason
     try:
@@ -178,7 +178,7 @@ class Ring(keyring.backend.KeyringBackend):
     priority = 1
 
     def __init__(self, held: dict[str, str] | None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._held = held
 
     def get_password(self, service: str, username: str) -> str | None:
@@ -209,7 +209,10 @@ def test_without_its_library_the_keyring_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_first_vault_that_has_it_counts(folder: Path) -> None:
-    both: list[Vault] = [FileVault(folder), EnvironmentVault({"REPLAN_SECRET_DB": "of the environment"})]
+    both: list[Vault] = [
+        FileVault(folder),
+        EnvironmentVault({"REPLAN_SECRET_DB": "of the environment"}),
+    ]
     assert Vaults(both).secret("DB").reveal() == VALUE
     assert Vaults(both[::-1]).secret("DB").reveal() == "of the environment"
     assert [each.name for each in Vaults(both).entries()] == ["DB"]
@@ -218,7 +221,8 @@ def test_the_first_vault_that_has_it_counts(folder: Path) -> None:
 def test_no_vault_has_it_and_all_that_were_asked_are_named(folder: Path) -> None:
     error = refusal(Vaults([FileVault(folder), EnvironmentVault({})]), "OTHER")
     assert error.reason == (
-        f"no vault has the secret OTHER; asked: files in {folder}; the environment (REPLAN_SECRET_…)"
+        f"no vault has the secret OTHER; asked: files in {folder}; "
+        "the environment (REPLAN_SECRET_…)"
     )
     assert "asked: none" in refusal(Vaults([]), "OTHER").reason
 
