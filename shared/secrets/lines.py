@@ -1,13 +1,14 @@
 """Masking by structure, line by line: the state that a stream carries from one line to the next."""
 
 import re
+from collections import deque
+from collections.abc import Iterator
 
 from shared.secrets import keyblocks
 from shared.secrets.kinds import Kind
 from shared.secrets.marks import MARK, mask_for
-from shared.secrets.rule import Rule
 from shared.secrets.spans import joined
-from shared.secrets.structure import Structure
+from shared.secrets.structure import Structure, Suspicion
 
 LONGEST_LINE = 65_536
 """Bytes of one line that are looked at together; of a longer one, so many at a time."""
@@ -30,11 +31,10 @@ class Lines:
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
         self._pending = b""
-        self._batch = b""
-        self._done = 0
         self._out: list[bytes] = []
         self._in_key = False
         self._key_ends = False
+        self._head = b""
         self._swallowed = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -53,7 +53,8 @@ class Lines:
         self._take(self._pending, last=True)
         self._pending = b""
         if self._in_key:
-            self._out.append(self._swallowed)
+            self._in_key = False
+            self._take(self._head + self._swallowed, last=True)
         return self._given()
 
     def _given(self) -> bytes:
@@ -74,62 +75,55 @@ class Lines:
 
     def _take(self, batch: bytes, *, last: bool) -> bytes:
         """Mask whole lines; returns those at the end that may be a key's, unless it is the last."""
-        self._batch, self._done = batch, 0
-        if self._in_key:
-            self._done = self._swallow(0)
-        looked = self._done
-        rules: list[Rule] = []
-        start = end = looked
-        for suspicion in self._structure.suspicions(batch):
-            if suspicion.start >= end:
-                looked = max(end, self._examine(start, end, rules))
-                rules = []
-                if suspicion.start >= looked:
-                    start, end = _line_around(batch, suspicion.start, looked)
-                else:
-                    start = end = looked
-            if suspicion.start >= start:
-                rules.extend(suspicion.rules)
-        self._examine(start, end, rules)
-        held = len(batch) if last else _run_before(batch, len(batch), self._done)
-        self._out.append(batch[self._done : held])
+        while batch:
+            if self._in_key:
+                batch = self._behind_key(batch)
+            if not self._in_key:
+                batch = self._before_key(batch, last=last)
+                if not self._in_key:
+                    return batch
+        return b""
+
+    def _before_key(self, batch: bytes, *, last: bool) -> bytes:
+        """Mask lines; returns what stands behind the first that begins a key, else what is held."""
+        done = looked = 0
+        suspicions = deque(self._structure.suspicions(batch))
+        while suspicions:
+            start, end = _line_around(batch, suspicions[0].start, looked)
+            rules = [rule for each in _taken_until(suspicions, end) for rule in each.rules]
+            line, is_open = _keys_hidden(batch[start:end])
+            if _ends_a_key(batch[start:end]):
+                line = line[line.index(_KEY) :]
+                start = _run_before(batch, start, done)
+            if is_open:
+                self._out.append(batch[done:start])
+                self._in_key, self._key_ends = True, False
+                self._head, self._swallowed = line, _end_of(batch[start:end])
+                return batch[end:]
+            line = self._structure.masked(line, rules)
+            if line != batch[start:end]:
+                self._out += [batch[done:start], line]
+                done = end
+            looked = end
+        held = len(batch) if last else _run_before(batch, len(batch), done)
+        self._out.append(batch[done:held])
         return batch[held:]
 
-    def _examine(self, start: int, end: int, rules: list[Rule]) -> int:
-        """Mask one line; returns where to look on, which is behind a key that it begins."""
-        if start == end:
-            return end
-        line = self._batch[start:end]
-        ends = keyblocks.END.search(line)
-        if ends and not keyblocks.BEGIN.search(line, 0, ends.start()):
-            line = _KEY + line[ends.end() :]
-            start = _run_before(self._batch, start, self._done)
-        line, is_open = _keys_hidden(line)
-        line = self._structure.masked(line, rules)
-        if line != self._batch[start:end]:
-            self._out += [self._batch[self._done : start], line]
-            self._done = end
-        if is_open:
-            self._in_key, self._key_ends = True, False
-            self._swallowed = _end_of(self._batch[start:end])
-            self._done = self._swallow(end)
-        return max(end, self._done)
-
-    def _swallow(self, place: int) -> int:
-        """Leave out the lines of a key; returns where it ends."""
-        while place < len(self._batch):
-            _, end = _line_around(self._batch, place, place)
-            line = self._batch[place:end]
+    def _behind_key(self, batch: bytes) -> bytes:
+        """Leave out the lines of a key; what stood before it, a mask, and what follows its end."""
+        place = 0
+        while place < len(batch):
+            _, end = _line_around(batch, place, place)
+            line = batch[place:end]
             if ends := keyblocks.END.search(line):
                 self._in_key = False
-                return place + ends.end()
+                return self._head + batch[place + ends.end() :]
             if not self._belongs_to_key(line):
                 self._in_key = False
-                self._out.append(self._swallowed)
-                return place
+                return self._head + self._swallowed + batch[place:]
             self._swallowed = _end_of(line)
             place = end
-        return place
+        return b""
 
     def _belongs_to_key(self, line: bytes) -> bool:
         line = MARK.sub(b"", line)
@@ -156,6 +150,17 @@ def _keys_hidden(line: bytes) -> tuple[bytes, bool]:
         if ends is None:
             return line[: begins.start()] + _KEY, True
         line = line[: begins.start()] + _KEY + line[ends.end() :]
+
+
+def _ends_a_key(line: bytes) -> bool:
+    """True for a line with the end of a key that began before it."""
+    begins, ends = keyblocks.BEGIN.search(line), keyblocks.END.search(line)
+    return ends is not None and (begins is None or ends.start() < begins.start())
+
+
+def _taken_until(suspicions: deque[Suspicion], end: int) -> Iterator[Suspicion]:
+    while suspicions and suspicions[0].start < end:
+        yield suspicions.popleft()
 
 
 def _long_line(text: bytes) -> int | None:
