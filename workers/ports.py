@@ -11,6 +11,7 @@ from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Plan, Step, Subtask
+from shared.secrets.masking import Masker
 
 Cancelled = Callable[[], bool]
 """Answers True once the work at hand must stop."""
@@ -116,9 +117,12 @@ class Shell(Protocol):
 class Connections(Protocol):
     """Opens shells, keeping warm what can be kept warm."""
 
-    def shell(self, host: Host, record: PassRecord | None = None) -> Shell:
+    def shell(
+        self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
+    ) -> Shell:
         """A shell on the host, for a pass or for looks that leave no record.
 
+        What the masker hides is in nothing that it tells of a command's output.
         Raises Transient (unreachable) or Misconfigured (key, host key).
         """
         ...

@@ -12,6 +12,7 @@ from time import monotonic
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
+from shared.secrets.masking import Masker
 from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
 from workers.remote.ahead import Ahead, Sent
 from workers.remote.capture import STREAM_LIMIT
@@ -71,7 +72,9 @@ class RunnerShell:
         record: PassRecord | None = None,
         *,
         stream_limit: int = STREAM_LIMIT,
+        masker: Masker | None = None,
     ) -> None:
+        self._masker = masker
         self._host = host
         self._pool = pool
         self._record = record
@@ -198,7 +201,7 @@ class RunnerShell:
         """The result; None when it is to be tried again."""
         sent = self._sent_already(lane, asked)
         runner = lane.ready()
-        output = Output(asked.on_output, self._stream_limit)
+        output = Output(asked.on_output, self._stream_limit, self._masker)
         known = self._known.get(asked.key)
         if known is not None:
             return self._attach(runner, known, asked, output)
