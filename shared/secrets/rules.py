@@ -16,6 +16,8 @@ _VALUE = (
 
 _IS = rb"(?:\\{0,3}[\"'])?\]?[ \t]{0,40}(?:=>|:=|==|=|:)[ \t]{0,40}"
 _TAIL = rb"(?:[_-]?(?:value|data|base64|b64|plain|plaintext|text|string|new|old|\d{1,3})){0,2}"
+_BARE_PASS = tuple(b"pass%c" % byte for byte in b"=:\"'\\] \t_-vdbptsno0123456789")
+"""What may follow a bare `pass`; `passed` and `passing` stand in too many lines."""
 _PASS_WORD = rb"pass(?:word|wd|phrase|code|wort)"
 _BEFORE_PASS = (
     rb"(?:(?<![a-z])|(?<=db)|(?<=user)|(?<=root)|(?<=admin)|(?<=mysql)|(?<=pg)|(?<=smtp))"
@@ -55,13 +57,13 @@ def _triggers(text: bytes) -> tuple[bytes, ...]:
 _NAMED = (
     Rule(
         Kind.PASSWORD,
-        _triggers(b"pass"),
+        _triggers(b"passwo passwd passph passco"),
         _pattern(rb"pass(?:word|wd|phrase|code|wort)s?" + _TAIL + _IS + _VALUE),
         is_password,
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"pass"),
+        _BARE_PASS,
         _pattern(_BEFORE_PASS + rb"pass" + _TAIL + _IS + _VALUE),
         is_password,
     ),
@@ -73,7 +75,7 @@ _NAMED = (
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"pass"),
+        _triggers(b"passwo passwd passph passco"),
         _pattern(
             rb"(?:" + _PASS_WORD + rb"|passwd)[ \t]+(?:is|was|set to|changed to|will be)"
             rb"[ \t]*:?[ \t]*" + _VALUE
@@ -164,8 +166,9 @@ _PLACES = (
         (b"://",),
         _pattern(rb"://[^\s/?#@:'\"<>]{0,256}:(?P<value>[^\s/'\"<>]+)@"),
         is_password,
+        needs=b"@",
     ),
-    Rule(Kind.TOKEN, (b"://",), _pattern(rb"://(?P<value>[A-Za-z0-9_-]{16,})@")),
+    Rule(Kind.TOKEN, (b"://",), _pattern(rb"://(?P<value>[A-Za-z0-9_-]{16,})@"), needs=b"@"),
     Rule(
         Kind.TOKEN,
         _triggers(b"sig= signature= token= code= key="),

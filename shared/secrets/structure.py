@@ -1,7 +1,6 @@
 """Applying the rules: only lines that hold a trigger are looked at, each until nothing is left."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
@@ -10,13 +9,8 @@ from shared.secrets.rule import Rule
 from shared.secrets.rules import RULES
 from shared.secrets.spans import Span, joined, replaced
 
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """Something at `start` is worth a look by these rules, or (none) by whoever asked for it."""
-
-    start: int
-    rules: tuple[Rule, ...]
+Suspicion = tuple[int, tuple[Rule, ...]]
+"""Where something stands that is worth a look, and by which rules; by none: whoever asked for it."""
 
 
 class Structure:
@@ -34,12 +28,9 @@ class Structure:
         )
 
     def suspicions(self, text: bytes) -> list[Suspicion]:
-        """Where triggers stand, in order."""
+        """Where triggers stand, line by line; within a line in any order."""
         found = self._triggers.find_matches_as_indexes(text.lower(), overlapping=True)
-        return sorted(
-            (Suspicion(start, self._rules[number]) for number, start, _ in found),
-            key=lambda suspicion: suspicion.start,
-        )
+        return [(start, self._rules[number]) for number, start, _ in found]
 
     def masked(self, line: bytes, rules: Iterable[Rule]) -> bytes:
         """The line with what the rules find replaced, until they find nothing more."""
@@ -54,6 +45,8 @@ class Structure:
         # The words of a mask are nobody's: `secret:` in one is not followed by a value.
         blind = MARK.sub(lambda mark: b"\xff" * len(mark[0]), line) if marks else line
         for rule in dict.fromkeys(rules):
+            if rule.needs not in line:
+                continue
             mask = mask_for(rule.kind).encode()
             for match in rule.pattern.finditer(blind):
                 start, end = _around(marks, *match.span("value"))
