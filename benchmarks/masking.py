@@ -21,7 +21,7 @@ _LINES = (
     "2026-11-21T12:00:{n:02d}.123Z web1 nginx[812]: 10.0.0.{n} GET /api/v1/items?page={n} 200 12ms",
     "Get:{n} http://deb.example.org/debian bookworm/main amd64 libssl3 amd64 3.0.{n}-1 [2,013 kB]",
     "Unpacking libssl3:amd64 (3.0.{n}-1~deb12u2) over (3.0.11-1~deb12u1) ...",
-    "Nov 21 12:00:{n:02d} web1 systemd[1]: Started postgresql@16-main.service - PostgreSQL Cluster.",
+    "Nov 21 12:00:{n:02d} web1 systemd[1]: Started postgresql@16-main.service - Postgres.",
     "tests/unit/core/test_law.py::test_a_law_of_the_machine[{n}] PASSED",
     "  [{n}/250] Compiling CXX object src/CMakeFiles/core.dir/storage/page_cache_{n}.cc.o",
     "{n}f86d081884c7d659a2feaa0c55ad015a3bf4f1b refs/tags/v1.{n}.0",
@@ -104,7 +104,8 @@ def main() -> None:
     """Measure, and print it."""
     ours, other = measure(20_000_000, 200_000)
     print(
-        f"masking, 50 known secrets: {ours:.1f} MB/s; naive {other:.2f} MB/s; {ours / other:.0f} times"
+        f"masking, 50 known secrets: {ours:.1f} MB/s; "
+        f"naive {other:.2f} MB/s; {ours / other:.0f} times"
     )
 
 

@@ -5,7 +5,7 @@ import re
 from shared.secrets.kinds import Kind
 from shared.secrets.rule import Found, Rule
 from shared.secrets.tokens import TOKENS
-from shared.secrets.worth import is_no_word, is_password, is_token
+from shared.secrets.worth import is_no_word, is_pass, is_password, is_token
 
 _BARE = rb"[^\s\"'&;](?:[^\s&;]*[^\s&;\"'`,.)\]}>])?"
 _VALUE = (
@@ -34,7 +34,7 @@ _KEYS = tuple(word + between + b"key" for word in _KEY_WORDS for between in (b""
 """Every way to write a key with what it is for: `key` alone stands in too many lines."""
 _NAMED_TOKEN = (
     rb"(?:(?:" + b"|".join(_KEY_WORDS) + rb")[_.-]?keys?|secrets?|tokens?"
-    rb"|client-key-data|credentials?|unseal key \d+|connection[_-]?string)"
+    rb"|client-key-data|tls\.key|psk|credentials?|unseal key \d+|connection[_-]?string)"
 )
 
 
@@ -65,7 +65,7 @@ _NAMED = (
         Kind.PASSWORD,
         _BARE_PASS,
         _pattern(_BEFORE_PASS + rb"pass" + _TAIL + _IS + _VALUE),
-        is_password,
+        is_pass,
     ),
     Rule(
         Kind.PASSWORD,
@@ -85,14 +85,26 @@ _NAMED = (
     Rule(
         Kind.PASSWORD,
         _triggers(b"password identified"),
-        _pattern(rb"(?:password|identified[ \t]+by)[ \t]+(?P<quote>[\"'])(?P<value>[^\"'\r\n]+)"),
+        _pattern(
+            rb"(?:password|identified[ \t]+(?:with[ \t]+\S+[ \t]+)?by)[ \t]+"
+            rb"(?P<quote>[\"'])(?P<value>[^\"'\r\n]+)"
+        ),
     ),
     Rule(
         Kind.TOKEN,
         (b"secret", b"token", b"credential", b"connectionstring", b"connection_string",
-         b"connection-string", b"unseal", b"client-key-data", *_KEYS),
+         b"connection-string", b"unseal", b"client-key-data", b"tls.key", b"psk", *_KEYS),
         _pattern(_NAMED_TOKEN + _TAIL + _IS + _VALUE),
         is_token,
+    ),
+    Rule(
+        Kind.PASSWORD,
+        _triggers(b"passwo"),
+        _pattern(
+            rb"(?:temporary|initial|generated|new|default|one-time)[ \t]+password\b"
+            rb"[^:=\r\n]{1,60}:[ \t]+" + _VALUE
+        ),
+        is_no_word,
     ),
     Rule(
         Kind.PASSWORD,
@@ -124,11 +136,13 @@ _COMMANDS = (
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"sshpass docker podman helm redis-cli htpasswd"),
+        _triggers(b"sshpass docker podman helm redis-cli htpasswd ldap createuser"),
         _pattern(
             rb"(?:sshpass\b[^|;\r\n]{0,80}?[ \t]-p[ \t]*"
             rb"|(?:docker|podman|helm)\b[^|;\r\n]{0,80}?\blogin\b[^|;\r\n]{0,200}?[ \t]-p[ \t]+"
             rb"|redis-cli\b[^|;\r\n]{0,200}?[ \t]-a[ \t]+"
+            rb"|ldap\w{1,12}\b[^|;\r\n]{0,200}?[ \t]-w[ \t]*"
+            rb"|createuser[ \t]+\S+[ \t]+(?:md5|sha\S*)[ \t]+"
             rb"|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+[ \t]+\S+[ \t]+)" + _VALUE
         ),
         is_password,

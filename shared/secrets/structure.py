@@ -10,7 +10,7 @@ from shared.secrets.rules import RULES
 from shared.secrets.spans import Span, joined, replaced
 
 Suspicion = tuple[int, tuple[Rule, ...]]
-"""Where something stands that is worth a look, and by which rules; by none: whoever asked for it."""
+"""Where something stands that is worth a look, and by which rules; without any: for others."""
 
 
 class Structure:
