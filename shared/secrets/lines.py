@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from shared.secrets import keyblocks
+from shared.secrets.colours import TRIGGER, hidden_across_colours
 from shared.secrets.kinds import Kind
+from shared.secrets.known import KnownValues
 from shared.secrets.marks import MARK, mask_for
 from shared.secrets.spans import joined
 from shared.secrets.structure import Structure, Suspicion
@@ -29,8 +31,9 @@ class Lines:
     back depends on the bytes alone, not on where they were cut.
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: Structure, known: KnownValues) -> None:
         self._structure = structure
+        self._known = known
         self._pending = b""
         self._out: list[bytes] = []
         self._in_key = False
@@ -94,7 +97,9 @@ class Lines:
             rules = [asked for _, asked in _taken_until(suspicions, looked)]
             line = whole = batch[start:looked]
             if () in rules:
-                line, is_open = _keys_hidden(whole)
+                if TRIGGER in line:
+                    line = hidden_across_colours(line, self._known)
+                line, is_open = _keys_hidden(line)
                 if _ends_a_key(whole):
                     line = line[line.index(_KEY) :]
                     start = _run_before(batch, start, done)

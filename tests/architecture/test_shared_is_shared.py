@@ -13,6 +13,7 @@ BY_PLACE: Final = ("shared.store.migrations",)
 # sides use the module, or move the module to the side that does. It has to end up empty.
 WAITING: Final[frozenset[str]] = frozenset(
     {
+        "shared.secrets.colours",
         "shared.secrets.encodings",
         "shared.secrets.expansion",
         "shared.secrets.heredocs",
@@ -21,6 +22,7 @@ WAITING: Final[frozenset[str]] = frozenset(
         "shared.secrets.known",
         "shared.secrets.lines",
         "shared.secrets.masking",
+        "shared.secrets.own",
         "shared.secrets.rule",
         "shared.secrets.rules",
         "shared.secrets.spans",

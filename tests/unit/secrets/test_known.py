@@ -105,6 +105,13 @@ def test_a_value_that_cannot_be_hidden_is_refused(value: str, says: str) -> None
         assert value not in caught.value.reason
 
 
+def test_colours_within_a_value_are_looked_through() -> None:
+    masker = Masker([Secret("V", "hunter2-correct")])
+    coloured = "is \x1b[01;31m\x1b[Khunter\x1b[m\x1b[K2-correct\x1b[0m, \x1b[1mbold\x1b[0m\n"
+    assert masker.text(coloured) == ("is \x1b[01;31m\x1b[K‹secret:V›\x1b[0m, \x1b[1mbold\x1b[0m\n")
+    assert Masker().text(coloured) == coloured
+
+
 def test_two_names_for_one_value_are_one_mask() -> None:
     masker = Masker([Secret("B", "the same value"), Secret("A", "the same value")])
     assert masker.text("<the same value>") == "<‹secret:A›>"
