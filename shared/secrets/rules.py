@@ -33,7 +33,7 @@ _KEY_WORDS = (
 _KEYS = tuple(word + between + b"key" for word in _KEY_WORDS for between in (b"", b"_", b"-", b"."))
 """Every way to write a key with what it is for: `key` alone stands in too many lines."""
 _NAMED_TOKEN = (
-    rb"(?:(?:" + b"|".join(_KEY_WORDS) + rb")[_.-]?keys?|secrets?|tokens?"
+    rb"(?<!\$\{)(?:(?:" + b"|".join(_KEY_WORDS) + rb")[_.-]?keys?|secrets?|tokens?"
     rb"|client-key-data|tls\.key|psk|credentials?|unseal key \d+|connection[_-]?string)"
 )
 
