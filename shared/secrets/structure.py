@@ -1,5 +1,6 @@
 """Applying the rules: only lines that hold a trigger are looked at, each until nothing is left."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
@@ -55,15 +56,19 @@ class Structure:
 
 
 def _around(marks: list[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    for first, last in marks:
-        if first < start < last:
-            start = first
-        if first < end < last:
-            end = last
-    return start, end
+    """The stretch, made longer by what it cuts off of a mask."""
+    return _mask_at(marks, start)[0], _mask_at(marks, end)[1]
+
+
+def _mask_at(marks: list[tuple[int, int]], place: int) -> tuple[int, int]:
+    """The mask that a place is inside of; else the place itself."""
+    number = bisect_left(marks, (place, 0)) - 1
+    if number >= 0 and place < marks[number][1]:
+        return marks[number]
+    return place, place
 
 
 def _hidden(marks: list[tuple[int, int]], start: int, end: int) -> bool:
-    """True when nothing but masks, and quotes and blanks between them, stands there."""
-    covered = sum(last - first for first, last in marks if start <= first and last <= end)
-    return covered >= end - start
+    """True when nothing but masks stands there."""
+    within = marks[bisect_left(marks, (start, 0)) : bisect_left(marks, (end, 0))]
+    return sum(last - first for first, last in within) >= end - start

@@ -17,6 +17,7 @@ WAITING: Final[frozenset[str]] = frozenset(
         "shared.secrets.encodings",
         "shared.secrets.expansion",
         "shared.secrets.heredocs",
+        "shared.secrets.in_use",
         "shared.secrets.keyblocks",
         "shared.secrets.kinds",
         "shared.secrets.known",
