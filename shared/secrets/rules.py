@@ -112,6 +112,24 @@ _NAMED = (
         _pattern(rb"^[ \t]*(?:requirepass|masterauth)[ \t]+" + _VALUE),
     ),
     Rule(
+        Kind.PASSWORD,
+        _triggers(b"passwo passwd secret token apikey api-key"),
+        _pattern(
+            rb"<(?:[\w.:-]{0,40}?)(?:password|passwd|secret|token|api-?key)>"
+            rb"(?P<value>[^<\r\n]+)</"
+        ),
+        is_password,
+    ),
+    Rule(
+        Kind.PASSWORD,
+        _triggers(b"passwo passwd secret token api_key"),
+        _pattern(
+            rb"(?:password|passwd|secret|token|secret_key|api_key)[\"'][ \t]*,[ \t]*"
+            rb"(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote))[^\r\n])+)(?P=quote)"
+        ),
+        is_no_word,
+    ),
+    Rule(
         Kind.TOKEN,
         _triggers(b'auth"'),
         _pattern(rb"\"auth\"[ \t]*:[ \t]*\"(?P<value>[A-Za-z0-9+/=_-]{8,})\""),
@@ -136,12 +154,13 @@ _COMMANDS = (
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"sshpass docker podman helm redis-cli htpasswd ldap createuser"),
+        _triggers(b"sshpass docker podman helm redis-cli htpasswd ldap createuser useradd"),
         _pattern(
             rb"(?:sshpass\b[^|;\r\n]{0,80}?[ \t]-p[ \t]*"
             rb"|(?:docker|podman|helm)\b[^|;\r\n]{0,80}?\blogin\b[^|;\r\n]{0,200}?[ \t]-p[ \t]+"
             rb"|redis-cli\b[^|;\r\n]{0,200}?[ \t]-a[ \t]+"
             rb"|ldap\w{1,12}\b[^|;\r\n]{0,200}?[ \t]-w[ \t]*"
+            rb"|useradd\b[^|;\r\n]{0,200}?[ \t]-p[ \t]+"
             rb"|createuser[ \t]+\S+[ \t]+(?:md5|sha\S*)[ \t]+"
             rb"|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+[ \t]+\S+[ \t]+)" + _VALUE
         ),
@@ -152,7 +171,7 @@ _COMMANDS = (
         _triggers(b"curl"),
         _pattern(
             rb"\bcurl\b[^|;\r\n]{0,400}?[ \t](?:-u|--user|--proxy-user)[ \t=]*"
-            rb"[\"']?[^\s:\"']{1,100}:(?P<value>[^\s\"']+)"
+            rb"[\"']?[^\s:\"']{1,100}:(?!//)(?P<value>[^\s\"']+)"
         ),
         is_password,
     ),
@@ -222,8 +241,16 @@ _HEADERS = (
         Kind.HEADER,
         _triggers(b"authorization"),
         _pattern(
+            rb"authorization(?:\\{0,3}[\"'])?[ \t]*[:=][ \t]*(?:\\{0,3}[\"'])?(?:digest|hawk"
+            rb"|aws4-hmac-sha256)[ \t]+(?P<value>[^\r\n]*[^\s'])"
+        ),
+    ),
+    Rule(
+        Kind.HEADER,
+        _triggers(b"authorization"),
+        _pattern(
             rb"authorization(?:\\{0,3}[\"'])?[ \t]*[:=][ \t]*(?:\\{0,3}[\"'])?(?:bearer|basic|token"
-            rb"|digest|negotiate|ntlm|apikey|bot|key|splunk|hawk|aws4-hmac-sha256)[ \t]+(?!realm)"
+            rb"|negotiate|ntlm|apikey|bot|key|splunk)[ \t]+(?!realm)"
             rb"(?P<value>[^\s\"'\\][^\"'\\\r\n]*)"
         ),
     ),

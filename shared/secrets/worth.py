@@ -16,7 +16,7 @@ _WORDS = frozenset(
     invalid incorrect wrong missing empty expired changed change failed failure denied rejected
     set unknown unchanged valid ok error prompt ask must is was are not for the and or to of in by
     unset default str string bytes int float bool any object secret password token redacted hidden
-    amd64 arm64 armhf i386 files compat systemd sss ldap winbind
+    scram-sha-256 md5 amd64 arm64 armhf i386 files compat systemd sss ldap winbind
     masked removed accepted authentication authorization reset updated created deleted rotated
     """.split()
 )
