@@ -16,6 +16,7 @@ from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.domain.plan import Subtask
 from shared.pulse import Pulse
 from shared.queue.app import knock, make_app
+from shared.secrets.own import own_secrets
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
@@ -115,7 +116,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         database, lease=server.lease, heartbeat=server.heartbeat, beat=pulse.beats("leases")
     )
     connections = HostConnections()
-    secrecy = Secrecy(open_vaults(server, os.environ))
+    secrecy = Secrecy(open_vaults(server, os.environ), own_secrets(server))
     lifecycle = Lifecycle(
         database,
         journal,
