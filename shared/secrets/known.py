@@ -28,6 +28,7 @@ class KnownValues:
         self._owners: dict[bytes, bytes] = {}
         known = sorted(secrets, key=lambda secret: secret.name)
         refuse_what_cannot_be_hidden(known)
+        self._names = {mask_of(secret.name).encode(): secret.name for secret in known}
         for secret in known:
             for form in forms(secret.reveal()):
                 self._owners.setdefault(form, mask_of(secret.name).encode())
@@ -48,6 +49,10 @@ class KnownValues:
             Span(start, start, end, self._owners[self._forms[number]])
             for number, start, end in found
         )
+
+    def names_in(self, text: bytes) -> tuple[str, ...]:
+        """Whose values stand in it, each once."""
+        return tuple(dict.fromkeys(self._names[span.mask] for span in self.spans(text)))
 
     def open_from(self, text: bytes) -> int:
         """Where a value may have begun that goes on behind the end; the length if none has."""

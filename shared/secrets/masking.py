@@ -35,8 +35,19 @@ class Masker:
         stream = self.stream()
         return stream.feed(content) + stream.finish()
 
+    def names_in(self, text: str) -> tuple[str, ...]:
+        """The known secrets whose values stand in a text, in any form, each once."""
+        return self._known.names_in(text.encode("utf-8", "surrogatepass"))
+
+    def values(self, text: str) -> str:
+        """A text with the values of known secrets masked, and nothing else."""
+        raw = text.encode("utf-8", "surrogatepass")
+        return replaced(raw, self._known.spans(raw)).decode("utf-8", "surrogatepass")
+
     def text(self, text: str) -> str:
         """A text, masked; masking it once more changes nothing (up to 64 KB a line)."""
+        if not text:
+            return text
         return self.bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 

@@ -1,13 +1,14 @@
 """Who may say whether a command runs, and the only door to the host that the executor has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
 from shared.domain.verdict import Verdict, VerdictKind
-from workers.ports import Cancelled, Recalled, Shell
+from workers.ports import Cancelled, Foreseen, Recalled, Shell
 
 
 class Judge(Protocol):
@@ -48,12 +49,13 @@ class Door:
         self._shell = shell
         self._guard = guard
         self._verdicts: dict[str, Verdict] = {}
+        self._by_itself: dict[str, Verdict] = {}
 
     def verdict(self, command: str) -> Verdict:
         """The guard's verdict; an approval turns `approve` into `allow`, but never a `deny`."""
         known = self._verdicts.get(command)
         if known is None:
-            known = self._guard.judge(command)
+            known = self._judged(command)
             if known.kind is VerdictKind.APPROVE and self.approved(command):
                 known = Verdict(VerdictKind.ALLOW)
             self._verdicts[command] = known
@@ -89,9 +91,37 @@ class Door:
             label=label,
         )
 
+    def lets_pass(self, command: str) -> bool:
+        """Whether the guard allows it by itself, without anybody's approval."""
+        return self._judged(command).allowed
+
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Tell the host what `run` and `run_once` will ask next, as it wants to know it.
+
+        Raises Defect, there, for what the guard does not allow.
+        """
+        self._shell.foresee(self._checked(calls))
+
+    def withdraw(self) -> None:
+        """Have nothing more of it started; what was started is recalled."""
+        self._shell.withdraw()
+
     def recalled(self, key: str) -> Recalled | None:
         """What an earlier driver of the pass started under that key."""
         return self._shell.recalled(key)
+
+    def _judged(self, command: str) -> Verdict:
+        known = self._by_itself.get(command)
+        if known is None:
+            known = self._by_itself[command] = self._guard.judge(command)
+        return known
+
+    def _checked(self, calls: Generator[Foreseen]) -> Generator[Foreseen]:
+        with closing(calls):
+            for call in calls:
+                if not self.lets_pass(call.command):
+                    raise Defect("a command that is not allowed was foreseen", stage="guard")
+                yield call
 
     def _check(self, command: str) -> None:
         if not self.verdict(command).allowed:

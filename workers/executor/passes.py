@@ -52,25 +52,29 @@ def carry_out(
     trials = Trials(order, door, log, clock, settle=settle)
     done: set[str] = set()
     unmet: list[Subtask] = []
-    for subtask in subtasks:
+    stop: PassResult | None = None
+    for number, subtask in enumerate(subtasks):
         if trials.history.done_before(subtask):
             done.add(subtask.key)
             continue
-        if log.cancelled():
-            return PassResult(Ending.CANCELLED, trials.history.errors, "cancelled")
+        if stop is None and log.cancelled():
+            stop = PassResult(Ending.CANCELLED, trials.history.errors, "cancelled")
+        if stop is not None and not trials.under_way(subtask):
+            return stop
         missing = [key for key in subtask.needs if key not in done]
         if missing:
             trials.block(subtask, missing)
             unmet.append(subtask)
             continue
+        trials.look_ahead(subtasks[number:], done)
         attempt = trials.carry_out(subtask)
         if attempt.outcome in GREEN:
             done.add(subtask.key)
             continue
-        stop = _stop(order, subtask, attempt, trials.history.errors)
-        if stop is not None:
-            return stop
+        stop = stop or _stop(order, subtask, attempt, trials.history.errors)
         unmet.append(subtask)
+    if stop is not None:
+        return stop
     errors = trials.history.errors
     if not unmet:
         return PassResult(Ending.DONE, errors, "")

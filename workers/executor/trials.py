@@ -1,7 +1,6 @@
 """One subtask in a pass: its check, its preconditions, its command, and the corrections of it."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -15,11 +14,13 @@ from workers.executor.checks import run_check
 from workers.executor.clock import Clock, wait_unless
 from workers.executor.corrections.correction import Failure, Proposal
 from workers.executor.corrections.table import HELD, choose
+from workers.executor.foresight import Foresight
 from workers.executor.history import History, is_red
 from workers.executor.judge import Door, HostProbe
+from workers.executor.labels import label, read_label
 from workers.executor.outcomes import how_it_ended, outcome_of
 from workers.executor.recorder import Recorder
-from workers.executor.snippets import as_command
+from workers.executor.snippets import text_of
 from workers.ports import PassLog, PassOrder, Recalled
 
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
@@ -53,6 +54,24 @@ class Trials:
         self._log = log
         self._clock = clock
         self._settle = settle
+        self._foresight = Foresight(
+            door, self.history, self._recorder, check_timeout=order.policy.check_timeout
+        )
+
+    def look_ahead(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
+        """Have the host told what comes next; `done` are the keys of what is done."""
+        if not self._policy.dry_run_mode:
+            self._foresight.look_ahead(subtasks, done)
+
+    def under_way(self, subtask: Subtask) -> bool:
+        """Whether its next attempt was started, though nobody has asked for it yet.
+
+        False where another driver will see to that.
+        """
+        if self._log.cancelled() and not self._log.withdrawn():
+            return False
+        self._door.withdraw()
+        return self._recalled(subtask) is not None
 
     def carry_out(self, subtask: Subtask) -> Attempt:
         """Try a subtask until it is green or nothing is left to try; the attempt that settled it.
@@ -64,7 +83,7 @@ class Trials:
         while True:
             recalled = self._recalled(subtask)
             if recalled is not None:
-                correction, command = _read_label(recalled.label)
+                correction, command = read_label(recalled.label)
                 attempt = self._run(subtask, recalled.command, correction, planned=command)
                 continue
             if self._may_repeat(subtask, attempt):
@@ -97,7 +116,7 @@ class Trials:
         if known is not None and known.outcome is Outcome.BLOCKED:
             return known
         reason = f"needs {', '.join(missing)}, which is not done"
-        return self._recorder.unrun(subtask, _text(subtask), Outcome.BLOCKED, reason)
+        return self._recorder.unrun(subtask, text_of(subtask), Outcome.BLOCKED, reason)
 
     def _first(self, subtask: Subtask) -> Attempt:
         """The command as planned, unless its check is green already (S0.87)."""
@@ -113,7 +132,7 @@ class Trials:
                 return look
             red = is_red(look)
         stopped = self._unmet(subtask) or self._uncleared(subtask)
-        return stopped or self._run(subtask, _text(subtask), seen_red=red)
+        return stopped or self._run(subtask, text_of(subtask), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
         """What the check says before anything runs; an attempt where that settles the subtask."""
@@ -121,6 +140,7 @@ class Trials:
         if not verdict.allowed:
             return self._recorder.refused(subtask, check, "check", verdict)
         look = self._look(check)
+        self._foresight.satisfied = look.ok
         if look.ok:
             return self._satisfied(subtask, look)
         return self._cancelled(subtask) if look.cancelled else look
@@ -137,13 +157,13 @@ class Trials:
             if not look.ok:
                 reason = f"precondition not met: {precondition} ({how_it_ended(look)})"
                 return self._recorder.unrun(
-                    subtask, _text(subtask), Outcome.PRECONDITION_UNMET, reason, check=look
+                    subtask, text_of(subtask), Outcome.PRECONDITION_UNMET, reason, check=look
                 )
         return None
 
     def _uncleared(self, subtask: Subtask) -> Attempt | None:
         """The attempt of a command that may not run as it is; None when it may."""
-        command = _text(subtask)
+        command = text_of(subtask)
         verdict = self._door.verdict(command)
         if not verdict.allowed:
             return self._recorder.refused(subtask, command, "command", verdict)
@@ -156,7 +176,7 @@ class Trials:
 
     def _simulate(self, subtask: Subtask) -> Attempt:
         """Say what would happen: the check alone is run, and everything is judged (S0.31)."""
-        command, look, waits = _text(subtask), None, subtask.critical
+        command, look, waits = text_of(subtask), None, subtask.critical
         if subtask.check is not None and self._door.verdict(subtask.check).allowed:
             look = self._look(subtask.check)
             if look.ok:
@@ -190,7 +210,7 @@ class Trials:
         timeout = subtask.timeout + allowance
         once = partial(
             self._door.run_once,
-            label=_label(correction, planned or command),
+            label=label(correction, planned or command),
             on_output=partial(self._log.output, draft.key),
             cancelled=partial(self._log.unwanted, draft.key),
         )
@@ -324,12 +344,12 @@ class Trials:
         return self._door.run(check, timeout=self._policy.check_timeout)
 
     def _cancelled(self, subtask: Subtask) -> Attempt:
-        return self._recorder.unrun(subtask, _text(subtask), Outcome.CANCELLED, "cancelled")
+        return self._recorder.unrun(subtask, text_of(subtask), Outcome.CANCELLED, "cancelled")
 
     def _satisfied(self, subtask: Subtask, look: CommandResult) -> Attempt:
         return self._recorder.unrun(
             subtask,
-            _text(subtask),
+            text_of(subtask),
             Outcome.SATISFIED,
             "its check was green before anything ran",
             check=look,
@@ -346,22 +366,6 @@ def _ended_by_operator(draft: Attempt, result: CommandResult, now: datetime) -> 
         ended_at=now,
         result=result,
     )
-
-
-def _label(correction: str | None, planned: str) -> str:
-    return json.dumps([correction, planned])
-
-
-def _read_label(label: str) -> tuple[str | None, str]:
-    correction, planned = json.loads(label)
-    return correction, planned
-
-
-def _text(subtask: Subtask) -> str:
-    """The bytes that reach the host for a subtask as planned."""
-    if subtask.kind is SubtaskKind.CODE:
-        return as_command(subtask.command)
-    return subtask.command
 
 
 def _failure(
