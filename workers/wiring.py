@@ -16,7 +16,6 @@ from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.domain.plan import Subtask
 from shared.pulse import Pulse
 from shared.queue.app import knock, make_app
-from shared.secrets.own import own_secrets
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
@@ -31,6 +30,7 @@ from workers.journal import Journal
 from workers.leases import LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
 from workers.liveness import Liveness
+from workers.own_secrets import own_secrets
 from workers.planner import Planner
 from workers.polling import Poller
 from workers.ports import PlannerBackend

@@ -1,8 +1,8 @@
 """What the installation itself keeps secret is hidden, too."""
 
 from shared.secrets.masking import Masker
-from shared.secrets.own import own_secrets
 from shared.settings import ServerSettings
+from workers.own_secrets import own_secrets
 
 
 def test_keys_and_passwords_of_addresses_are_hidden() -> None:
