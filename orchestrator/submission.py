@@ -1,5 +1,6 @@
 """What people ask for: tasks, and facts about tasks, put where the coordinator finds them."""
 
+import hashlib
 import json
 import time
 from dataclasses import dataclass, replace
@@ -8,12 +9,14 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, text
 
+from orchestrator.access import audit
+from orchestrator.access.actor import Actor, account
+from orchestrator.access.audit import Act
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Plan, check_steps
-from shared.store import inbox
 from shared.store.database import Database, InDoubt
 from shared.wire import to_json
 
@@ -59,9 +62,10 @@ class Submission:
     key: str | None = None
 
 
-def submit(database: Database, submission: Submission) -> int:
+def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
     """Put the task in and return its number; nothing is written unless everything is right.
 
+    The audit names the actor; nobody named is the account of this process.
     Once, even if the answer to the commit is lost: then it is put in again under the same key.
     Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
     carried out; InDoubt when the database stays away and nobody knows whether the task is there.
@@ -69,16 +73,16 @@ def submit(database: Database, submission: Submission) -> int:
     _check(submission)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
     try:
-        return _put_in(database, keyed)
+        return _put_in(database, keyed, actor or account())
     except InDoubt as doubt:
-        return _put_in_again(database, keyed, doubt)
+        return _put_in_again(database, keyed, actor or account(), doubt)
 
 
-def _put_in_again(database: Database, submission: Submission, doubt: InDoubt) -> int:
+def _put_in_again(database: Database, submission: Submission, actor: Actor, doubt: InDoubt) -> int:
     for pause in _PAUSES:
         time.sleep(pause)
         try:
-            return _put_in(database, submission)
+            return _put_in(database, submission, actor)
         except Transient:
             continue
     raise InDoubt(
@@ -88,7 +92,7 @@ def _put_in_again(database: Database, submission: Submission, doubt: InDoubt) ->
     ) from doubt
 
 
-def _put_in(database: Database, submission: Submission) -> int:
+def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
     with database.begin() as connection:
         made = connection.execute(_INSERT, _values(submission)).one()
         if made.unknown:
@@ -96,7 +100,8 @@ def _put_in(database: Database, submission: Submission) -> int:
         if made.task_id is None:
             return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
         submitted = TaskSubmitted(submission.policy, tuple(made.run_ids), submission.plan)
-        inbox.send(connection, [(made.task_id, None, submitted)])
+        act = Act("task.submit", f"T{made.task_id}", _told(submission))
+        audit.record_sent(connection, actor, act, [(made.task_id, None, submitted)])
         return int(made.task_id)
 
 
@@ -127,6 +132,15 @@ def _values(submission: Submission) -> dict[str, Any]:
         "policy": json.dumps(to_json(submission.policy)),
         "planned": submission.plan is not None,
         "key": submission.key,
+    }
+
+
+def _told(submission: Submission) -> dict[str, Any]:
+    """What the audit keeps: a prompt may hold anything, so it is known by its hash."""
+    return {
+        "targets": list(submission.targets),
+        "plan_given": submission.plan is not None,
+        "prompt_sha256": hashlib.sha256(submission.prompt.encode()).hexdigest(),
     }
 
 

@@ -70,7 +70,7 @@ def _answer(verb: str) -> int:
 
     host = from_json(Host, json.load(sys.stdin))
     if verb == "host-key":
-        key = enrol.fetch_host_key(host.address, host.port)
+        key = enrol.fetch_host_key(host.address, host.port, via=host.via)
         answer = {"ok": True, "line": key.line, "fingerprint": key.fingerprint}
     else:
         report = enrol.check_host(host)

@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from celery.signals import heartbeat_sent
 
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
+from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.pulse import Pulse
@@ -20,12 +22,13 @@ from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
 from workers.capacity import Capacity
+from workers.distrust import distrusting
 from workers.escalation import EscalationHandler
 from workers.execution import Executor, Guards
 from workers.executor.snapshot import take
 from workers.handover import Handover
 from workers.journal import Journal
-from workers.leases import LeaseKeeper
+from workers.leases import Hold, LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
 from workers.liveness import Liveness
 from workers.planner import Planner
@@ -192,19 +195,22 @@ def _performers(
     backends = _backends(server)
     guards = Guards()
 
+    executor = Executor(database, journal, connections, guards)
+
+    def execute(hold: Hold) -> Fact:
+        with distrusting(database):
+            return executor.perform(hold)
+
     def snapshot(host: Host, policy: Policy) -> Mapping[str, str]:
-        shell = connections.shell(host)
-        try:
+        with distrusting(database), closing(connections.shell(host)) as shell:
             return take(shell, guards(policy.forbidden_commands))
-        finally:
-            shell.close()
 
     return {
         JobKind.REFINE: Taskmaster(database, backends).perform,
         JobKind.PLAN: Planner(database, backends).perform,
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
-        JobKind.EXECUTE: Executor(database, journal, connections, guards).perform,
+        JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }
 

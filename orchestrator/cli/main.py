@@ -19,6 +19,8 @@ GROUPS = {
     "bundle": "The evidence of a step, as its planner receives it.",
     "intervention": "What waits for a person.",
     "host": "Where commands run.",
+    "token": "Who else may call, and what they may do.",
+    "audit": "What people did, chained so that nothing of it can be changed unseen.",
     "config": "Settings, and where each came from.",
     "guard": "What may run.",
     "schema": "The JSON Schemas of machine output.",
@@ -51,7 +53,8 @@ def build() -> typer.Typer:
         for name, told in GROUPS.items():
             group = import_module(f"orchestrator.cli.{name}_commands").group
             app.add_typer(group, name=name, help=told)
-        import_module("orchestrator.cli.together_commands").register(app)
+        for name in ("doctor_command", "together_commands"):
+            import_module(f"orchestrator.cli.{name}").register(app)
     return app
 
 

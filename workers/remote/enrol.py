@@ -38,15 +38,21 @@ class HostReport:
         return self.runs_commands and not any(problem.blocking for problem in self.problems)
 
 
-def fetch_host_key(address: str, port: int = 22, *, timeout: float = 10.0) -> HostKey:
-    """The key that the host offers, for a person to compare; nobody logs in.
+def fetch_host_key(
+    address: str, port: int = 22, *, timeout: float = 10.0, via: Host | None = None
+) -> HostKey:
+    """The key that the host offers, for a person to compare; nobody logs in there.
+
+    `via` is the jump host, whose key is known.
 
     It is the one the connection would use later: ed25519 where the host has it. Raises Transient
     (unreachable) or Misconfigured (no such name).
     """
     from workers.remote.transport import Timing, host_key_of, negotiate
 
-    host = Host(name=address, address=address, port=port)
+    host = Host(
+        name=address, address=address, port=port, via=via, jump=None if via is None else via.name
+    )
     timing = Timing(connect=timeout, banner=timeout, handshake=timeout)
     with closing(negotiate(host, None, timing)) as transport:
         return host_key_of(transport)
