@@ -16,8 +16,7 @@ from shared.store.inbox import Report
 
 # The head is one row: whoever appends holds it until the commit, so the chain has no forks. The
 # coordinator never appends, so it never waits here. The moment is taken before that wait.
-_RECORDED = """
-    act AS (SELECT clock_timestamp() AS at),
+CHAINED = """
     head AS (
         UPDATE audit_head SET
             seq = audit_head.seq + 1,
@@ -25,17 +24,24 @@ _RECORDED = """
             hash = sha256(audit_head.hash || convert_to(json_build_array(
                 audit_head.seq + 1,
                 to_char(act.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'),
-                CAST(:actor AS text), CAST(:verb AS text), CAST(:ref AS text),
-                CAST(:details AS text)
+                CAST(:actor AS text), CAST(:verb AS text), act.ref, CAST(:details AS text)
             )::text, 'UTF8'))
         FROM act RETURNING audit_head.*
     ),
     recorded AS (
         INSERT INTO audit (seq, at, actor, verb, ref, details, previous, hash)
-        SELECT head.seq, act.at, :actor, :verb, :ref, :details, head.previous, head.hash
+        SELECT head.seq, act.at, :actor, :verb, act.ref, :details, head.previous, head.hash
         FROM head, act
         RETURNING seq
     )
+"""
+"""A part of a statement that appends what its `act` says (`at`, `ref`); `recorded` has a row then.
+
+For who learns only in that statement to what something is done. `values` has its parameters.
+"""
+
+_RECORDED = f"""
+    act AS (SELECT clock_timestamp() AS at, CAST(:ref AS text) AS ref), {CHAINED}
 """
 _RECORD = text(f"WITH {_RECORDED} SELECT count(*) FROM recorded")  # noqa: S608 - constants
 _RECORD_AND_SEND = text(f"""
@@ -81,14 +87,14 @@ def record(connection: Connection, actor: Actor, act: Act) -> None:
 
     Raises Misconfigured when the chain has lost its head.
     """
-    _appended(connection.execute(_RECORD, _values(actor, act)).scalar_one())
+    require_recorded(connection.execute(_RECORD, values(actor, act)).scalar_one())
 
 
 def record_sent(connection: Connection, actor: Actor, act: Act, reports: Iterable[Report]) -> None:
     """The same, and put the facts into the inbox that the act consists of: one statement."""
     sending = inbox.sending((report, 0.0) for report in reports)
-    values = _values(actor, act) | sending
-    _appended(connection.execute(_RECORD_AND_SEND, values).one()[0])
+    given = values(actor, act) | sending
+    require_recorded(connection.execute(_RECORD_AND_SEND, given).one()[0])
 
 
 def newest(
@@ -147,12 +153,14 @@ def _link(row: Any) -> Link:
     )
 
 
-def _values(actor: Actor, act: Act) -> dict[str, Any]:
+def values(actor: Actor, act: Act) -> dict[str, Any]:
+    """The parameters of an entry."""
     details = json.dumps(dict(act.details), ensure_ascii=False, sort_keys=True)
     return {"actor": actor.name, "verb": act.verb, "ref": act.ref, "details": details}
 
 
-def _appended(rows: int) -> None:
+def require_recorded(rows: int) -> None:
+    """Raise Misconfigured when nothing was appended: the chain has lost its head."""
     if not rows:
         raise _headless()
 
