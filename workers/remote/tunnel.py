@@ -15,6 +15,11 @@ class Tunnel:
         self._jump = jump
         self._channel = channel
 
+    @property
+    def _closed(self) -> bool:
+        """What paramiko asks a socket of the standard library by this name."""
+        return self._channel.closed
+
     def send(self, data: bytes) -> int:
         """Send some of it; returns how much."""
         return self._channel.send(data)
@@ -28,8 +33,7 @@ class Tunnel:
         self._channel.settimeout(seconds)
 
     def close(self) -> None:
-        """End it, and the connection to the jump host."""
-        self._channel.close()
+        """End the connection to the jump host, and it with that."""
         self._jump.close()
 
 
