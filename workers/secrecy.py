@@ -62,6 +62,13 @@ class Secrecy:
             self._learn(asked)
             return Known(self._masker, {secret.name: secret for secret in asked})
 
+    def reveal(self, name: str) -> str:
+        """The value of a secret that a host's entry names; raises Misconfigured as `known`."""
+        secret = self._vaults.secret(name)
+        with self._lock:
+            self._learn([secret])
+        return secret.reveal()
+
     def text(self, text: str) -> str:
         """A text for people, models and logs, without any value that is known by now."""
         with suppress(ReplanError):

@@ -91,6 +91,7 @@ def answer(
 
     The errors of the step stay counted.
     """
+    from orchestrator.access.audit import Act
     from orchestrator.posting import post
     from orchestrator.views.interventions import intervention
     from orchestrator.views.places import require_step
@@ -103,7 +104,8 @@ def answer(
         place, _ = require_step(connection, parse_ref(asked.ref))
         step = step_view(connection, parse_ref(asked.ref)).step
     fact = OutcomeTold(step.ordinal, step.revision, step.pass_no, said)
-    taken = post(call.database, [(place.task_id, place.run_id, fact)])
+    act = Act("intervention.answer", step.ref, {"intervention": asked.name, "answer": said.value})
+    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = intervention(connection, name)
         step = step_view(connection, parse_ref(asked.ref)).step

@@ -50,6 +50,7 @@ def provide(
     file: Annotated[Path, typer.Option(help="The plan.")],
 ) -> Result:
     """Give the plan of a task that waits for a person to plan it."""
+    from orchestrator.access.audit import Act
     from orchestrator.cli.task_commands import outcome, read_text
     from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
@@ -68,7 +69,8 @@ def provide(
             stage="input",
             next_step_cmd=f"replan task show {view.ref}",
         )
-    taken = post(call.database, [(place.task, None, PlanDrafted(plan))])
+    act = Act("plan.provide", view.ref, {"file": file.name})
+    taken = post(call.database, [(place.task, None, PlanDrafted(plan))], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
     return outcome("plan.provide", {"ref": after.ref, "phase": after.phase}, taken=taken)
