@@ -44,7 +44,7 @@ class Secrecy:
     """
 
     def __init__(self, vaults: Vaults, own: Iterable[Secret] = ()) -> None:
-        """`own` are secrets that are hidden and cannot be named (`own_secrets`)."""
+        """`own` are secrets that are hidden and cannot be named (`workers.own_secrets`)."""
         self._vaults = vaults
         self._secrets = {(secret.name, secret.reveal()): secret for secret in own}
         self._masker = Masker(self._secrets.values())
