@@ -85,8 +85,16 @@ VERBS: Final[Mapping[str, Verb]] = {
 }
 """Every verb that a token may ever stand for."""
 
-ON_THE_MACHINE: Final = frozenset({"db.migrate", "worker.start", "coordinator.start", "up", "demo"})
-"""What only an account on the machine can do, whatever its token says: it starts processes."""
+ON_THE_MACHINE: Final = frozenset(
+    {
+        *("db.migrate", "worker.start", "coordinator.start", "up", "demo"),
+        *("secret.list", "secret.check", "secret.set"),
+    }
+)
+"""What only an account on the machine can do, whatever its token says.
+
+It starts processes there, or looks into the vaults of that machine.
+"""
 
 
 def require(role: Role, verb: str) -> None:
