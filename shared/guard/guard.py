@@ -3,16 +3,20 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 from threading import Lock
 
+from shared.domain.errors import Misconfigured
 from shared.domain.verdict import Verdict, VerdictKind, worst
+from shared.guard.allowlist import AllowList, Finding
 from shared.guard.entries import rule_of
 from shared.guard.flow import Input
 from shared.guard.parse import Shfmt, installed_shfmt
 from shared.guard.plain import plain_words
+from shared.guard.policy import Policy
 from shared.guard.reading import Doubt, Reading
 from shared.guard.ruleset import RuleSet
 from shared.guard.scope import Scope
@@ -25,15 +29,59 @@ _HARMLESS_OPTION = re.compile(r"-[ceufx]+|-o|pipefail|errexit|nounset")
 _SHELLS_WITH_PLAIN_WORDS = frozenset({"sh", "bash", "dash", "ash", "rbash"})
 
 
-class Guard:
-    """Holds commands against a list of forbidden ones. Thread-safe; one serves a whole process."""
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A verdict, and what was found for every program that the text would run."""
 
-    def __init__(self, forbidden: Sequence[str], shfmt: Shfmt | None = None) -> None:
-        """Read the entries; raises Misconfigured for a bad one, or when the parser is missing."""
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+class Guard:
+    """Holds commands against a policy. Thread-safe; one serves a whole process.
+
+    `version` names the policy and the parser: the same version gives the same verdicts.
+    """
+
+    def __init__(self, policy: Policy, shfmt: Shfmt | None = None) -> None:
+        """Read the rules.
+
+        Raises Misconfigured for a bad entry, when the parser is missing, and when one of the
+        policy's own checks gets another verdict than it says.
+        """
         self._shfmt = shfmt or installed_shfmt()
-        self._rules = RuleSet(rule_of(entry, self._shfmt) for entry in forbidden)
+        self.policy = policy
+        self.version = f"{policy.version}-{self._shfmt.version}"
+        entries = [(f, rule_of(f.entry, self._shfmt)) for f in policy.forbidden]
+        self._rules = RuleSet(rule for _, rule in entries)
+        self._list = AllowList(
+            policy.allowances, policy.territory, policy.variables, policy.programs
+        )
         self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
         self._lock = Lock()
+        self._hold_checks()
+
+    def _hold_checks(self) -> None:
+        for command, expected in self.policy.checks:
+            verdict = self.judge(command)
+            if verdict.kind.value != expected:
+                raise Misconfigured(
+                    f"{self.policy.source}: the policy denies its own check: {command!r} has to be "
+                    f"{expected}, and is {verdict.kind.value} ({verdict.reason or 'it is allowed'})",
+                    stage="guard",
+                    next_step_cmd="replan guard rules",
+                )
+
+    def explain(self, command: str, interpreter: str = "sh") -> Explanation:
+        """The verdict with the rule for every program found; for people, not for speed."""
+        verdict = self.judge(command, interpreter)
+        if objection(command):
+            return Explanation(verdict, ())
+        try:
+            reading = self._read(command, interpreter_name(interpreter), None)
+        except Exception:  # noqa: BLE001 - the verdict already says that the guard failed
+            return Explanation(verdict, ())
+        return Explanation(verdict, tuple(self._list.findings(reading.runs)))
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """Whether `interpreter` may be given `command`: the worst of all that is found in it.
@@ -63,9 +111,17 @@ class Guard:
             name = interpreter_name(interpreter)
             words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
             reading = self._read(command, name, words)
-            return worst([*self._rules.verdicts(reading.runs), *map(_of_doubt, reading.doubts)])
+            doubts = [*reading.doubts, *self._unlisted(reading)]
+            return worst([*self._rules.verdicts(reading.runs), *map(_of_doubt, doubts)])
         except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
             return Verdict(VerdictKind.APPROVE, "guard-failed", f"the guard failed: {error!r}")
+
+    def _unlisted(self, reading: Reading) -> Iterable[Doubt]:
+        if self.policy.unlisted_allowed:
+            return
+        for finding in self._list.findings(reading.runs):
+            if finding.doubt is not None:
+                yield finding.doubt
 
     def _read(self, command: str, interpreter: str, words: list[str] | None) -> Reading:
         walk = Walk(self._shfmt)

@@ -88,11 +88,14 @@ class Walk:
         *,
         writes: tuple[Word, ...] = (),
         feeders: tuple[Run, ...] = (),
+        reads: tuple[Word, ...] = (),
+        sets: tuple[str, ...] = (),
     ) -> Run:
-        """A program runs; raises TooMuch past the limit."""
+        """A program runs, or the shell itself opens files; raises TooMuch past the limit."""
         if len(self.reading.runs) >= MOST_RUNS:
             raise TooMuch(f"it runs more than {MOST_RUNS} commands")
-        run = Run(argv, program, scope.directories, writes, feeders, self._part, self._sure)
+        where = scope.directories
+        run = Run(argv, program, where, writes, feeders, self._part, self._sure, reads, sets)
         self.reading.runs.append(run)
         return run
 
@@ -251,6 +254,8 @@ class Walk:
             return Input(text=text) if redirect.descriptor in ("", "0") else given
         if target.prefix.startswith(("/dev/tcp/", "/dev/udp/")):
             self.doubt("network-redirect", f"it opens a network connection: {target}")
+        if redirect.operator in ("<", "<>"):
+            self.found((), "", expansion.scope, reads=(target,))
         if redirect.operator in ("<", "<>") and redirect.descriptor in ("", "0"):
             return Input(file=target, makers=target.makers)
         if redirect.operator == "<&":
@@ -296,6 +301,7 @@ class Walk:
         inside = scope
         for name, value in values:
             inside = assign(self, inside, name, value).export(name)
+            self.found((), "", inside, sets=(name,))
         if simple.words and any(isinstance(p, Substitution) for p in simple.words[0].parts):
             self.doubt("computed-command", f"the name of the command is computed: {words[0]}")
         outcome = self.execute(tuple(words), inside, given)

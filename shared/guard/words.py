@@ -145,7 +145,8 @@ class Run:
     `directories` are those it may run in, the likeliest first. `writes` are the files it opens for
     writing. `feeders` are the runs whose output it takes as its program (shells, interpreters) or
     as its input (all others). `part` is the piece of the text that it comes from. `sure` is False
-    where another reading of the text is as likely.
+    where another reading of the text is as likely. `reads` are the files that a redirection opens
+    for reading, `sets` the variables that are handed to a program.
     """
 
     argv: tuple[Word, ...]
@@ -155,6 +156,8 @@ class Run:
     feeders: tuple["Run", ...] = ()
     part: str = ""
     sure: bool = True
+    reads: tuple[Word, ...] = ()
+    sets: tuple[str, ...] = ()
 
 
 def known(text: str) -> Word:
