@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, Site, load_site
 from shared.store.database import Database
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
@@ -28,7 +29,7 @@ class Executor:
         database: Database,
         journal: Journal,
         connections: Connections,
-        guard_for: Callable[[tuple[str, ...]], Guard],
+        guard_for: Callable[[tuple[str, ...], str], Guard],
     ) -> None:
         self._database = database
         self._journal = journal
@@ -41,7 +42,7 @@ class Executor:
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
-        guard = self._guard_for(order.policy.forbidden_commands)
+        guard = self._guard_for(order.policy.forbidden_commands, order.host.name)
         log = HeldLog(self._journal, hold)
         shell = self._connections.shell(order.host, _record(brief, hold, log))
         try:
@@ -100,18 +101,28 @@ class HeldLog:
 
 
 class Guards:
-    """One guard for each list of forbidden commands: what it has judged before it knows."""
+    """One guard for each policy: what it has judged before it knows."""
 
-    def __init__(self) -> None:
-        self._guards: dict[tuple[str, ...], Guard] = {}
+    def __init__(self, policy_file: Path | None = None) -> None:
+        """Read the site's policy; raises Misconfigured for one that cannot be used."""
+        self._site: Site = load_site(policy_file)
+        self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
+        self._by_version: dict[str, Guard] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, forbidden: tuple[str, ...]) -> Guard:
-        """The guard for the operator's list; the rules that ship with it are always in force."""
+    def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
+        """The guard for a host, under a task's own list; hosts of one policy share theirs.
+
+        Raises Misconfigured for a list or a policy that cannot be used.
+        """
+        asked = (forbidden, host)
         with self._lock:
-            if forbidden not in self._guards:
-                self._guards[forbidden] = Guard((*default_entries(), *forbidden))
-            return self._guards[forbidden]
+            if asked not in self._by_asked:
+                policy = self._site.for_host(host, forbidden)
+                if policy.version not in self._by_version:
+                    self._by_version[policy.version] = Guard(policy)
+                self._by_asked[asked] = self._by_version[policy.version]
+            return self._by_asked[asked]
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:

@@ -190,12 +190,12 @@ def _performers(
     server: ServerSettings, database: Database, journal: Journal, connections: HostConnections
 ) -> dict[JobKind, Perform]:
     backends = _backends(server)
-    guards = Guards()
+    guards = Guards(server.guard_policy)
 
     def snapshot(host: Host, policy: Policy) -> Mapping[str, str]:
         shell = connections.shell(host)
         try:
-            return take(shell, guards(policy.forbidden_commands))
+            return take(shell, guards(policy.forbidden_commands, host.name))
         finally:
             shell.close()
 

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     TEXT = "text"
     TEXTS = "a list of texts"
     PATH = "a folder"
+    FILE = "a file"
     PATHS = "a list of folders"
 
 
@@ -115,6 +116,7 @@ _ABOUT = {
     "shutdown_grace": "seconds that a worker told to stop goes on before it gives its jobs back",
     "data_dir": "where `replan up` keeps its data",
     "log_level": "how much the services log",
+    "guard_policy": "the site's own rules of what may run, beside the built-in ones",
     "runbook_dirs": "folders of known jobs, read beside the built-in ones",
     "anthropic_base_url": "where the model is reached",
     "model": "the model of every role that has none of its own",
@@ -151,6 +153,7 @@ _KINDS: dict[object, Kind] = {
     str | None: Kind.TEXT,
     tuple[str, ...]: Kind.TEXTS,
     Path: Kind.PATH,
+    Path | None: Kind.FILE,
     tuple[Path, ...]: Kind.PATHS,
 }
 
@@ -173,7 +176,7 @@ def _key(scope: Scope, field: Field[Any], hint: object) -> Key:
         limits=_LIMITS.get(name),
         choices=_CHOICES.get(name, ()),
         schemes=_SCHEMES.get(name, ()),
-        optional=hint == str | None,
+        optional=hint in (str | None, Path | None),
         secret=name in _SECRET,
     )
 
