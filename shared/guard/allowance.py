@@ -77,13 +77,15 @@ class _Fitting:
         rest = iter(words)
         options = True
         for word in rest:
-            if self._stops_here():
-                self._inner = True
+            if self._rest_is(REST):
                 return self._finish()
             if options and word.literal == "--" and not self._allowed.words:
                 options = False
             elif options and self._may_be_option(word):
                 self._option(word, rest)
+            elif self._rest_is(COMMAND):
+                self._inner = True
+                return self._finish()
             elif self._verbs:
                 self._verb(word)
             else:
@@ -98,16 +100,16 @@ class _Fitting:
         count = len(program.arguments) + (program.name is not None) + (program.word is not None)
         return words[: len(words) - count]
 
-    def _stops_here(self) -> bool:
-        """True where the rest is a command of its own."""
+    def _rest_is(self, kind: str) -> bool:
+        """True where all that is left is a command of its own, or for another program."""
         slots = self._allowed.slots
         at = len(self._operands)
-        return not self._verbs and at < len(slots) and slots[at].kind in (COMMAND, REST)
+        return not self._verbs and at < len(slots) and slots[at].kind == kind
 
     def _may_be_option(self, word: Word) -> bool:
         prefix = word.prefix
         if len(prefix) > 1 and prefix[0] in "-+":
-            return prefix[0] == "-" or self._known(prefix) is not None
+            return prefix[0] == "-" or self._plus_options()
         if prefix and not word.splits:
             return self._allowed.words and self._known(prefix) is not None
         first = word.pieces[0] if word.pieces else None
@@ -123,6 +125,9 @@ class _Fitting:
     @property
     def _options(self) -> Options:
         return self._allowed.before if self._verbs else self._allowed.options
+
+    def _plus_options(self) -> bool:
+        return any(name.startswith("+") for name in self._options or ())
 
     def _known(self, name: str) -> Option | None:
         options = self._options

@@ -18,7 +18,8 @@ _SQL_STARTS = frozenset({"select", "show", "explain", "describe", "desc", "value
 _SQL_WRITES = frozenset(
     """into insert update delete drop truncate alter create grant revoke copy call do execute
     prepare analyze vacuum set lock for nextval setval replace merge begin commit load import
-    attach detach pragma""".split()
+    attach detach pragma pg_shadow pg_authid pg_user_mapping pg_user_mappings pg_largeobject
+    pg_file_settings pg_hba_file_rules""".split()
 )
 _SQL_FUNCTIONS = frozenset(
     """avg count sum min max now coalesce nullif lower upper length trim round abs version date

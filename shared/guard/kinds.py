@@ -35,7 +35,7 @@ _FORMS = {
     "name": (r"[A-Za-z0-9_@%+=:,.][A-Za-z0-9_@%+=:,.-]*", "is no plain name"),
     "names": (r"[A-Za-z0-9_@%+=:,./ -]*", "is no list of plain names"),
     "account": (r"[a-z_][a-z0-9_-]*", "is no plain name of an account"),
-    "owner": (r"(?!0\b)[a-z_][a-z0-9_-]*(:([a-z_][a-z0-9_-]*)?)?|:[a-z_][a-z0-9_-]*",
+    "owner": (r"(?!0\b|root)[a-z_][a-z0-9_-]*(:([a-z_][a-z0-9_-]*)?)?|:[a-z_][a-z0-9_-]*",
               "is no plain OWNER:GROUP"),
     "package": (r"[A-Za-z0-9][A-Za-z0-9._+:~-]*(?<!-)(=[A-Za-z0-9.+:~_-]+\*?)?",
                 "is no name of a package"),
@@ -60,10 +60,11 @@ _FORMS = {
     "setting": (r"[A-Za-z0-9][A-Za-z0-9._/-]*", "is no name of a setting that is only read"),
     "date-format": (r"\+[^`$]*", "is no format"),
     "signal": (r"(SIG)?(TERM|HUP|INT|KILL|QUIT|USR1|USR2|\d+)", "is no signal"),
-    "kube": (r"(?!secret)[a-z][a-z0-9.,-]*(/[A-Za-z0-9.-]+)?", "is no plain kind, or a secret"),
+    "kube": (r"(?!.*secret)[a-z][a-z0-9.,-]*(/[A-Za-z0-9.-]+)?", "is no plain kind, or a secret"),
     "target": (r"test|tests|check|lint|build|all|clean|format|docs|help",
                "is no target that only builds or tests"),
     "nologin": (r"(/usr)?/s?bin/(nologin|false)", "is a shell to log in with"),
+    "remote": (r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "is no plain name of a remote repository"),
     "near": (r"localhost|127\.0\.0\.1|::1|/(var/)?run/postgresql", "is another host"),
     "header": (r"(?!@).*", "is read from a file"),
     "curl-format": (r"(?!@)(?!.*%output\{).*", "is read from or written to a file"),
@@ -136,6 +137,12 @@ def _not_remote(kind: Kind) -> Kind:
 def _script_root(word: Word, ground: Ground) -> str | None:
     if word.literal == ".":
         return None
+    if ":" in str(word):
+        return f"{word} may be on another host"
+    return ground.territory.no_code(word, ground.directories)
+
+
+def _script(word: Word, ground: Ground) -> str | None:
     return ground.territory.no_code(word, ground.directories)
 
 
@@ -168,8 +175,9 @@ KINDS: dict[str, Kind] = {
     "write": _place(Territory.no_write),
     "delete": _place(Territory.no_delete),
     "purge": _place(Territory.no_purge),
+    "inside": _place(Territory.no_change),
     "into": _place(Territory.no_unpacking),
-    "script": _place(Territory.no_code),
+    "script": _script,
     "copied": _copied,
     "copied-tree": _copied_tree,
     "variable": _variable,
@@ -181,6 +189,7 @@ KINDS: dict[str, Kind] = {
     COMMAND: _anything,
     REST: _anything,
     "moved": _moved,
+    "local-read": _not_remote(_place(Territory.no_read)),
     "local-tree": _not_remote(_copied_tree),
     "local-write": _not_remote(_place(Territory.no_write)),
     "delete-root": _place(Territory.no_write),

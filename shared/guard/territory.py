@@ -43,6 +43,10 @@ class Territory:
         """Why a directory may not be deleted there with all that is in it, or None."""
         return self._outside(word, directories, self.purge, "deleted from", below=True)
 
+    def no_change(self, word: Word, directories: tuple[Word, ...]) -> str | None:
+        """Why what lies there may not be changed, the places themselves excepted, or None."""
+        return self._outside(word, directories, self.write, "changed", below=True)
+
     def no_unpacking(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why many files of unknown names may not be written there, or None."""
         return self._outside(word, directories, self.write, "unpacked into", below=True)
@@ -72,10 +76,10 @@ class Territory:
     def _secret_at(self, path: Word, *, inside: bool = False) -> str | None:
         literal = path.literal
         if literal is not None:
-            shown = f"{literal}/" if inside else literal
             if literal.endswith(".pub"):
                 return None
-            if self._secret_regex.fullmatch(shown):
+            shown = (literal, f"{literal}/") if inside else (literal,)
+            if any(map(self._secret_regex.fullmatch, shown)):
                 return f"{path} is, or may hold, a secret"
             if literal.startswith("/dev/") and not self._device(literal):
                 return f"{path} is a device"
