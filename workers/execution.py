@@ -1,13 +1,14 @@
 """Execution jobs: one pass over a step on its host, written to the journal as it goes."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
+from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, Site, load_site
 from shared.store.database import Database
 from workers.executor.clock import SystemClock
@@ -43,6 +44,7 @@ class Executor:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
         guard = self._guard_for(order.policy.forbidden_commands, order.host.name)
+        guard.judge_all(_texts(order))
         log = HeldLog(self._journal, hold)
         shell = self._connections.shell(order.host, _record(brief, hold, log))
         try:
@@ -123,6 +125,14 @@ class Guards:
                     self._by_version[policy.version] = Guard(policy)
                 self._by_asked[asked] = self._by_version[policy.version]
             return self._by_asked[asked]
+
+
+def _texts(order: PassOrder) -> Iterator[str]:
+    """What the pass may send to its host as it is written, to be judged in one go."""
+    for subtask in order.subtasks:
+        if subtask.kind is SubtaskKind.COMMAND:
+            yield from subtask.preconditions
+            yield from filter(None, (subtask.command, subtask.check))
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:

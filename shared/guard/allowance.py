@@ -113,8 +113,8 @@ class _Fitting:
         if prefix and not word.splits:
             return self._allowed.words and self._known(prefix) is not None
         first = word.pieces[0] if word.pieces else None
-        uncertain = word.splits or isinstance(first, Glob) or (
-            isinstance(first, Hole) and not first.below
+        uncertain = (
+            word.splits or isinstance(first, Glob) or (isinstance(first, Hole) and not first.below)
         )
         if uncertain and not self._allowed.loose and self._options is not None:
             if isinstance(first, Glob) and first.pattern[:1] not in ("*", "?", "["):
@@ -242,7 +242,9 @@ class _Fitting:
         for operand in self._operands:
             key, equals, _ = operand.prefix.partition("=")
             if not equals or key not in kinds:
-                raise Misfit(f"{operand} is not among the operands allowed for `{self._allowed.name}`")
+                raise Misfit(
+                    f"{operand} is not among the operands allowed for `{self._allowed.name}`"
+                )
             self._hold(kinds[key], operand.after(len(key) + 1), key)
 
     def _fit_slots(self) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -12,15 +13,17 @@ from threading import Lock
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import Verdict, VerdictKind, worst
 from shared.guard.allowlist import AllowList, Finding
+from shared.guard.convert import Unreadable
 from shared.guard.entries import rule_of
 from shared.guard.flow import Input
-from shared.guard.parse import Shfmt, installed_shfmt
+from shared.guard.parse import Dialect, Shfmt, dialects, installed_shfmt
 from shared.guard.plain import plain_words
 from shared.guard.policy import Policy
 from shared.guard.reading import Doubt, Reading
 from shared.guard.ruleset import RuleSet
 from shared.guard.scope import Scope
 from shared.guard.screen import objection
+from shared.guard.secrecy import breaches, in_file
 from shared.guard.walk import TooMuch, Walk
 
 CACHED_VERDICTS = 4096
@@ -66,8 +69,8 @@ class Guard:
             verdict = self.judge(command)
             if verdict.kind.value != expected:
                 raise Misconfigured(
-                    f"{self.policy.source}: the policy denies its own check: {command!r} has to be "
-                    f"{expected}, and is {verdict.kind.value} ({verdict.reason or 'it is allowed'})",
+                    f"{self.policy.source}: the policy denies its own check: {command!r} has to be"
+                    f" {expected}, and is {verdict.kind.value} ({verdict.reason or 'allowed'})",
                     stage="guard",
                     next_step_cmd="replan guard rules",
                 )
@@ -104,6 +107,29 @@ class Guard:
                 self._verdicts.popitem(last=False)
         return verdict
 
+    def judge_all(self, commands: Iterable[str], interpreter: str = "sh") -> list[Verdict]:
+        """The verdict on each of many commands, in their order.
+
+        Those that have not been seen before are parsed together, far cheaper than one by one.
+        """
+        listed = list(commands)
+        name = interpreter_name(interpreter)
+        by_dialect: dict[Dialect, list[str]] = {}
+        for command in listed:
+            if not self._is_plain(command, name):
+                with suppress(Unreadable):
+                    for dialect in dialects(name, command):
+                        by_dialect.setdefault(dialect, []).append(command)
+        for dialect, texts in by_dialect.items():
+            self._shfmt.read_ahead(texts, dialect)
+        return [self.judge(command, interpreter) for command in listed]
+
+    @staticmethod
+    def _is_plain(command: str, interpreter: str) -> bool:
+        if objection(command):
+            return True
+        return interpreter in _SHELLS_WITH_PLAIN_WORDS and bool(plain_words(command))
+
     def _judge(self, command: str, interpreter: str) -> Verdict:
         try:
             if problem := objection(command):
@@ -112,7 +138,9 @@ class Guard:
             words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
             reading = self._read(command, name, words)
             doubts = [*reading.doubts, *self._unlisted(reading)]
-            return worst([*self._rules.verdicts(reading.runs), *map(_of_doubt, doubts)])
+            spilled = (in_file(spill.rule, spill.part) for spill in reading.spilled)
+            verdicts = (*self._rules.verdicts(reading.runs), *breaches(reading.runs), *spilled)
+            return worst([*verdicts, *map(_of_doubt, doubts)])
         except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
             return Verdict(VerdictKind.APPROVE, "guard-failed", f"the guard failed: {error!r}")
 

@@ -16,18 +16,112 @@ _SED_FLAGS = re.compile(r"[gpiIm0-9]*(?=[ \t]*(?:[;}\n]|$))")
 _SED_TEXT = re.compile(r"[aic](?:[ \t]*\\\n?|[ \t]+)[^\n\\]*(?:\n|$)")
 _SQL_STARTS = frozenset({"select", "show", "explain", "describe", "desc", "values", "table"})
 _SQL_WRITES = frozenset(
-    """into insert update delete drop truncate alter create grant revoke copy call do execute
-    prepare analyze vacuum set lock for nextval setval replace merge begin commit load import
-    attach detach pragma pg_shadow pg_authid pg_user_mapping pg_user_mappings pg_largeobject
-    pg_file_settings pg_hba_file_rules""".split()
+    [
+        "into",
+        "insert",
+        "update",
+        "delete",
+        "drop",
+        "truncate",
+        "alter",
+        "create",
+        "grant",
+        "revoke",
+        "copy",
+        "call",
+        "do",
+        "execute",
+        "prepare",
+        "analyze",
+        "vacuum",
+        "set",
+        "lock",
+        "for",
+        "nextval",
+        "setval",
+        "replace",
+        "merge",
+        "begin",
+        "commit",
+        "load",
+        "import",
+        "attach",
+        "detach",
+        "pragma",
+        "pg_shadow",
+        "pg_authid",
+        "pg_user_mapping",
+        "pg_user_mappings",
+        "pg_largeobject",
+        "pg_file_settings",
+        "pg_hba_file_rules",
+    ]
 )
 _SQL_FUNCTIONS = frozenset(
-    """avg count sum min max now coalesce nullif lower upper length trim round abs version date
-    current_database current_schema current_user current_setting database pg_size_pretty
-    pg_database_size pg_total_relation_size pg_relation_size pg_table_size pg_postmaster_start_time
-    pg_is_in_recovery pg_last_wal_receive_lsn pg_last_wal_replay_lsn age extract date_trunc
-    to_char string_agg array_agg row_number rank over concat substr substring greatest least cast
-    in and or not any all exists as on from where using values interval filter distinct by""".split()
+    [
+        "avg",
+        "count",
+        "sum",
+        "min",
+        "max",
+        "now",
+        "coalesce",
+        "nullif",
+        "lower",
+        "upper",
+        "length",
+        "trim",
+        "round",
+        "abs",
+        "version",
+        "date",
+        "current_database",
+        "current_schema",
+        "current_user",
+        "current_setting",
+        "database",
+        "pg_size_pretty",
+        "pg_database_size",
+        "pg_total_relation_size",
+        "pg_relation_size",
+        "pg_table_size",
+        "pg_postmaster_start_time",
+        "pg_is_in_recovery",
+        "pg_last_wal_receive_lsn",
+        "pg_last_wal_replay_lsn",
+        "age",
+        "extract",
+        "date_trunc",
+        "to_char",
+        "string_agg",
+        "array_agg",
+        "row_number",
+        "rank",
+        "over",
+        "concat",
+        "substr",
+        "substring",
+        "greatest",
+        "least",
+        "cast",
+        "in",
+        "and",
+        "or",
+        "not",
+        "any",
+        "all",
+        "exists",
+        "as",
+        "on",
+        "from",
+        "where",
+        "using",
+        "values",
+        "interval",
+        "filter",
+        "distinct",
+        "by",
+    ]
 )
 _SQL_CALL = re.compile(r"([\w\"`.\]]+)\s*\(")
 _SQL_TRICKS = re.compile(r"/\*[!+]|\\|\$\w*\$|[eE]'|--[^ \t\n]")
@@ -86,8 +180,10 @@ def _sed_replacement(script: str, position: int) -> int | None:
     position += 2
     for _ in range(2):
         while position < len(script) and script[position] != delimiter:
-            if script[position] == "[" and delimiter != "[" and not _bracket_is_plain(
-                script, position, delimiter
+            if (
+                script[position] == "["
+                and delimiter != "["
+                and not _bracket_is_plain(script, position, delimiter)
             ):
                 return None
             position += 2 if script[position] == "\\" else 1
@@ -105,7 +201,11 @@ def _bracket_is_plain(script: str, position: int, delimiter: str) -> bool:
 
 def sql_only_looks(text: str) -> bool:
     """True when every statement only reads, and calls only functions that are known to."""
-    if len(text) > MOST_CHARACTERS or _SQL_TRICKS.search(_SQL_HIDDEN.sub("?", text)) or "\\" in text:
+    if (
+        len(text) > MOST_CHARACTERS
+        or _SQL_TRICKS.search(_SQL_HIDDEN.sub("?", text))
+        or "\\" in text
+    ):
         return False
     for statement in statements(text):
         if statement[0] not in _SQL_STARTS or _SQL_WRITES & set(statement):

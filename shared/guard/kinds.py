@@ -28,6 +28,7 @@ COMMAND = "command"
 EXEC = "exec"
 """The value goes on to `;` or `{} +`, as that of `find -exec` does."""
 
+_MODE = r"([ugoa]*[+=-][rxX]*|[ug]+[+=-][rwxX]*|[ugoa]*-[rwxX]*)"
 _FORMS = {
     "known": (r".*", "is known only when it runs"),
     "number": (r"[+-]?\d+(\.\d+)?[smhdKMGTkBb%]*", "is no number"),
@@ -50,11 +51,11 @@ _FORMS = {
     "shown-unit": (r"[A-Za-z0-9][A-Za-z0-9@_.:*\\-]*", "is no plain name of a unit"),
     "host": (r"[A-Za-z0-9][A-Za-z0-9.:_-]*", "is no plain name of a host"),
     "url": (r"(?i)(https?://)?(localhost|127\.0\.0\.1)(:\d+)?(/[^\s@\\`$|;<>{}\[\]]*)?"
-            r"|https?://(?!169\.254\.|100\.100\.100|metadata\b|\d+[:/?]|\d+$|0)[A-Z0-9][A-Z0-9.-]*"
+            r"|https?://(?!169\.254\.|100\.100\.100|metadata\b|\d+[:/?]|\d+$|0)"
+            r"[A-Z0-9][A-Z0-9.-]*"
             r"(:\d+)?([/?][^\s@\\`$|;<>{}\[\]]*)?",
             "is no plain http address that is known beforehand"),
-    "mode": (r"0?[0-7][0-7][0145]|MODE(,MODE)*".replace("MODE", r"([ugoa]*[+=-][rxX]*|[ug]+[+=-][rwxX]*"
-             r"|[ugoa]*-[rwxX]*)"),
+    "mode": (rf"0?[0-7][0-7][0145]|{_MODE}(,{_MODE})*",
              "is no mode without special bits that keeps others from writing"),
     "suffix": (r"[A-Za-z0-9._~-]*", "is no plain suffix"),
     "setting": (r"[A-Za-z0-9][A-Za-z0-9._/-]*", "is no name of a setting that is only read"),
@@ -70,8 +71,10 @@ _FORMS = {
     "curl-format": (r"(?!@)(?!.*%output\{).*", "is read from or written to a file"),
     "journal-match": (r"_?[A-Z][A-Z_]*=[A-Za-z0-9_.@:/-]+", "is no FIELD=VALUE"),
     "dig": (r"[@+]?[A-Za-z0-9._:=-]+", "is no plain name"),
-    "git-word": (r"(?![-/~\ue000])(?!.*(^|/)\.\.(/|$))(?!ext::)\S*", "leads out of the repository"),
-    "kube-object": (r"(?!secrets?\b)[A-Za-z0-9][A-Za-z0-9._/-]*", "is no plain object, or a secret"),
+    "git-word": (r"(?![-/~\ue000])(?!.*(^|/)\.\.(/|$))(?!ext::)\S*",
+                 "leads out of the repository"),
+    "kube-object": (r"(?!secrets?\b)[A-Za-z0-9][A-Za-z0-9._/-]*",
+                    "is no plain object, or a secret"),
     "find-place": (r"[^-].*|[!(),]", "is no place"),
 }  # fmt: skip
 _PATTERNS = {name: (re.compile(form, re.DOTALL), why) for name, (form, why) in _FORMS.items()}

@@ -38,6 +38,9 @@ class Forbidden:
     source: str = "forbidden_commands"
 
 
+_NOWHERE_SPECIAL = Territory()
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """All that decides on the commands for one host.
@@ -49,7 +52,7 @@ class Policy:
 
     forbidden: tuple[Forbidden, ...] = ()
     allowances: tuple[Allowance, ...] = ()
-    territory: Territory = Territory()
+    territory: Territory = _NOWHERE_SPECIAL
     variables: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     unlisted_allowed: bool = False
@@ -95,7 +98,7 @@ class Site:
                 *map(Forbidden, forbidden),
             ),
             allowances=(
-                *_profiles(base.profiles if chosen is None else chosen, self.source),
+                *_profiles((base.profiles if chosen is None else chosen) or (), self.source),
                 *(a for source, text in levels for a in _allowances(text.allow, source)),
             ),
             territory=_territory([text for _, text in texts]),

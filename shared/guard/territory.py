@@ -37,7 +37,9 @@ class Territory:
 
     def no_delete(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why a file may not be deleted there, or None."""
-        return self._outside(word, directories, self.write + self.delete, "deleted from", below=True)
+        return self._outside(
+            word, directories, self.write + self.delete, "deleted from", below=True
+        )
 
     def no_purge(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why a directory may not be deleted there with all that is in it, or None."""

@@ -15,6 +15,7 @@ from shared.guard.flow import Input, Outcome, silent, sources, unchanged
 from shared.guard.parse import BadSyntax, Dialect, Shfmt, dialects
 from shared.guard.reading import FORK_BOMB, Doubt, Reading
 from shared.guard.scope import Scope, merged
+from shared.guard.secrecy import secret_in
 from shared.guard.tree import (
     Apart,
     Block,
@@ -36,6 +37,7 @@ MOST_NESTING = 12
 _MOST_CALLS = 3
 _PART = 200
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
+_NO_FILE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _UNKNOWN_TEXT = "${__unknown}"
 
 
@@ -242,9 +244,15 @@ class Walk:
             return outcome
         makers = self.makers_since(first)
         content = outcome.output or unknown(makers=makers)
+        self._watch_secrets(content, makers, [path for path, _ in outputs])
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
         return replace(outcome, output=known(""))
+
+    def _watch_secrets(self, content: Word, makers: tuple[Run, ...], paths: list[Word]) -> None:
+        name = secret_in((content, *(word for maker in makers for word in maker.argv)))
+        if name and not all(str(path) in _NO_FILE for path in paths):
+            self.reading.spilled.append(Doubt(name, "", self._part))
 
     def _input(self, redirect: Redirect, target: Word, expansion: Expansion, given: Input) -> Input:
         if redirect.body is not None:
@@ -301,7 +309,8 @@ class Walk:
         inside = scope
         for name, value in values:
             inside = assign(self, inside, name, value).export(name)
-            self.found((), "", inside, sets=(name,))
+            if not secret_in((value,)):
+                self.found((), "", inside, sets=(name,))
         if simple.words and any(isinstance(p, Substitution) for p in simple.words[0].parts):
             self.doubt("computed-command", f"the name of the command is computed: {words[0]}")
         outcome = self.execute(tuple(words), inside, given)

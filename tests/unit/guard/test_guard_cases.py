@@ -90,8 +90,7 @@ def test_every_row_that_asks_for_a_person_is_stopped(guard: Guard, interpreter: 
 
 @pytest.mark.parametrize("interpreter", ["sh", "bash"])
 def test_no_row_of_the_second_team_passes_unseen(guard: Guard, interpreter: str) -> None:
-    """Written by us after the lists were frozen: 22 of 883 passed then, and their classes were
-    mended."""
+    """Written by us after the lists were frozen: 22 of 883 passed then; the classes are mended."""
     rows = rows_of("second_team.jsonl")
     assert len(rows) > 800
     passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]

@@ -116,7 +116,7 @@ def test_the_same_text_may_be_judged_otherwise_for_another_interpreter() -> None
 def test_a_missing_parser_is_told_at_once(tmp_path: Path) -> None:
     """Neither at the first command nor by letting commands pass."""
     with pytest.raises(Misconfigured, match="shfmt") as missing:
-        Guard([], Shfmt(tmp_path / "shfmt"))
+        Guard(only_forbidden([]), Shfmt(tmp_path / "shfmt"))
     assert missing.value.next_step_cmd == "python -m pip install shfmt-py"
     assert missing.value.stage == "guard"
 
