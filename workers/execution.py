@@ -9,7 +9,7 @@ from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.domain.plan import SubtaskKind
-from shared.guard import Guard, Site, load_site
+from shared.guard import Guard, PlanGuard, Site, load_site
 from shared.store.database import Database
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
@@ -43,8 +43,8 @@ class Executor:
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
-        guard = self._guard_for(order.policy.forbidden_commands, order.host.name)
-        guard.judge_all(_texts(order))
+        whole = self._guard_for(order.policy.forbidden_commands, order.host.name)
+        guard = PlanGuard(whole, _texts(order))
         log = HeldLog(self._journal, hold)
         shell = self._connections.shell(order.host, _record(brief, hold, log))
         try:

@@ -2,12 +2,14 @@
 
 from shared.guard.defaults import default_entries
 from shared.guard.guard import Guard
+from shared.guard.inplan import PlanGuard
 from shared.guard.policy import Forbidden, Policy, Site, load_site, only_forbidden
 from shared.guard.policy import shipped_forbidden as default_forbidden
 
 __all__ = [
     "Forbidden",
     "Guard",
+    "PlanGuard",
     "Policy",
     "Site",
     "default_entries",

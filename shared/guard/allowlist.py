@@ -13,7 +13,7 @@ from shared.guard.reading import FORK_BOMB, Doubt
 from shared.guard.rules import PathPattern
 from shared.guard.sql import PROGRAM
 from shared.guard.territory import Territory
-from shared.guard.words import Run
+from shared.guard.words import Run, Word
 
 _NO_PROGRAMS = frozenset({FORK_BOMB, PROGRAM})
 _HARMLESS_OUTPUT = re.compile(r"(?i).*\.(log|txt|out|err|json|xml|html|csv|pid|md)|/dev/.*")
@@ -50,24 +50,41 @@ class AllowList:
             else:
                 self._by_program.setdefault(allowance.run[0], []).append(allowance)
 
-    def findings(self, runs: Iterable[Run], *, code_written: bool = False) -> Iterator[Finding]:
-        """One for every run; `code_written`: earlier commands have put files where code may lie."""
+    def findings(self, runs: Iterable[Run]) -> Iterator[Finding]:
+        """One for every run."""
         found = [self._finding(run) for run in runs]
-        runs_code = [finding for finding in found if _code(finding)]
+        code = next((finding.run.part for finding in found if _code(finding)), None)
         for finding in found:
-            if runs_code and finding.doubt is None and _brings(finding):
-                told = f"it runs what lies there ({runs_code[0].run.part}) and writes there as well"
+            if code is not None and finding.doubt is None and self._brings(finding):
+                told = f"it runs what lies there ({code}) and writes there as well"
                 yield Finding(finding.run, None, Doubt("written-script", told, finding.run.part))
             else:
                 yield finding
-        if runs_code and code_written:
-            run = runs_code[0].run
-            told = "it runs what lies there, and the same plan writes there"
-            yield Finding(run, None, Doubt("written-script", told, run.part))
 
     def writes_code(self, runs: Iterable[Run]) -> bool:
         """True when what the runs write may be run later."""
-        return any(_brings(self._finding(run)) for run in runs)
+        return any(self._brings(self._finding(run)) for run in runs)
+
+    def runs_code(self, runs: Iterable[Run]) -> str:
+        """The part that runs what lies in a directory of the host; empty when none does."""
+        return next((run.part for run in runs if _code(self._finding(run))), "")
+
+    def _brings(self, finding: Finding) -> bool:
+        """True when a run puts something where code is run from."""
+        if finding.allowance is not None and finding.allowance.brings:
+            return True
+        here = finding.run.directories
+        return any(
+            not _HARMLESS_OUTPUT.fullmatch(str(word)) and not self._is_apart(word, here)
+            for word in finding.run.writes
+        )
+
+    def _is_apart(self, word: Word, here: tuple[Word, ...]) -> bool:
+        """True when no code is run from there, as from /tmp."""
+        why = self._territory.no_write(word, here)
+        return why is None and all(
+            self._territory.no_code(word, (directory,)) is not None for directory in here
+        )
 
     def _finding(self, run: Run) -> Finding:
         ground = Ground(self._territory, run.directories, self._variables)
@@ -129,7 +146,5 @@ def _code(finding: Finding) -> bool:
     return finding.allowance is not None and finding.allowance.runs_code
 
 
-def _brings(finding: Finding) -> bool:
-    if finding.allowance is not None and finding.allowance.brings:
-        return True
-    return any(not _HARMLESS_OUTPUT.fullmatch(str(word)) for word in finding.run.writes)
+def _code(finding: Finding) -> bool:
+    return finding.allowance is not None and finding.allowance.runs_code

@@ -78,11 +78,8 @@ class Guard:
     def explain(self, command: str, interpreter: str = "sh") -> Explanation:
         """The verdict with the rule for every program found; for people, not for speed."""
         verdict = self.judge(command, interpreter)
-        if objection(command):
-            return Explanation(verdict, ())
-        try:
-            reading = self._read(command, interpreter_name(interpreter), None)
-        except Exception:  # noqa: BLE001 - the verdict already says that the guard failed
+        reading = self._reading(command, interpreter)
+        if reading is None:
             return Explanation(verdict, ())
         return Explanation(verdict, tuple(self._list.findings(reading.runs)))
 
@@ -123,6 +120,26 @@ class Guard:
         for dialect, texts in by_dialect.items():
             self._shfmt.read_ahead(texts, dialect)
         return [self.judge(command, interpreter) for command in listed]
+
+    def writes_code(self, command: str, interpreter: str = "sh") -> bool:
+        """True when what the command writes may be run by a later one, or when that is unknown."""
+        reading = self._reading(command, interpreter)
+        return reading is None or self._list.writes_code(reading.runs)
+
+    def runs_code(self, command: str, interpreter: str = "sh") -> str:
+        """The part that runs what lies in a directory of the host; empty when none does."""
+        if self.policy.unlisted_allowed:
+            return ""
+        reading = self._reading(command, interpreter)
+        return command[:_REASON] if reading is None else self._list.runs_code(reading.runs)
+
+    def _reading(self, command: str, interpreter: str) -> Reading | None:
+        if objection(command):
+            return None
+        try:
+            return self._read(command, interpreter_name(interpreter), None)
+        except Exception:  # noqa: BLE001 - nothing is known of what the guard fails on
+            return None
 
     @staticmethod
     def _is_plain(command: str, interpreter: str) -> bool:

@@ -98,8 +98,9 @@ class Site:
                 *map(Forbidden, forbidden),
             ),
             allowances=(
+                # the most specific first: the first that fits is the one that counts
+                *(a for s, text in reversed(levels) for a in _allowances(text.allow, s)),
                 *_profiles((base.profiles if chosen is None else chosen) or (), self.source),
-                *(a for source, text in levels for a in _allowances(text.allow, source)),
             ),
             territory=_territory([text for _, text in texts]),
             variables=tuple(v for _, text in texts for v in text.variables),
