@@ -27,6 +27,11 @@ class Finding:
     allowance: Allowance | None
     doubt: Doubt | None
 
+    @property
+    def runs_code(self) -> bool:
+        """True when the run is of what lies in a directory of the host."""
+        return self.allowance is not None and self.allowance.runs_code
+
 
 class AllowList:
     """The allowances of one policy."""
@@ -53,7 +58,7 @@ class AllowList:
     def findings(self, runs: Iterable[Run]) -> Iterator[Finding]:
         """One for every run."""
         found = [self._finding(run) for run in runs]
-        code = next((finding.run.part for finding in found if _code(finding)), None)
+        code = next((finding.run.part for finding in found if finding.runs_code), None)
         for finding in found:
             if code is not None and finding.doubt is None and self._brings(finding):
                 told = f"it runs what lies there ({code}) and writes there as well"
@@ -61,17 +66,13 @@ class AllowList:
             else:
                 yield finding
 
-    def writes_code(self, runs: Iterable[Run]) -> bool:
+    def writes_code(self, findings: Iterable[Finding]) -> bool:
         """True when what the runs write may be run later."""
-        return any(self._brings(self._finding(run)) for run in runs)
-
-    def runs_code(self, runs: Iterable[Run]) -> str:
-        """The part that runs what lies in a directory of the host; empty when none does."""
-        return next((run.part for run in runs if _code(self._finding(run))), "")
+        return any(map(self._brings, findings))
 
     def _brings(self, finding: Finding) -> bool:
-        """True when a run puts something where code is run from."""
-        if finding.allowance is not None and finding.allowance.brings:
+        """True when a run puts something where code is run from, or may do anything."""
+        if finding.doubt is not None or (finding.allowance and finding.allowance.brings):
             return True
         here = finding.run.directories
         return any(
@@ -140,11 +141,3 @@ class AllowList:
             for path, allowance in self._by_path
             if all(path.match(run.argv[0], (at,), places) is Match.YES for at in run.directories)
         ]
-
-
-def _code(finding: Finding) -> bool:
-    return finding.allowance is not None and finding.allowance.runs_code
-
-
-def _code(finding: Finding) -> bool:
-    return finding.allowance is not None and finding.allowance.runs_code

@@ -40,6 +40,19 @@ class Explanation:
     findings: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict, and what it depends on in a plan.
+
+    `runs_code` is the part that runs what lies in a directory of the host (empty: none does),
+    `writes_code` says that what it writes may be run by others.
+    """
+
+    verdict: Verdict
+    runs_code: str = ""
+    writes_code: bool = True
+
+
 class Guard:
     """Holds commands against a policy. Thread-safe; one serves a whole process.
 
@@ -60,7 +73,7 @@ class Guard:
         self._list = AllowList(
             policy.allowances, policy.territory, policy.variables, policy.programs
         )
-        self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
+        self._verdicts: OrderedDict[bytes, Judged] = OrderedDict()
         self._lock = Lock()
         self._hold_checks()
 
@@ -78,8 +91,11 @@ class Guard:
     def explain(self, command: str, interpreter: str = "sh") -> Explanation:
         """The verdict with the rule for every program found; for people, not for speed."""
         verdict = self.judge(command, interpreter)
-        reading = self._reading(command, interpreter)
-        if reading is None:
+        if objection(command):
+            return Explanation(verdict, ())
+        try:
+            reading = self._read(command, interpreter_name(interpreter), None)
+        except Exception:  # noqa: BLE001 - the verdict already says that the guard failed
             return Explanation(verdict, ())
         return Explanation(verdict, tuple(self._list.findings(reading.runs)))
 
@@ -88,21 +104,26 @@ class Guard:
 
         Never raises: what cannot be judged needs an approval.
         """
+        return self.judged(command, interpreter).verdict
+
+    def judged(self, command: str, interpreter: str = "sh") -> Judged:
+        """The same with what matters to the other commands of a plan. Never raises."""
         try:
             key = _key(command, interpreter)
         except (AttributeError, UnicodeEncodeError, TypeError):
-            return Verdict(VerdictKind.APPROVE, "unreadable", "it is not valid Unicode text")
+            told = "it is not valid Unicode text"
+            return Judged(Verdict(VerdictKind.APPROVE, "unreadable", told))
         with self._lock:
-            verdict = self._verdicts.get(key)
-            if verdict is not None:
+            judged = self._verdicts.get(key)
+            if judged is not None:
                 self._verdicts.move_to_end(key)
-                return verdict
-        verdict = self._judge(command, interpreter)
+                return judged
+        judged = self._judge(command, interpreter)
         with self._lock:
-            self._verdicts[key] = verdict
+            self._verdicts[key] = judged
             while len(self._verdicts) > CACHED_VERDICTS:
                 self._verdicts.popitem(last=False)
-        return verdict
+        return judged
 
     def judge_all(self, commands: Iterable[str], interpreter: str = "sh") -> list[Verdict]:
         """The verdict on each of many commands, in their order.
@@ -121,52 +142,33 @@ class Guard:
             self._shfmt.read_ahead(texts, dialect)
         return [self.judge(command, interpreter) for command in listed]
 
-    def writes_code(self, command: str, interpreter: str = "sh") -> bool:
-        """True when what the command writes may be run by a later one, or when that is unknown."""
-        reading = self._reading(command, interpreter)
-        return reading is None or self._list.writes_code(reading.runs)
-
-    def runs_code(self, command: str, interpreter: str = "sh") -> str:
-        """The part that runs what lies in a directory of the host; empty when none does."""
-        if self.policy.unlisted_allowed:
-            return ""
-        reading = self._reading(command, interpreter)
-        return command[:_REASON] if reading is None else self._list.runs_code(reading.runs)
-
-    def _reading(self, command: str, interpreter: str) -> Reading | None:
-        if objection(command):
-            return None
-        try:
-            return self._read(command, interpreter_name(interpreter), None)
-        except Exception:  # noqa: BLE001 - nothing is known of what the guard fails on
-            return None
-
     @staticmethod
     def _is_plain(command: str, interpreter: str) -> bool:
         if objection(command):
             return True
         return interpreter in _SHELLS_WITH_PLAIN_WORDS and bool(plain_words(command))
 
-    def _judge(self, command: str, interpreter: str) -> Verdict:
+    def _judge(self, command: str, interpreter: str) -> Judged:
         try:
             if problem := objection(command):
-                return _of_doubt(problem)
+                return Judged(_of_doubt(problem))
             name = interpreter_name(interpreter)
             words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
-            reading = self._read(command, name, words)
-            doubts = [*reading.doubts, *self._unlisted(reading)]
-            spilled = (in_file(spill.rule, spill.part) for spill in reading.spilled)
-            verdicts = (*self._rules.verdicts(reading.runs), *breaches(reading.runs), *spilled)
-            return worst([*verdicts, *map(_of_doubt, doubts)])
+            return self._of_reading(self._read(command, name, words))
         except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
-            return Verdict(VerdictKind.APPROVE, "guard-failed", f"the guard failed: {error!r}")
+            told = f"the guard failed: {error!r}"
+            return Judged(Verdict(VerdictKind.APPROVE, "guard-failed", told))
 
-    def _unlisted(self, reading: Reading) -> Iterable[Doubt]:
+    def _of_reading(self, reading: Reading) -> Judged:
+        spilled = (in_file(spill.rule, spill.part) for spill in reading.spilled)
+        verdicts = [*self._rules.verdicts(reading.runs), *breaches(reading.runs), *spilled]
+        verdicts += map(_of_doubt, reading.doubts)
         if self.policy.unlisted_allowed:
-            return
-        for finding in self._list.findings(reading.runs):
-            if finding.doubt is not None:
-                yield finding.doubt
+            return Judged(worst(verdicts), writes_code=False)
+        findings = list(self._list.findings(reading.runs))
+        verdicts += (_of_doubt(found.doubt) for found in findings if found.doubt is not None)
+        code = next((found.run.part for found in findings if found.runs_code), "")
+        return Judged(worst(verdicts), code, self._list.writes_code(findings))
 
     def _read(self, command: str, interpreter: str, words: list[str] | None) -> Reading:
         walk = Walk(self._shfmt)

@@ -16,7 +16,7 @@ class PlanGuard:
         listed = list(commands)
         guard.judge_all(listed, interpreter)
         self._guard = guard
-        self._code_written = any(guard.writes_code(text, interpreter) for text in listed)
+        self._code_written = any(guard.judged(text, interpreter).writes_code for text in listed)
 
     @property
     def version(self) -> str:
@@ -28,8 +28,7 @@ class PlanGuard:
 
         Never raises: what cannot be judged needs an approval.
         """
-        verdict = self._guard.judge(command, interpreter)
-        if not verdict.allowed or not self._code_written:
-            return verdict
-        part = self._guard.runs_code(command, interpreter)
-        return Verdict(VerdictKind.APPROVE, "written-script", _ASKED, part) if part else verdict
+        judged = self._guard.judged(command, interpreter)
+        if judged.verdict.allowed and self._code_written and judged.runs_code:
+            return Verdict(VerdictKind.APPROVE, "written-script", _ASKED, judged.runs_code)
+        return judged.verdict

@@ -10,6 +10,7 @@ from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.words import SECRET_PREFIX, Hole, Run, Word
 
 _PRINTS = frozenset({"echo", "printf"})
+_NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _OF_THE_SHELL = _PRINTS | {"test", "[", "export", "readonly", "local", "set", "read", "eval", ":"}
 
 
@@ -49,6 +50,13 @@ def breaches(runs: list[Run]) -> Iterator[Verdict]:
             yield Verdict(VerdictKind.APPROVE, "secret-derived", told, run.part)
         if run.writes and (name := next(filter(None, map(_of_feeder, run.feeders)), "")):
             yield in_file(name, run.part)
+
+
+def spilled(content: Word, makers: Iterable[Run], paths: Iterable[Word]) -> str:
+    """The secret that a redirection would leave in one of the files; empty when it leaves none."""
+    if all(str(path) in _NO_FILES for path in paths):
+        return ""
+    return secret_in((content, *(word for maker in makers for word in maker.argv)))
 
 
 def in_file(name: str, part: str) -> Verdict:

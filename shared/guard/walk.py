@@ -15,7 +15,7 @@ from shared.guard.flow import Input, Outcome, silent, sources, unchanged
 from shared.guard.parse import BadSyntax, Dialect, Shfmt, dialects
 from shared.guard.reading import FORK_BOMB, Doubt, Reading
 from shared.guard.scope import Scope, merged
-from shared.guard.secrecy import secret_in
+from shared.guard.secrecy import secret_in, spilled
 from shared.guard.tree import (
     Apart,
     Block,
@@ -37,7 +37,6 @@ MOST_NESTING = 12
 _MOST_CALLS = 3
 _PART = 200
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
-_NO_FILE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _UNKNOWN_TEXT = "${__unknown}"
 
 
@@ -235,7 +234,7 @@ class Walk:
             target = expansion.value(redirect.target).with_globs()
             given = self._input(redirect, target, expansion, given)
             if redirect.operator in _WRITES and not _names_descriptor(redirect, target):
-                self._opened_for_writing(target, expansion.scope)
+                self.found((), "", expansion.scope, writes=(target,))
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
                     outputs.append((target, redirect.operator.endswith(">>")))
         first = self.count
@@ -244,15 +243,11 @@ class Walk:
             return outcome
         makers = self.makers_since(first)
         content = outcome.output or unknown(makers=makers)
-        self._watch_secrets(content, makers, [path for path, _ in outputs])
+        if name := spilled(content, makers, [path for path, _ in outputs]):
+            self.reading.spilled.append(Doubt(name, "", self._part))
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
         return replace(outcome, output=known(""))
-
-    def _watch_secrets(self, content: Word, makers: tuple[Run, ...], paths: list[Word]) -> None:
-        name = secret_in((content, *(word for maker in makers for word in maker.argv)))
-        if name and not all(str(path) in _NO_FILE for path in paths):
-            self.reading.spilled.append(Doubt(name, "", self._part))
 
     def _input(self, redirect: Redirect, target: Word, expansion: Expansion, given: Input) -> Input:
         if redirect.body is not None:
@@ -269,9 +264,6 @@ class Walk:
         if redirect.operator == "<&":
             return Input(piped=True)
         return given
-
-    def _opened_for_writing(self, target: Word, scope: Scope) -> None:
-        self.found((), "", scope, writes=(target,))
 
     def _command(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
         match statement.command:

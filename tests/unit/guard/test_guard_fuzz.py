@@ -39,7 +39,7 @@ for text in *.text; do
 done
 """
 PARTS: dict[str, list[str]] = yaml.safe_load(
-    (Path(__file__).parents[2] / "cases" / "guard" / "fuzz.yaml").read_text()
+    (Path(__file__).parents[2] / "cases" / "fuzz" / "guard.yaml").read_text()
 )
 
 

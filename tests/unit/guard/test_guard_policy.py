@@ -152,7 +152,14 @@ def test_each_profile_allows_what_its_name_says(
 def test_what_one_command_of_a_plan_writes_another_does_not_run_unseen() -> None:
     """Whatever their order; a plan that writes nothing runs what is there."""
     guard = Guard(load_site(None).for_host())
-    for writes in ("cp a run.sh", "git pull", "echo a > Makefile", "tar xf a -C d"):
+    for writes in (
+        "cp a run.sh",
+        "git pull",
+        "echo a > Makefile",
+        "tar xf a -C d",
+        "git clone https://e.com/x",
+        "nosuch",
+    ):
         plan = PlanGuard(guard, [writes, "make test", "./run.sh", "ls"])
         assert [plan.judge(text).rule for text in ("make test", "./run.sh")] == [
             "written-script"
