@@ -205,8 +205,7 @@ def _performers(
     secrecy: Secrecy,
 ) -> dict[JobKind, Perform]:
     backends = _backends(server, secrecy)
-    guards = Guards()
-
+    guards = Guards(server.guard_policy)
     executor = Executor(database, journal, connections, guards, secrecy)
 
     def execute(hold: Hold) -> Fact:
@@ -216,7 +215,7 @@ def _performers(
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
         masker = secrecy.known(texts_of(subtasks)).masker
         with distrusting(database), closing(connections.shell(host, masker=masker)) as shell:
-            return take(shell, guards(policy.forbidden_commands))
+            return take(shell, guards(policy.forbidden_commands, host.name))
 
     return {
         JobKind.REFINE: Taskmaster(database, backends).perform,

@@ -17,6 +17,8 @@ MOST_ITEMS = 32
 MOST_PASSES = 4
 """A loop that still changes variables after so many turns is followed with all unknown."""
 
+_NEVER_WAIT = frozenset({":", "true", "false", "echo", "printf", "test", "["})
+
 
 class Branching(Protocol):
     """The walk, as branches need it."""
@@ -24,6 +26,9 @@ class Branching(Protocol):
     @property
     def count(self) -> int:
         """How many runs have been found."""
+
+    def doubt(self, rule: str, reason: str) -> None:
+        """Something cannot be decided."""
 
     def block(self, block: Block, scope: Scope, given: Input) -> Outcome:
         """Follow statements, one after the other."""
@@ -124,7 +129,12 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
             return _repeat(walk, loop, scope.assign(loop.name, unknown()), given)
         if loop.name:
             scope = scope.assign(loop.name, unknown())
-        return _repeat(walk, loop, scope, given)
+        first = walk.count
+        outcome = _repeat(walk, loop, scope, given)
+        programs = [run.program for run in walk.makers_since(first)]
+        if programs and set(programs) <= _NEVER_WAIT and programs[0] in (":", "true"):
+            walk.doubt("endless-loop", "a loop never waits and never ends")
+        return outcome
 
 
 def _for_each(

@@ -43,6 +43,7 @@ class ServerSettings:
     shutdown_grace: float = 5.0
     data_dir: Path = Path("replan-data")
     log_level: str = "info"
+    guard_policy: Path | None = None
     runbook_dirs: tuple[Path, ...] = ()
     anthropic_base_url: str | None = None
     model: str = "claude-sonnet-5-5"

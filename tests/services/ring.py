@@ -59,6 +59,7 @@ class Ring:
             "REPLAN_RING_AGAIN": "1",
             "REPLAN_THREADS": "4",
             "REPLAN_CONFIG": "",
+            "REPLAN_GUARD_POLICY": str(Path(__file__).with_name("open_policy.yaml")),
             **self.extra,
         }
 
