@@ -16,7 +16,7 @@ from shared.guard.territory import Territory
 from shared.guard.words import Run, Word
 
 _NO_PROGRAMS = frozenset({FORK_BOMB, PROGRAM})
-_HARMLESS_OUTPUT = re.compile(r"(?i).*\.(log|txt|out|err|json|xml|html|csv|pid|md)|/dev/.*")
+_HARMLESS_OUTPUT = re.compile(r"(?i).*\.(log|txt|out|err|html|csv|pid|md)|/dev/.*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from shared.guard.flow import Input, Outcome, unchanged
 from shared.guard.paths import NOWHERE
 from shared.guard.scope import Scope, merged
 from shared.guard.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement, Substitution
+from shared.guard.variables import changes_programs, holds_command
 from shared.guard.words import Run, Word, joined, unknown
 
 MOST_ITEMS = 32
@@ -120,6 +121,8 @@ def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Outcome:
 def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
     walk.evaluate(loop.inner, (), scope)
     with walk.choice():
+        if changes_programs(loop.name) or holds_command(loop.name):
+            walk.doubt("environment", f"it sets {loop.name}, which changes what programs do")
         if loop.items is not None:
             expansion = walk.expansion(scope)
             items = expansion.words(loop.items)

@@ -140,12 +140,14 @@ def _not_remote(kind: Kind) -> Kind:
 def _script_root(word: Word, ground: Ground) -> str | None:
     if word.literal == ".":
         return None
-    if ":" in str(word):
+    if "://" in str(word) or str(word).startswith("git@"):
         return f"{word} may be on another host"
-    return ground.territory.no_code(word, ground.directories)
+    return _script(word, ground)
 
 
 def _script(word: Word, ground: Ground) -> str | None:
+    if word.literal == "-":
+        return "it runs what it reads"
     return ground.territory.no_code(word, ground.directories)
 
 

@@ -22,6 +22,18 @@ _COMMANDS = re.compile(
 )
 
 
+_BY_EXPANSION = re.compile(r"\$\{(\w+):?=")
+_BY_ARITHMETIC = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+
+
+def dangerous_in(text: str) -> str:
+    """A variable that the text sets by `${NAME:=…}`, or by arithmetic, and that steers programs."""
+    names = [found[1] for found in _BY_EXPANSION.finditer(text)]
+    if "((" in text or "let" in text:
+        names += (found[1] for found in _BY_ARITHMETIC.finditer(text))
+    return next((name for name in names if changes_programs(name) or holds_command(name)), "")
+
+
 def changes_programs(name: str) -> bool:
     """True when setting the variable may change what later words mean."""
     return _CHANGES_PROGRAMS.fullmatch(name) is not None

@@ -27,7 +27,7 @@ from shared.guard.tree import (
     Statement,
     Substitution,
 )
-from shared.guard.variables import assign
+from shared.guard.variables import assign, dangerous_in
 from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
 
 MOST_RUNS = 4000
@@ -156,6 +156,8 @@ class Walk:
         if self._parses > MOST_PARSES:
             raise TooMuch(f"it has more than {MOST_PARSES} texts inside texts")
         block = self._shfmt.parse(text, dialect)
+        if name := dangerous_in(text):
+            self.doubt("environment", f"it sets {name}, which changes what programs do")
         before, self.dialect = self.dialect, dialect
         try:
             with self.deeper():
@@ -306,8 +308,7 @@ class Walk:
         if simple.words and any(isinstance(p, Substitution) for p in simple.words[0].parts):
             self.doubt("computed-command", f"the name of the command is computed: {words[0]}")
         outcome = self.execute(tuple(words), inside, given)
-        # shells differ in whether the variables keep these values
-        names = frozenset(name for name, _ in values)
+        names = frozenset(name for name, _ in values)  # shells differ in whether these stay
         return outcome.forgetting(names) if names else outcome
 
     def execute(
@@ -349,7 +350,7 @@ class Walk:
         for substitution in inner:
             self.substitute(substitution, scope)
         if any(map(runs_in_arithmetic, texts)):
-            self.doubt("arithmetic-code", "arithmetic would run a command inside a text")
+            self.doubt("arithmetic-code", "arithmetic would run a command in it")
 
     # functions and substitutions
 

@@ -98,6 +98,15 @@ def test_no_row_of_the_second_team_passes_unseen(guard: Guard, interpreter: str)
 
 
 @pytest.mark.parametrize("interpreter", ["sh", "bash"])
+def test_no_row_of_the_third_team_passes_unseen(guard: Guard, interpreter: str) -> None:
+    """Written by us after the second was mended: 20 of 291 passed, seven of them harmless."""
+    rows = rows_of("third_team.jsonl")
+    assert len(rows) > 270
+    passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]
+    assert passed == []
+
+
+@pytest.mark.parametrize("interpreter", ["sh", "bash"])
 def test_everyday_commands_ask_nobody(guard: Guard, interpreter: str) -> None:
     """What plans look at, install, restart and write; each line is allowed."""
     commands = (CASES / "everyday.txt").read_text().splitlines()
