@@ -19,7 +19,7 @@ from shared.guard.walk import Walk
 from shared.guard.words import HOME, Run, known
 from tests.unit.guard.recording import SHELLS, dialect_of
 
-COMMANDS = 3200
+COMMANDS = 4000
 BATCH = 200
 _HOME = "/home-of-nobody"
 _SITE = """
@@ -56,7 +56,7 @@ def generated(shell: str, seed: int, count: int) -> list[str]:
         form = forms[number % len(forms)]
         text = form.format(*given, dice.choice(("a", "b1", "x.y", "a/b", "k=v")))
         found.append(f"V='a  b'; W=c; E=; N=5; {text}")
-    return found
+    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)

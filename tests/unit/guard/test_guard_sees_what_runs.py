@@ -197,9 +197,6 @@ def test_a_line_that_a_comment_swallows_in_the_parser_is_not_trusted(recorder: R
     [
         "rec a <&-/",
         "rec a 777>f /",
-        "rec k=x=~",
-        "rec k=a'b'x=~",
-        "rec k==~ k=~ k=a:~",
         "X=rec; $\\\nX a",
         "coproc x=. rec a",
         "rec `rec \\$x`",
