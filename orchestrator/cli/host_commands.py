@@ -41,6 +41,9 @@ def add_(
     ] = None,
     password: Annotated[str | None, typer.Option(help=SECRET.format("password"))] = None,
     passphrase: Annotated[str | None, typer.Option(help=SECRET.format("key's passphrase"))] = None,
+    sudo: Annotated[
+        bool | None, typer.Option("--sudo/--no-sudo", help="Run commands as root, through sudo.")
+    ] = None,
     sudo_password: Annotated[str | None, typer.Option(help=SECRET.format("sudo password"))] = None,
     local: Annotated[
         bool, typer.Option("--local", help="The executor's own machine, without SSH.")
@@ -78,6 +81,7 @@ def add_(
             "jump": jump,
             "password": _reference("--password", password),
             "passphrase": _reference("--passphrase", passphrase),
+            "sudo": True if sudo is None and sudo_password else sudo,
             "sudo_password": _reference("--sudo-password", sudo_password),
         }
         with call.database.begin() as connection:
@@ -232,6 +236,8 @@ def _typed(host: Host, fingerprint: str) -> str:
         "--accept-host-key": fingerprint,
     }
     said = [word for name, value in options.items() if value for word in (name, value)]
+    if host.sudo:
+        said.append("--sudo")
     return shlex.join(["replan", "host", "add", host.name, *said])
 
 

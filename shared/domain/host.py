@@ -21,8 +21,8 @@ class Host:
 
     `jump` names the enrolled host that this one is reached through; `via` is that host once it was
     looked up. `password`, `passphrase` (of the key file) and `sudo_password` name secrets,
-    `${secret:NAME}`, and never hold one. `distrusted` says why nothing may run there until a
-    person has enrolled it anew.
+    `${secret:NAME}`, and never hold one. With `sudo` commands run as root. `distrusted` says why
+    nothing may run there until a person has enrolled it anew.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Host:
     jump: str | None = None
     password: str | None = None
     passphrase: str | None = None
+    sudo: bool = False
     sudo_password: str | None = None
     distrusted: str | None = None
     via: "Host | None" = None

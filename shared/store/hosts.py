@@ -24,6 +24,7 @@ _FIELDS = (
     "jump",
     "password",
     "passphrase",
+    "sudo",
     "sudo_password",
     "distrusted",
 )

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, text
+from sqlalchemy import BigInteger, ForeignKey, Index, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -79,6 +79,7 @@ class HostRow(Row):
     jump: Mapped[str | None]
     password: Mapped[str | None]
     passphrase: Mapped[str | None]
+    sudo: Mapped[bool] = mapped_column(server_default=false())
     sudo_password: Mapped[str | None]
     distrusted: Mapped[str | None]
     created_at: Mapped[datetime] = now()

@@ -46,10 +46,10 @@ def login_of(host: Host, reveal: Reveal) -> Login:
         raise misconfigured(host, "no user is set to log in as", stage="authenticate")
     if not host.key_path and not host.password:
         raise misconfigured(host, "no key file is set to log in with", stage="authenticate")
-    password = _revealed(host, host.password, reveal)
+    password = revealed(host, host.password, reveal)
     if not host.key_path:
         return Login(host.user, None, password)
-    passphrase = _revealed(host, host.passphrase, reveal)
+    passphrase = revealed(host, host.passphrase, reveal)
     key = load_key(Path(host.key_path).expanduser(), host, passphrase)
     return Login(host.user, key, password)
 
@@ -125,7 +125,8 @@ def _refused(host: Host, login: Login, error: paramiko.AuthenticationException) 
     )
 
 
-def _revealed(host: Host, reference: str | None, reveal: Reveal) -> str | None:
+def revealed(host: Host, reference: str | None, reveal: Reveal) -> str | None:
+    """The secret that a host's entry names, None for none; raises Misconfigured."""
     if reference is None:
         return None
     name = name_of(reference)

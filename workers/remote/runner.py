@@ -250,6 +250,8 @@ class Runner:
             cause = str(lost)
         if frame is None:
             said = self._frames.noise() or self._carrier.noise.decode("utf-8", "replace").strip()
+            if self.host.sudo:
+                raise _no_sudo(self.host, said)
             raise misconfigured(
                 self.host,
                 f"the account's login shell does not run /bin/sh ({cause}: {said or 'no output'})",
@@ -289,6 +291,16 @@ def _begin(start: Start) -> bytes:
     if start.after is None:
         return call("r", *words)
     return call("a", "y" if start.after else "n", *words)
+
+
+def _no_sudo(host: Host, said: str) -> ReplanError:
+    named = f"the password {host.sudo_password}" if host.sudo_password else "no password"
+    return misconfigured(
+        host,
+        f"sudo does not let the account become root with {named}: {said or 'no output'}; let it, "
+        "or enrol the host without --sudo",
+        stage="execute",
+    )
 
 
 def no_room(host: Host) -> ReplanError:

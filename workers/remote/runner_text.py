@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
+from shared.domain.host import Host
 from workers.remote.environment import EXPORTS
 from workers.remote.script import path_word
 
@@ -14,8 +15,24 @@ JOB_ROOT = "~/.replan/jobs"
 EXEC_LINE = "exec /bin/sh"
 """What a login shell is asked to execute: bash, dash, zsh, ksh, fish and csh read it alike."""
 
-EXEC_LINE_OWN_SESSION = "exec setsid /bin/sh"
-"""The same where a login shell does not lead its session."""
+
+def exec_line(host: Host, *, own_session: bool) -> str:
+    """The line for a host; `own_session` where a login shell does not lead its session.
+
+    With sudo it is the runner that becomes root, not each command: it has to be able to end them.
+    Where sudo takes a password, that is the first line that the shell is sent.
+    """
+    shell = "setsid /bin/sh" if own_session else "/bin/sh"
+    if not host.sudo:
+        return f"exec {shell}"
+    asks_nothing = f"sudo -n -H {shell}"
+    if host.sudo_password is None:
+        return f"exec {asks_nothing}"
+    return (
+        "exec /bin/sh -c 'if sudo -n true 2>/dev/null; then read -r ignored; "
+        f'exec {asks_nothing}; fi; exec sudo -S -p "" -H {shell}\''
+    )
+
 
 _ASKS = re.compile(
     r"true|false|:|(?:test|(?P<bracket>\[))(?: [\w./:=,@%+!-]+)*(?(bracket) \])",

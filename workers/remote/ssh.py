@@ -7,9 +7,9 @@ from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.ports import Cancelled, PassRecord
 from workers.remote.capture import STREAM_LIMIT
-from workers.remote.login import Reveal, no_vault
+from workers.remote.login import Reveal, no_vault, revealed
 from workers.remote.pool import Pool
-from workers.remote.runner_text import EXEC_LINE, EXEC_LINE_OWN_SESSION
+from workers.remote.runner_text import exec_line
 from workers.remote.runners import RunnerPool
 from workers.remote.shell import RunnerShell
 from workers.remote.ssh_carrier import SshCarrier
@@ -64,10 +64,10 @@ class SshConnections:
             if host not in self._places:
                 opening = partial(connect, host, self._timing, reveal=self._reveal)
                 pool = Pool(host, opening, open_timeout=self._timing.open_session)
-                self._places[host] = pool, RunnerPool(host, partial(_reach, host, pool))
+                self._places[host] = pool, RunnerPool(host, partial(self._reach, host, pool))
             return self._places[host]
 
-
-def _reach(host: Host, pool: Pool, own_session: bool, unwanted: Cancelled) -> SshCarrier:
-    line = EXEC_LINE_OWN_SESSION if own_session else EXEC_LINE
-    return SshCarrier(host, pool, line, pool.session(unwanted))
+    def _reach(self, host: Host, pool: Pool, own_session: bool, unwanted: Cancelled) -> SshCarrier:
+        word = revealed(host, host.sudo_password, self._reveal) if host.sudo else None
+        line = exec_line(host, own_session=own_session)
+        return SshCarrier(host, pool, line, pool.session(unwanted), word or "")

@@ -7,7 +7,6 @@ import paramiko
 from shared.domain.host import Host
 from workers.remote.carriers import LostError, NoRoomError
 from workers.remote.pool import Pool
-from workers.remote.runner_text import EXEC_LINE
 from workers.remote.translation import translated
 
 _CHUNK = 65_536
@@ -20,11 +19,16 @@ Session = AbstractContextManager[paramiko.Channel | None]
 class SshCarrier:
     """A session channel on a warm connection of a pool.
 
-    Raises NoRoomError when the pool gives none, Transient or Misconfigured when the host does not.
+    `line` is executed, and sent `first` if there is anything to be sent before all else. Raises
+    NoRoomError when the pool gives none, Transient or Misconfigured when the host does not.
     """
 
-    def __init__(self, host: Host, pool: Pool, line: str, session: Session) -> None:
+    def __init__(
+        self, host: Host, pool: Pool, line: str, session: Session, first: str = ""
+    ) -> None:
         self.noise = b""
+        self._line = line
+        self._first = first
         self._host = host
         self._pool = pool
         with ExitStack() as stack:
@@ -37,6 +41,8 @@ class SshCarrier:
                 raise translated(error, host, stage="execute") from error
             self._channel = channel
             self._release = stack.pop_all()
+        if first:
+            self.send(f"{first}\n".encode())
 
     def send(self, data: bytes) -> None:
         """Hand the bytes over."""
@@ -73,7 +79,7 @@ class SshCarrier:
     def beside(self) -> "SshCarrier":
         """A further session on the same connection, or on one made for it."""
         session = self._pool.session_beside(self._channel)
-        return SshCarrier(self._host, self._pool, EXEC_LINE, session)
+        return SshCarrier(self._host, self._pool, self._line, session, self._first)
 
     def close(self) -> None:
         """End it: the runner finishes what it is at, and ends."""

@@ -19,6 +19,9 @@ def upgrade() -> None:
     _audit()
     for name in _HOST_COLUMNS:
         op.add_column("hosts", sa.Column(name, sa.Text(), nullable=True))
+    op.add_column(
+        "hosts", sa.Column("sudo", sa.Boolean(), server_default=sa.false(), nullable=False)
+    )
 
 
 def _tokens() -> None:
