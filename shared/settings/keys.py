@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from shared.domain.config import BACKENDS, LIMITS, Policy
+from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, Policy
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
@@ -89,6 +89,7 @@ _CHOICES = {
     "taskmaster": BACKENDS,
     "planner": BACKENDS,
     "subtask_planner": BACKENDS,
+    "autonomy": AUTONOMIES,
     "log_level": LOG_LEVELS,
     "model_effort": EFFORTS,
 }
@@ -141,6 +142,8 @@ _ABOUT = {
     "taskmaster": "who improves the prompt",
     "planner": "who plans the main steps",
     "subtask_planner": "who details and revises the steps",
+    "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
+    "approval_ttl": "seconds that an approval serves",
 }
 
 _KINDS: dict[object, Kind] = {

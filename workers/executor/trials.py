@@ -11,6 +11,7 @@ from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.budget import may_correct
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.snippet import as_command
 from workers.executor.checks import run_check
 from workers.executor.clock import Clock, wait_unless
 from workers.executor.corrections.correction import Failure, Proposal
@@ -19,7 +20,6 @@ from workers.executor.history import History, is_red
 from workers.executor.judge import Door, HostProbe
 from workers.executor.outcomes import how_it_ended, outcome_of
 from workers.executor.recorder import Recorder
-from workers.executor.snippets import as_command
 from workers.ports import PassLog, PassOrder, Recalled
 
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
