@@ -7,8 +7,9 @@ from time import monotonic
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, default_entries, version_of
 from shared.store.database import Database
+from workers.approvals import PassApprovals
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
 from workers.journal import Journal
@@ -42,10 +43,18 @@ class Executor:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
         guard = self._guard_for(order.policy.forbidden_commands)
+        approvals = PassApprovals(
+            self._database,
+            job.task_id,
+            brief.step.ordinal,
+            job.revision,
+            brief.host,
+            version_of(guard, order.policy.forbidden_commands),
+        )
         log = HeldLog(self._journal, hold)
         shell = self._connections.shell(order.host, _record(brief, hold, log))
         try:
-            result = carry_out(order, shell, guard, log, SystemClock())
+            result = carry_out(order, shell, guard, log, SystemClock(), approvals=approvals)
         finally:
             shell.close()
         return PassFinished(
@@ -55,6 +64,7 @@ class Executor:
             ending=result.ending,
             errors=result.errors,
             reason=result.reason,
+            asked=tuple(map(approvals.asked, result.unapproved)),
         )
 
 

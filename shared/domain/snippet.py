@@ -1,6 +1,8 @@
-"""A subtask of kind `code` as a command: a Python snippet that sets `result` (S1.25)."""
+"""The text of a subtask that reaches its host; a snippet of kind `code` sets `result` (S1.25)."""
 
 import shlex
+
+from shared.domain.plan import Subtask, SubtaskKind
 
 _CODA = """
 import json, sys
@@ -23,3 +25,10 @@ def as_command(snippet: str) -> str:
     inner one decides, not the outer call's (S1.26, S1.45).
     """
     return f"python3 -c {shlex.quote(snippet.rstrip() + _CODA)}"
+
+
+def text_of(subtask: Subtask) -> str:
+    """The bytes that reach the host for a subtask as planned."""
+    if subtask.kind is SubtaskKind.CODE:
+        return as_command(subtask.command)
+    return subtask.command

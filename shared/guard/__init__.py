@@ -2,5 +2,6 @@
 
 from shared.guard.defaults import DEFAULT_FORBIDDEN, Forbidden, default_entries
 from shared.guard.guard import Guard
+from shared.guard.version import version_of
 
-__all__ = ["DEFAULT_FORBIDDEN", "Forbidden", "Guard", "default_entries"]
+__all__ = ["DEFAULT_FORBIDDEN", "Forbidden", "Guard", "default_entries", "version_of"]

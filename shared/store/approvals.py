@@ -10,14 +10,11 @@ from sqlalchemy import Connection, insert, text
 from shared.domain.approval import Approval
 from shared.store.tables import ApprovalRow
 
-_LIVE = """
-    task_id = :task_id AND digest = ANY(CAST(:digests AS text[])) AND (
-        used_by = :key
-        OR expires_at > clock_timestamp() AND (scope = 'task' OR used_by IS NULL)
-    )
-"""
+_OF_IT = "task_id = :task_id AND digest = ANY(CAST(:digests AS text[]))"
+_UNUSED = "expires_at > clock_timestamp() AND (scope = 'task' OR used_by IS NULL)"
+_LIVE = f"{_OF_IT} AND (used_by = :key OR {_UNUSED})"
 
-_HOLDS = text(f"SELECT EXISTS (SELECT FROM approvals WHERE {_LIVE})")  # noqa: S608 - constants
+_HOLDS = text(f"SELECT EXISTS (SELECT FROM approvals WHERE {_OF_IT} AND {_UNUSED})")  # noqa: S608
 
 _SPEND = text(f"""
     UPDATE approvals SET
@@ -47,9 +44,10 @@ def grant(connection: Connection, task_id: int, given: Sequence[Approval]) -> No
         connection.execute(insert(ApprovalRow), rows)
 
 
-def holds(connection: Connection, task_id: int, digests: Sequence[str], key: str) -> bool:
-    """Whether an attempt with that key would find an approval; nothing is used."""
-    return bool(connection.execute(_HOLDS, _asked(task_id, digests, key)).scalar())
+def holds(connection: Connection, task_id: int, digests: Sequence[str]) -> bool:
+    """Whether there is an approval of one of these digests that is neither used up nor expired."""
+    asked = {"task_id": task_id, "digests": list(digests)}
+    return bool(connection.execute(_HOLDS, asked).scalar())
 
 
 def spend(connection: Connection, task_id: int, digests: Sequence[str], key: str) -> bool:
@@ -59,8 +57,5 @@ def spend(connection: Connection, task_id: int, digests: Sequence[str], key: str
     however often: an attempt that is driven on has had its approval. The caller commits before
     anything starts.
     """
-    return connection.execute(_SPEND, _asked(task_id, digests, key)).first() is not None
-
-
-def _asked(task_id: int, digests: Sequence[str], key: str) -> dict[str, object]:
-    return {"task_id": task_id, "digests": list(digests), "key": key}
+    asked = {"task_id": task_id, "digests": list(digests), "key": key}
+    return connection.execute(_SPEND, asked).first() is not None

@@ -1,13 +1,16 @@
 """One pass: a worker carrying out a step in one run under one revision."""
 
+from dataclasses import replace
+
 from shared.domain.attempt import GREEN, Attempt, Outcome
 from shared.domain.budget import Ending, threshold_reached
+from shared.domain.config import PLAN
 from shared.domain.plan import Subtask, in_order
 from workers.executor.checks import SETTLE
 from workers.executor.clock import Clock
-from workers.executor.judge import Approved, Door, Judge, nothing_approved
+from workers.executor.judge import Door, Judge
 from workers.executor.trials import Trials
-from workers.ports import PassLog, PassOrder, PassResult, Shell
+from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell
 
 _STOPS = {
     Outcome.DENIED: Ending.BLOCKED,
@@ -24,7 +27,7 @@ def carry_out(
     log: PassLog,
     clock: Clock,
     *,
-    approved: Approved = nothing_approved,
+    approvals: Approvals | None = None,
     settle: tuple[float, ...] = SETTLE,
 ) -> PassResult:
     """Carry out the subtasks of a step in order, and say how that ended.
@@ -40,15 +43,15 @@ def carry_out(
     What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
     A correction that the guard does not let through is recorded and left out: it was ours, not the
-    plan's, so the step does not stop for it. A critical command is never corrected, and runs only
-    when `approved` answers True for it (S0.88).
+    plan's, so the step does not stop for it. A critical command, or any under `autonomy: plan`, is
+    never corrected, and runs only when `approvals` has one for it (S0.88).
 
     Under `dry_run_mode` only checks run. Raises Rejected for needs in a circle, before anything
     runs, and what the shell raises: attempts recorded until then are not repeated by a later order
     for the same pass that names them in `earlier`.
     """
     subtasks = in_order(order.subtasks)
-    door = Door(shell, guard, approved=approved, cancelled=log.cancelled, withdrawn=log.withdrawn)
+    door = Door(shell, guard, approvals=approvals, cancelled=log.cancelled, withdrawn=log.withdrawn)
     trials = Trials(order, door, log, clock, settle=settle)
     done: set[str] = set()
     unmet: list[Subtask] = []
@@ -69,7 +72,7 @@ def carry_out(
             continue
         stop = _stop(order, subtask, attempt, trials.history.errors)
         if stop is not None:
-            return stop
+            return _asking(stop, order, trials, [s for s in subtasks if s.key not in done], subtask)
         unmet.append(subtask)
     errors = trials.history.errors
     if not unmet:
@@ -82,6 +85,21 @@ def carry_out(
         errors,
         f"not done: {names}; errors: {errors}, threshold: {order.policy.error_threshold_per_step}",
     )
+
+
+def _asking(
+    stop: PassResult, order: PassOrder, trials: Trials, left: list[Subtask], at: Subtask
+) -> PassResult:
+    """The same with what a person is asked to approve, where the pass ended for that.
+
+    One subtask at a time, so that what the ones before it did can be seen; where plans are
+    approved, all that is left of the step.
+    """
+    if stop.ending is not Ending.NEEDS_APPROVAL:
+        return stop
+    asked = left if order.policy.autonomy == PLAN else [at]
+    unapproved = (text for subtask in asked for text in trials.clearance.unapproved(subtask))
+    return replace(stop, unapproved=tuple(unapproved))
 
 
 def _stop(order: PassOrder, subtask: Subtask, attempt: Attempt, errors: int) -> PassResult | None:

@@ -1,6 +1,7 @@
 """One subtask in a pass: its check, its preconditions, its command, and the corrections of it."""
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -9,10 +10,11 @@ from itertools import count
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.budget import may_correct
-from shared.domain.errors import Rejected
+from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Subtask, SubtaskKind
-from shared.domain.snippet import as_command
+from shared.domain.snippet import text_of as _text
 from workers.executor.checks import run_check
+from workers.executor.clearance import Clearance
 from workers.executor.clock import Clock, wait_unless
 from workers.executor.corrections.correction import Failure, Proposal
 from workers.executor.corrections.table import HELD, choose
@@ -47,6 +49,7 @@ class Trials:
     ) -> None:
         self.history = History(order)
         self._recorder = Recorder(order, self.history, log, clock)
+        self.clearance = Clearance(door, self._recorder, order.policy)
         self._policy = order.policy
         self._door = door
         self._probe = HostProbe(door, min(10.0, order.policy.check_timeout))
@@ -68,7 +71,10 @@ class Trials:
                 attempt = self._run(subtask, recalled.command, correction, planned=command)
                 continue
             if self._may_repeat(subtask, attempt):
-                attempt = self._run(subtask, attempt.command, attempt.correction, planned=command)
+                again, correction = attempt.command, attempt.correction
+                attempt = self._uncleared(subtask, again) or self._run(
+                    subtask, again, correction, planned=command
+                )
                 continue
             if not self._is_correctable(subtask, attempt):
                 break
@@ -112,15 +118,15 @@ class Trials:
             if isinstance(look, Attempt):
                 return look
             red = is_red(look)
-        stopped = self._unmet(subtask) or self._uncleared(subtask)
+        stopped = self._unmet(subtask) or self._uncleared(subtask, _text(subtask))
         return stopped or self._run(subtask, _text(subtask), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
         """What the check says before anything runs; an attempt where that settles the subtask."""
-        verdict = self._door.verdict(check)
+        verdict = self.clearance.look(subtask, check)
         if not verdict.allowed:
             return self._recorder.refused(subtask, check, "check", verdict)
-        look = self._look(check)
+        look = self._look(subtask, check)
         if look.ok:
             return self._satisfied(subtask, look)
         return self._cancelled(subtask) if look.cancelled else look
@@ -128,10 +134,10 @@ class Trials:
     def _unmet(self, subtask: Subtask) -> Attempt | None:
         """The attempt that a precondition brings to its end; None when all are met."""
         for precondition in subtask.preconditions:
-            verdict = self._door.verdict(precondition)
+            verdict = self.clearance.look(subtask, precondition)
             if not verdict.allowed:
                 return self._recorder.refused(subtask, precondition, "precondition", verdict)
-            look = self._look(precondition)
+            look = self._look(subtask, precondition)
             if look.cancelled:
                 return self._cancelled(subtask)
             if not look.ok:
@@ -141,24 +147,19 @@ class Trials:
                 )
         return None
 
-    def _uncleared(self, subtask: Subtask) -> Attempt | None:
+    def _uncleared(self, subtask: Subtask, command: str) -> Attempt | None:
         """The attempt of a command that may not run as it is; None when it may."""
-        command = _text(subtask)
-        verdict = self._door.verdict(command)
-        if not verdict.allowed:
-            return self._recorder.refused(subtask, command, "command", verdict)
-        if not subtask.critical or self._door.approved(command):
+        verdict = self.clearance.command(subtask, command)
+        if verdict.allowed:
             return None
-        reason = "a critical command needs a person's confirmation"
-        return self._recorder.unrun(
-            subtask, command, Outcome.NEEDS_APPROVAL, reason, rule="critical"
-        )
+        return self._recorder.refused(subtask, command, "command", verdict)
 
     def _simulate(self, subtask: Subtask) -> Attempt:
         """Say what would happen: the check alone is run, and everything is judged (S0.31)."""
-        command, look, waits = _text(subtask), None, subtask.critical
+        command, look = _text(subtask), None
+        waits = self.clearance.confirmed(subtask)
         if subtask.check is not None and self._door.verdict(subtask.check).allowed:
-            look = self._look(subtask.check)
+            look = self._look(subtask, subtask.check)
             if look.ok:
                 return self._satisfied(subtask, look)
         parts = [("check", subtask.check)] if subtask.check is not None else []
@@ -226,10 +227,19 @@ class Trials:
         """The check after a command: patiently when it went well, one look when it did not."""
         if subtask.check is None or result.cancelled:
             return None
+        # What an earlier driver of the pass has begun comes here without a first look.
+        verdict = self.clearance.look(subtask, subtask.check)
+        if not verdict.allowed:
+            raise Misconfigured(
+                f"a command has ended, and its check may not be looked at: {verdict.reason}",
+                stage="guard",
+                next_step_cmd=f"replan guard check {shlex.quote(subtask.check)}",
+            )
         return run_check(
             subtask.check,
             self._door,
             self._clock,
+            key=self._recorder.look_key(subtask),
             timeout=self._policy.check_timeout,
             settle=self._settle if result.ok else (),
         )
@@ -277,7 +287,7 @@ class Trials:
         return (
             attempt.outcome is Outcome.UNKNOWN
             and (subtask.idempotent or is_red(attempt.check))
-            and not subtask.critical
+            and not self.clearance.confirmed(subtask)
             and self.history.unknown(subtask.ordinal) < _UNKNOWN_AT_MOST
             and not self._log.cancelled()
         )
@@ -294,10 +304,10 @@ class Trials:
         )
 
     def _may_change(self, subtask: Subtask) -> bool:
-        """A critical command runs as a person confirmed it or not at all; a snippet is no shell."""
+        """What a person confirmed runs as it is or not at all; a snippet is no shell."""
         return (
             self._policy.auto_correction_enabled
-            and not subtask.critical
+            and not self.clearance.confirmed(subtask)
             and subtask.kind is SubtaskKind.COMMAND
         )
 
@@ -320,8 +330,9 @@ class Trials:
             waited += pause
         return True
 
-    def _look(self, check: str) -> CommandResult:
-        return self._door.run(check, timeout=self._policy.check_timeout)
+    def _look(self, subtask: Subtask, text: str) -> CommandResult:
+        key = self._recorder.look_key(subtask)
+        return self._door.run(text, timeout=self._policy.check_timeout, key=key)
 
     def _cancelled(self, subtask: Subtask) -> Attempt:
         return self._recorder.unrun(subtask, _text(subtask), Outcome.CANCELLED, "cancelled")
@@ -355,13 +366,6 @@ def _label(correction: str | None, planned: str) -> str:
 def _read_label(label: str) -> tuple[str | None, str]:
     correction, planned = json.loads(label)
     return correction, planned
-
-
-def _text(subtask: Subtask) -> str:
-    """The bytes that reach the host for a subtask as planned."""
-    if subtask.kind is SubtaskKind.CODE:
-        return as_command(subtask.command)
-    return subtask.command
 
 
 def _failure(

@@ -1,0 +1,17 @@
+"""Which rules a guard holds commands against, as one name that changes when any of them does."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from shared.guard.defaults import default_entries
+from shared.guard.guard import Guard
+
+
+def version_of(guard: Guard, forbidden: Sequence[str] = ()) -> str:
+    """The version of a guard's rules; `forbidden` are the operator's, beside those that ship."""
+    known = getattr(guard, "version", None)
+    if isinstance(known, str):
+        return known
+    entries = json.dumps([*default_entries(), *forbidden])
+    return f"entries-{hashlib.sha256(entries.encode()).hexdigest()[:16]}"
