@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from orchestrator.cli.reply import SCHEMA_VERSION
+from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
@@ -50,6 +51,12 @@ def _cancelled() -> dict[str, Any]:
     return {**_object(ref=_TEXT, phase=_TEXT, in_hand=ended), "$defs": definitions}
 
 
+def _plan_approval() -> dict[str, Any]:
+    item = _view(Wanted)
+    wanted = {"type": "array", "items": item}
+    return _object(ref=_TEXT, phase=_TEXT, approved={"type": "boolean"}, wanted=wanted)
+
+
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
 
@@ -63,6 +70,7 @@ DETAILS: dict[str, Any] = {
     "task.report": lambda: _view(Report),
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _PLACE,
+    "plan.approve": _plan_approval,
     "step.show": lambda: _view(StepView),
     "step.revise": lambda: _PLACE,
     "step.abandon": lambda: _PLACE,
@@ -76,6 +84,10 @@ DETAILS: dict[str, Any] = {
     "intervention.answer": lambda: _object(
         ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
     ),
+    "intervention.approve": lambda: _object(
+        ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
+    ),
+    "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),

@@ -48,7 +48,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "max_transient_failures": (0, 1000),
     "subtask_timeout": (0.1, 86_400),
     "check_timeout": (0.1, 3600),
-    "approval_ttl": (1, 2_592_000),
+    "approval_ttl": (1, 604_800),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 

@@ -1,0 +1,143 @@
+"""A person's word for what is to run: who says it, for what exactly, and what no word is for."""
+
+import getpass
+import socket
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from orchestrator.core.decisions import InterventionKind
+from shared.domain.approval import Approval, Asked, Part, Place, Scope, Subject
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected
+from shared.domain.host import Host
+from shared.domain.ids import Ref
+from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.snippet import text_of
+from shared.domain.verdict import Verdict
+
+if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
+    from datetime import datetime
+
+    from orchestrator.views.interventions import InterventionView
+    from shared.guard import Guard
+
+POLICY_CMD = "replan config show forbidden_commands"
+
+
+def local_actor() -> str:
+    """Who types this: the account of the operating system, and the machine."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+def guard_of(policy: Policy) -> "Guard":
+    """The guard that a task's commands are held against."""
+    from shared.guard import Guard, default_entries
+
+    return Guard((*default_entries(), *policy.forbidden_commands))
+
+
+def refuse_unless_asked(view: "InterventionView") -> None:
+    """Raise Rejected unless that intervention waits for a person to approve what would run."""
+    if view.closed_at is not None:
+        raise too_late(view)
+    if view.kind == InterventionKind.BLOCKED:
+        raise Rejected(
+            f"{view.name} is about a forbidden command, which no approval lets run: {view.reason}; "
+            "either the step gets another command or the policy another rule",
+            stage="guard",
+            next_step_cmd=view.next_step_cmd,
+        )
+    if view.kind == InterventionKind.PLAN_APPROVAL:
+        raise Rejected(
+            f"{view.name} is about a whole plan, which is approved as one, or replaced",
+            stage="input",
+            next_step_cmd=view.next_step_cmd,
+        )
+    if view.kind != InterventionKind.APPROVAL or not view.wanted:
+        raise Rejected(
+            f"{view.name} does not say what it would run: it waits because of "
+            f"{view.kind.replace('_', ' ')}",
+            stage="input",
+            next_step_cmd=view.next_step_cmd,
+        )
+
+
+def too_late(view: "InterventionView") -> Rejected:
+    """That the question is not open any more, and what was said."""
+    what = "waits for nobody any more"
+    if view.answer:
+        by = f" by {view.answered_by}" if view.answered_by else ""
+        what = f"was answered already: {view.answer}{by}"
+    return Rejected(
+        f"{view.name} {what}",
+        stage="input",
+        next_step_cmd=f"replan intervention show {view.name}",
+    )
+
+
+def refuse_forbidden(asked: Iterable[Asked], guard: "Guard") -> None:
+    """Raise Rejected when the guard forbids one of the texts by now: no approval is for that."""
+    for each in asked:
+        verdict = guard.judge(each.subject.command)
+        if verdict.denied:
+            raise _forbidden(each.subject, verdict)
+
+
+def approvals_of(
+    asked: Iterable[Asked], scope: Scope, by: str, expires_at: "datetime"
+) -> tuple[Approval, ...]:
+    """A person's word for each: once where it stands, or wherever the task has the same bytes."""
+    subjects = (each.subject for each in asked)
+    wanted = (s if scope is Scope.ONCE else s.anywhere() for s in subjects)
+    digests = dict.fromkeys(subject.digest for subject in wanted)
+    return tuple(Approval(digest, scope, by, expires_at) for digest in digests)
+
+
+def asked_by_plan(
+    plan: Plan, task: int, hosts: Iterable[Host], policy: Policy, guard: "Guard"
+) -> tuple[Asked, ...]:
+    """All that a whole plan would run and a person has to see, on every host.
+
+    Every command, and the checks and preconditions that the guard does not allow by itself. Raises
+    Rejected when something in it is forbidden.
+    """
+    from shared.guard import version_of
+
+    version = version_of(guard, policy.forbidden_commands)
+    return tuple(
+        asked
+        for host in hosts
+        for step in plan.steps
+        for subtask in step.subtasks
+        for asked in _asked_by(task, host, step, subtask, version, guard)
+    )
+
+
+def _asked_by(  # noqa: PLR0917 - the parts of one subject
+    task: int, host: Host, step: Step, subtask: Subtask, version: str, guard: "Guard"
+) -> Iterable[Asked]:
+    texts = [(Part.PRECONDITION, text) for text in subtask.preconditions]
+    if subtask.check is not None:
+        texts.insert(0, (Part.CHECK, subtask.check))
+    texts.append((Part.COMMAND, text_of(subtask)))
+    for part, text in texts:
+        place = Place(step.ordinal, 0, subtask.ordinal)
+        subject = Subject(task, place, text, host, version)
+        verdict = guard.judge(text)
+        if verdict.denied:
+            raise _forbidden(subject, verdict)
+        if not verdict.allowed or part is Part.COMMAND:
+            reason = verdict.reason or "a command of the plan"
+            yield Asked(part, subject, verdict.rule, reason, verdict.part)
+
+
+def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:
+    place = subject.place
+    step, subtask = (None, None) if place is None else (place.step, place.subtask)
+    ref = Ref(subject.task, step, subtask, target=subject.host.name)
+    return Rejected(
+        f"{ref} is forbidden, and no approval lets it run: {verdict.reason} (rule {verdict.rule}); "
+        "either the step gets another command or the policy another rule",
+        stage="guard",
+        next_step_cmd=POLICY_CMD,
+    )
