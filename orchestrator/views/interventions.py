@@ -1,5 +1,6 @@
 """What waits for a person, and what the person can type."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -65,7 +66,10 @@ def list_interventions(
         query = query.where(InterventionRow.task_id == task_id)
     if not closed:
         query = query.where(InterventionRow.closed_at.is_(None))
-    rows = connection.execute(query).all()
+    return _views(connection, connection.execute(query).all())
+
+
+def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionView, ...]:
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
     known = questions(connection, unknown)
     said = words(connection, [row.id for row in rows if row.kind in _APPROVALS])
@@ -74,9 +78,7 @@ def list_interventions(
 
 def intervention(connection: Connection, name: str) -> InterventionView:
     """The one that a person calls `I7` or `7`; raises Rejected when there is none."""
-    row = _row(connection, name)
-    said = words(connection, [row.id])
-    return _view(row, questions(connection, [row.id]).get(row.id, Question()), said.get(row.id))
+    return _views(connection, [_row(connection, name)])[0]
 
 
 def asked_of(connection: Connection, name: str) -> tuple[Asked, ...]:
