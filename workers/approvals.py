@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
-from shared.domain.approval import Asked, Place, Subject
+from shared.domain.approval import Approval, Asked, Place, Subject
+from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.store import approvals
 from shared.store.database import Database
 from workers.ports import Unapproved
+from workers.signatures import Signatures
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class PassApprovals:
     revision: int
     host: Host
     policy: str
+    signatures: Signatures
 
     def holds(self, subtask: int, text: str) -> bool:
         """Whether there is an approval that is not used up. Raises Transient."""
@@ -29,9 +32,20 @@ class PassApprovals:
             return approvals.holds(connection, self.task, self._digests(subtask, text))
 
     def spend(self, subtask: int, text: str, key: str) -> bool:
-        """Use an approval for what starts under that key; committed when this returns."""
+        """Use an approval for what starts under that key; committed when this returns.
+
+        Raises Transient, and Misconfigured when there are some, but none that is to be believed.
+        """
         with self.database.autocommit() as connection:
-            return approvals.spend(connection, self.task, self._digests(subtask, text), key)
+            offered = approvals.offered(connection, self.task, self._digests(subtask, text), key)
+            believed = [
+                number
+                for number, approval in offered
+                if self.signatures.believes(self.task, approval)
+            ]
+            if offered and not believed:
+                raise _unsigned(offered[0][1])
+            return any(approvals.spend(connection, number, key) for number in believed)
 
     def asked(self, unapproved: Unapproved) -> Asked:
         """The question to a person about a text: all that it would be approved for."""
@@ -56,3 +70,12 @@ class PassApprovals:
             host=self.host,
             policy=self.policy,
         )
+
+
+def _unsigned(approval: Approval) -> Misconfigured:
+    return Misconfigured(
+        f"it is approved by {approval.given_by}, it says, but no key that this executor knows has "
+        "signed that: give it the key of those who approve (approval_keys)",
+        stage="guard",
+        next_step_cmd="replan intervention key",
+    )

@@ -15,6 +15,7 @@ from workers.executor.passes import carry_out
 from workers.journal import Journal
 from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
+from workers.signatures import Signatures
 from workers.store import PassBrief, pass_brief
 
 FENCES_A_JOB = 100_000
@@ -30,11 +31,13 @@ class Executor:
         journal: Journal,
         connections: Connections,
         guard_for: Callable[[tuple[str, ...]], Guard],
+        signatures: Signatures,
     ) -> None:
         self._database = database
         self._journal = journal
         self._connections = connections
         self._guard_for = guard_for
+        self._signatures = signatures
 
     def perform(self, hold: Hold) -> Fact:
         """One pass. Raises Transient when the host cannot be reached or is lost on the way."""
@@ -50,6 +53,7 @@ class Executor:
             job.revision,
             brief.host,
             version_of(guard, order.policy.forbidden_commands),
+            self._signatures,
         )
         log = HeldLog(self._journal, hold)
         shell = self._connections.shell(order.host, _record(brief, hold, log))

@@ -33,6 +33,7 @@ from workers.polling import Poller
 from workers.ports import PlannerBackend
 from workers.remote.connections import HostConnections
 from workers.revoking import Revoker
+from workers.signatures import Signatures
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
 from workers.tasks import open_doors, open_panel
@@ -191,6 +192,7 @@ def _performers(
 ) -> dict[JobKind, Perform]:
     backends = _backends(server)
     guards = Guards()
+    signatures = Signatures(server.approval_keys, server.data_dir)
 
     def snapshot(host: Host, policy: Policy) -> Mapping[str, str]:
         shell = connections.shell(host)
@@ -204,7 +206,7 @@ def _performers(
         JobKind.PLAN: Planner(database, backends).perform,
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
-        JobKind.EXECUTE: Executor(database, journal, connections, guards).perform,
+        JobKind.EXECUTE: Executor(database, journal, connections, guards, signatures).perform,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }
 

@@ -86,7 +86,10 @@ def refuse_forbidden(asked: Iterable[Asked], guard: "Guard") -> None:
 def approvals_of(
     asked: Iterable[Asked], scope: Scope, by: str, expires_at: "datetime"
 ) -> tuple[Approval, ...]:
-    """A person's word for each: once where it stands, or wherever the task has the same bytes."""
+    """A person's word for each: once where it stands, or wherever the task has the same bytes.
+
+    It counts once it is signed.
+    """
     subjects = (each.subject for each in asked)
     wanted = (s if scope is Scope.ONCE else s.anywhere() for s in subjects)
     digests = dict.fromkeys(subject.digest for subject in wanted)

@@ -130,6 +130,7 @@ def approve(
     It serves for no other bytes, host, account or policy. What is forbidden cannot be approved.
     """
     from orchestrator.cli import approving
+    from orchestrator.signing import Signer
     from orchestrator.views.approvals import in_seconds
     from orchestrator.views.interventions import asked_of, intervention
     from orchestrator.views.tasks import task_view
@@ -145,13 +146,32 @@ def approve(
         policy = from_json(Policy, task_view(connection, parse_ref(view.ref)).policy)
         until = in_seconds(connection, policy.approval_ttl)
     approving.refuse_forbidden(asked, approving.guard_of(policy))
-    given = approving.approvals_of(asked, scope, approving.local_actor(), until)
+    signer = Signer(call.settings.server.data_dir)
+    words = approving.approvals_of(asked, scope, approving.local_actor(), until)
+    task = parse_ref(view.ref).task
+    given = tuple(signer.sign(task, word) for word in words)
     return _post_word(
         call,
         "intervention.approve",
         view,
         lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
     )
+
+
+@add(group, "key", example="replan intervention key")
+def key(call: Invocation) -> Result:
+    """The public half of the key that signs what you approve; it is made when there is none.
+
+    Executors on other machines believe you once it stands in their setting `approval_keys`.
+    """
+    from orchestrator.signing import Signer
+
+    public = Signer(call.settings.server.data_dir).public
+
+    def show(console: Console) -> None:
+        console.print(f'approval_keys = ["{public}"]', highlight=False, markup=False)
+
+    return Result("intervention.key", {"public_key": public}, show)
 
 
 @add(group, "deny", example='replan intervention deny I7 --note "keep the old logs"')

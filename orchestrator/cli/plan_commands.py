@@ -65,6 +65,7 @@ def approve(
     """
     from orchestrator.cli import approving
     from orchestrator.posting import post
+    from orchestrator.signing import Signer
     from orchestrator.views.approvals import in_seconds, wanted
     from orchestrator.views.places import runs_at
     from orchestrator.views.plans import stored_plan
@@ -97,7 +98,8 @@ def approve(
         return Result("plan.approve", details | {"approved": False}, show, next_step_cmd=command)
     actor = approving.local_actor()
     given = approving.approvals_of(asked, Scope.ONCE, actor, until)
-    often = tuple(replace(each, scope=Scope.TASK) for each in given)
+    signer = Signer(call.settings.server.data_dir)
+    often = tuple(signer.sign(place.task, replace(each, scope=Scope.TASK)) for each in given)
     fact = PlanApproved(plan_digest(plan), actor, often)
     taken = post(call.database, [(place.task, None, fact)])
     with call.database.begin() as connection:

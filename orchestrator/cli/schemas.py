@@ -88,6 +88,7 @@ DETAILS: dict[str, Any] = {
         ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
     ),
     "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
+    "intervention.key": lambda: _object(public_key=_TEXT),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from shared.domain.host import Host
@@ -17,6 +17,9 @@ from shared.domain.plan import Plan
 
 INTERPRETER = "/bin/sh"
 """What every command is given to on its host."""
+
+PUBLIC_KEY = "approval-key.pub"
+"""The name, in the data folder, of the public half of the key that signs approvals there."""
 
 
 class Scope(StrEnum):
@@ -86,12 +89,28 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A person's word for one digest, given once; it serves until `expires_at`."""
+    """A person's word for one digest, given once; it serves until `expires_at`.
+
+    The `signature` is Ed25519's over the `statement` of it, in base64.
+    """
 
     digest: str
     scope: Scope
     given_by: str
     expires_at: datetime
+    signature: str = ""
+
+
+def statement(task: int, approval: Approval) -> bytes:
+    """What is signed: all that an approval says, of which task it says it, and nothing else."""
+    said = (
+        task,
+        approval.digest,
+        approval.scope.value,
+        approval.given_by,
+        approval.expires_at.astimezone(UTC).isoformat(timespec="microseconds"),
+    )
+    return _written("approval", said)
 
 
 def plan_digest(plan: Plan) -> str:
@@ -104,6 +123,10 @@ def _sorted(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _digest(kind: str, content: object) -> str:
+    return hashlib.sha256(_written(kind, content)).hexdigest()
+
+
+def _written(kind: str, content: object) -> bytes:
     """JSON says where each text ends, so that no two contents are written alike."""
     written = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(written.encode("ascii")).hexdigest()
+    return written.encode("ascii")

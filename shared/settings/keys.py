@@ -115,6 +115,7 @@ _ABOUT = {
     "startup_patience": "seconds that a process waits at its start for database and broker",
     "shutdown_grace": "seconds that a worker told to stop goes on before it gives its jobs back",
     "data_dir": "where `replan up` keeps its data",
+    "approval_keys": "public keys of those whose approvals an executor believes",
     "log_level": "how much the services log",
     "runbook_dirs": "folders of known jobs, read beside the built-in ones",
     "anthropic_base_url": "where the model is reached",

@@ -39,6 +39,7 @@ class ServerSettings:
     startup_patience: float = 300.0
     shutdown_grace: float = 5.0
     data_dir: Path = Path("replan-data")
+    approval_keys: tuple[str, ...] = ()
     log_level: str = "info"
     runbook_dirs: tuple[Path, ...] = ()
     anthropic_base_url: str | None = None

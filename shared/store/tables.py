@@ -370,6 +370,7 @@ class ApprovalRow(Row):
     given_by: Mapped[str]
     given_at: Mapped[datetime] = _now()
     expires_at: Mapped[datetime]
+    signature: Mapped[str]
     used_at: Mapped[datetime | None]
     used_by: Mapped[str | None]
 

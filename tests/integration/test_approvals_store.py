@@ -43,7 +43,8 @@ def grant(
 
 def spend(database: Database, task: int, key: str, *digests: str) -> bool:
     with database.autocommit() as connection:
-        return approvals.spend(connection, task, digests or ("d",), key)
+        found = approvals.offered(connection, task, digests or ("d",), key)
+        return any(approvals.spend(connection, number, key) for number, _ in found)
 
 
 def holds(database: Database, task: int, digest: str = "d") -> bool:
@@ -138,5 +139,7 @@ def test_it_is_written_for_good_before_it_is_used(database: Database, task: int)
     """Another connection sees it at once: nothing starts that could start again after a crash."""
     grant(database, task)
     with database.autocommit() as connection:
-        assert approvals.spend(connection, task, ["d"], "first")
+        ((number, offered),) = approvals.offered(connection, task, ["d"], "first")
+        assert offered == Approval("d", Scope.ONCE, "ann", LATER)
+        assert approvals.spend(connection, number, "first")
         assert not spend(database, task, "second")

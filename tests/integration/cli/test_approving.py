@@ -1,7 +1,11 @@
 """Approvals on the command line, on a real executor: asked, given, denied, and every refusal."""
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from shared.domain.approval import Approval, Scope
+from shared.store import approvals
 from tests.integration.cli.asking import (
     critical,
     lines,
@@ -12,6 +16,7 @@ from tests.integration.cli.asking import (
     submit,
 )
 from tests.integration.cli.calling import Cli
+from tests.services.ring import eventually
 
 
 def test_a_command_waits_is_shown_is_approved_and_is_done(
@@ -185,6 +190,61 @@ def test_an_approval_under_one_policy_is_none_under_another(
     answer = working.json("task", "watch", ref, code=3)
     assert answer["next_step_cmd"] == "replan intervention show I2"
     assert lines(ledger) == []
+
+
+def forged(cli: Cli, given_by: str = "ann", signature: str = "") -> None:
+    """Somebody who may write to the database approves what I1 asks for."""
+    digest = cli.json("intervention", "show", "I1")["details"]["wanted"][0]["digest"]
+    with cli.database.begin() as connection:
+        word = Approval(digest, Scope.TASK, given_by, datetime(2100, 1, 1, tzinfo=UTC), signature)
+        approvals.grant(connection, 1, [word])
+
+
+def disbelieved(cli: Cli) -> dict[str, Any]:
+    """What the operator is told of it, once the executor has said in its log what it thinks."""
+    asks = "SELECT 1 FROM interventions WHERE kind = 'operator' AND closed_at IS NULL"
+    eventually(lambda: cli.rows(asks), "the operator's turn")
+    waits: dict[str, Any]
+    (waits,) = cli.json("intervention", "list")["details"]["interventions"]
+    return waits
+
+
+def test_a_word_that_nobody_has_signed_is_not_believed(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """A row that is written behind everybody's back: nothing runs, and the operator is told."""
+    ref = submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
+    assert len(working.json("intervention", "key")["details"]["public_key"]) == 44
+    forged(working)
+    assert working("task", "resume", ref).code == 0
+    waits = disbelieved(working)
+    assert "approved by ann, it says, but no key" in waits["reason"]
+    assert waits["commands"][0] == "replan intervention key"
+    assert lines(ledger) == []
+
+
+def test_a_signed_word_that_was_changed_is_not_believed(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
+    on_insert(working, "approvals", "NEW.scope = 'task';", "BEFORE")
+    assert working("intervention", "approve", "I1").code == 0
+    disbelieved(working)
+    assert lines(ledger) == []
+
+
+def test_a_key_that_others_can_read_signs_nothing(working: Cli, tmp_path: Path) -> None:
+    submit(working, plan_file(tmp_path, critical("true")))
+    working.json("intervention", "key")
+    (path,) = tmp_path.rglob("approval-key")
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    refused = working.refused("intervention", "approve", "I1")
+    assert "readable by nobody else" in refused["reason"]
+    assert refused["next_step_cmd"] == f"ls -l {path}"
+    path.chmod(0o600)
+    path.write_text("nonsense")
+    assert "it is no key" in working.refused("intervention", "approve", "I1")["reason"]
 
 
 def test_what_hides_from_the_eye_is_shown(working: Cli, tmp_path: Path) -> None:

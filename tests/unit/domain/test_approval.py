@@ -1,13 +1,14 @@
 """What an approval is bound to: everything that decides what would happen, and nothing else."""
 
 from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.approval import Place, Subject, plan_digest
+from shared.domain.approval import Approval, Place, Scope, Subject, plan_digest, statement
 from shared.domain.host import Connection, Host
 from shared.domain.plan import Author, Plan, Role, Step, Subtask
 from shared.wire import from_json, to_json
@@ -129,6 +130,26 @@ def test_where_a_text_ends_counts(text: str, at: st.DataObject) -> None:
 @given(subject=SUBJECTS.filter(lambda s: s.command.isprintable()))
 def test_a_subject_that_was_stored_has_the_digest_it_had(subject: Subject) -> None:
     assert from_json(Subject, to_json(subject)).digest == subject.digest
+
+
+WORD = Approval("d" * 64, Scope.ONCE, "ann@desk", datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+
+
+def test_what_is_signed_says_all_that_an_approval_says() -> None:
+    others = (
+        replace(WORD, digest="e" * 64),
+        replace(WORD, scope=Scope.TASK),
+        replace(WORD, given_by="bob@desk"),
+        replace(WORD, expires_at=WORD.expires_at + timedelta(microseconds=1)),
+    )
+    said = {statement(7, WORD), statement(8, WORD), *(statement(7, other) for other in others)}
+    assert len(said) == 2 + len(others)
+    assert statement(7, replace(WORD, signature="x")) == statement(7, WORD)
+
+
+def test_what_is_signed_is_the_same_in_every_time_zone() -> None:
+    elsewhere = WORD.expires_at.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    assert statement(7, replace(WORD, expires_at=elsewhere)) == statement(7, WORD)
 
 
 def test_a_plan_has_another_digest_when_anything_of_it_changes() -> None:

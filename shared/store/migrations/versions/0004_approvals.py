@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("given_by", sa.Text(), nullable=False),
         sa.Column("given_at", moment, server_default=sa.text("clock_timestamp()"), nullable=False),
         sa.Column("expires_at", moment, nullable=False),
+        sa.Column("signature", sa.Text(), nullable=False),
         sa.Column("used_at", moment, nullable=True),
         sa.Column("used_by", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
