@@ -1,6 +1,7 @@
 """A person's word for what is to run: who says it, for what exactly, and what no word is for."""
 
 import getpass
+import os
 import socket
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -26,7 +27,11 @@ POLICY_CMD = "replan config show forbidden_commands"
 
 def local_actor() -> str:
     """Who types this: the account of the operating system, and the machine."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"
+    try:
+        account = getpass.getuser()
+    except (KeyError, OSError):  # a container may give a process a number that has no name
+        account = f"uid-{os.getuid()}"
+    return f"{account}@{socket.gethostname()}"
 
 
 def guard_of(policy: Policy) -> "Guard":

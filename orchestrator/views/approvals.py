@@ -23,6 +23,7 @@ _ANSWERED = text("""
             kind IN ('CommandsApproved', 'ApprovalDenied')
                 AND (body ->> 'intervention')::bigint = asked.id
             OR kind = 'PlanApproved' AND asked.kind = 'plan_approval'
+                AND (asked.closed_at IS NULL OR at <= asked.closed_at)
         )
         ORDER BY events.id LIMIT 1
     ) AS told ON true

@@ -2,16 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from functools import lru_cache
 
 from shared.guard.defaults import default_entries
 from shared.guard.guard import Guard
 
 
-def version_of(guard: Guard, forbidden: Sequence[str] = ()) -> str:
+def version_of(guard: Guard, forbidden: tuple[str, ...] = ()) -> str:
     """The version of a guard's rules; `forbidden` are the operator's, beside those that ship."""
     known = getattr(guard, "version", None)
-    if isinstance(known, str):
-        return known
+    return known if isinstance(known, str) else _of_entries(forbidden)
+
+
+@lru_cache(64)
+def _of_entries(forbidden: tuple[str, ...]) -> str:
     entries = json.dumps([*default_entries(), *forbidden])
     return f"entries-{hashlib.sha256(entries.encode()).hexdigest()[:16]}"

@@ -34,7 +34,8 @@ def test_a_command_waits_is_shown_is_approved_and_is_done(
     assert wanted["reason"]
     assert wanted["policy"]
     assert len(wanted["digest"]) == 64
-    for shown in (("intervention", "show", "I1"), ("task", "show", ref), ("intervention", "list")):
+    looks = (("intervention", "show", "I1"), ("task", "show", ref), ("intervention", "list"))
+    for shown in (*looks, ("task", "report", ref)):
         said = working(*shown).out
         for told in (command, wanted["digest"][:16], wanted["reason"], "approve I1", "deny I1"):
             assert told in said, shown
@@ -56,11 +57,11 @@ def test_a_command_waits_is_shown_is_approved_and_is_done(
 def test_a_second_word_is_refused(working: Cli, tmp_path: Path, ledger: Path) -> None:
     submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
     working.json("intervention", "approve", "I1")
+    working.json("task", "watch", "T1")
     for again in (("approve", "I1"), ("approve", "I1", "--for-task"), ("deny", "I1")):
         refused = working.refused("intervention", *again)
         assert "I1 was answered already: approved by " in refused["reason"]
         assert refused["next_step_cmd"] == "replan intervention show I1"
-    working.json("task", "watch", "T1")
     assert lines(ledger) == ["ran"]
 
 

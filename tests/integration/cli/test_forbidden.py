@@ -5,11 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.integration.cli.asking import (
-    plain,
-    plan_file,
-    submit,
-)
+from tests.integration.cli.asking import critical, plain, plan_file, submit
 from tests.integration.cli.calling import Cli
 
 
@@ -20,6 +16,20 @@ def test_what_is_forbidden_cannot_be_approved(working: Cli, tmp_path: Path, ledg
     assert refused["stage"] == "guard"
     assert "which no approval lets run" in refused["reason"]
     assert working.json("task", "show", ref)["details"]["runs"][0]["steps"][0]["phase"] == "blocked"
+    assert not ledger.exists()
+
+
+def test_what_was_forbidden_since_cannot_be_approved_either(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """It was asked about under a milder policy."""
+    ref = submit(working, plan_file(tmp_path, critical(f"touch {ledger}")))
+    harsher = "jsonb_set(policy, '{forbidden_commands}', '[\"touch\"]')"
+    assert working.rows(f"UPDATE tasks SET policy = {harsher} RETURNING id")  # noqa: S608
+    refused = working.refused("intervention", "approve", "I1")
+    assert refused["stage"] == "guard"
+    assert f"{ref}.1.1@localhost is forbidden, and no approval lets it run" in refused["reason"]
+    assert refused["next_step_cmd"] == "replan config show forbidden_commands"
     assert not ledger.exists()
 
 
