@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from shared.domain.approval import Approval, Asked, Place, Subject
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
+from shared.secrets.named import variables_in
 from shared.store import approvals
 from shared.store.database import Database
 from workers.ports import Unapproved
@@ -69,6 +70,7 @@ class PassApprovals:
             command=text,
             host=self.host,
             policy=self.policy,
+            environment=variables_in(text),
         )
 
 

@@ -1,7 +1,8 @@
 """What the workers need from outside, as plain nouns."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from shared.domain.approval import Part
@@ -12,9 +13,14 @@ from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.verdict import Verdict
+from shared.secrets.masking import Masker
 
 Cancelled = Callable[[], bool]
 """Answers True once the work at hand must stop."""
+
+
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+"""Nothing beside what a login has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,21 @@ class Recalled:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A call of `Shell.run` that will come if the one before it ends as it is foreseen to.
+
+    `ends_well` foresees exit code 0; otherwise the command is foreseen to say no.
+    """
+
+    command: str
+    timeout: float
+    ends_well: bool = True
+    key: str | None = None
+    label: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 class Shell(Protocol):
     """An open connection to a host on which commands run one after another or side by side."""
 
@@ -55,8 +76,11 @@ class Shell(Protocol):
         cancelled: Cancelled | None = None,
         key: str | None = None,
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command with /bin/sh, stdin closed, nothing able to prompt.
+
+        `variables` are added to its environment; nothing else on the host ever holds them.
 
         After `timeout` seconds, or once `cancelled` answers True, everything that the command
         started on the host is ended (TERM, then KILL). With a `key` the command runs effectively
@@ -67,8 +91,24 @@ class Shell(Protocol):
         """
         ...
 
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Say which calls of `run` come next, so that the host need not wait for each of them.
+
+        The shell takes them as it needs them, and may have each started as soon as the one before
+        it has ended as foreseen. At the first that does not, and when it has no use for them, it
+        closes the generator.
+        """
+        ...
+
+    def withdraw(self) -> None:
+        """Forget what was foreseen: of that nothing more is started.
+
+        What has been started under a key is `recalled` from now on. Raises what `run` raises.
+        """
+        ...
+
     def recalled(self, key: str) -> Recalled | None:
-        """What an earlier driver of this pass started under that key."""
+        """What an earlier driver of this pass started under that key; see `withdraw` as well."""
         ...
 
     def close(self) -> None:
@@ -79,9 +119,12 @@ class Shell(Protocol):
 class Connections(Protocol):
     """Opens shells, keeping warm what can be kept warm."""
 
-    def shell(self, host: Host, record: PassRecord | None = None) -> Shell:
+    def shell(
+        self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
+    ) -> Shell:
         """A shell on the host, for a pass or for looks that leave no record.
 
+        What the masker hides is in nothing that it tells of a command's output.
         Raises Transient (unreachable) or Misconfigured (key, host key).
         """
         ...

@@ -4,6 +4,7 @@ import getpass
 import os
 import socket
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestrator.core.decisions import InterventionKind
@@ -15,6 +16,8 @@ from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict
+from shared.secrets.expansion import to_environment
+from shared.secrets.named import variables_in
 
 if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
     from datetime import datetime
@@ -124,19 +127,24 @@ def asked_by_plan(
 def _asked_by(  # noqa: PLR0917 - the parts of one subject
     task: int, host: Host, step: Step, subtask: Subtask, version: str, guard: "Guard"
 ) -> Iterable[Asked]:
-    texts = [(Part.PRECONDITION, text) for text in subtask.preconditions]
-    if subtask.check is not None:
-        texts.insert(0, (Part.CHECK, subtask.check))
-    texts.append((Part.COMMAND, text_of(subtask)))
-    for part, text in texts:
-        place = Place(step.ordinal, 0, subtask.ordinal)
-        subject = Subject(task, place, text, host, version)
+    place = Place(step.ordinal, 0, subtask.ordinal)
+    for part, text in _texts(subtask):
+        subject = Subject(task, place, text, host, version, environment=variables_in(text))
         verdict = guard.judge(text)
         if verdict.denied:
             raise _forbidden(subject, verdict)
         if not verdict.allowed or part is Part.COMMAND:
             reason = verdict.reason or "a command of the plan"
             yield Asked(part, subject, verdict.rule, reason, verdict.part)
+
+
+def _texts(subtask: Subtask) -> Iterable[tuple[Part, str]]:
+    """All that a subtask asks its host, in the bytes that reach it."""
+    if subtask.check is not None:
+        yield Part.CHECK, to_environment(subtask.check)[0]
+    for text in subtask.preconditions:
+        yield Part.PRECONDITION, to_environment(text)[0]
+    yield Part.COMMAND, text_of(replace(subtask, command=to_environment(subtask.command)[0]))
 
 
 def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:

@@ -19,6 +19,7 @@ GROUPS = {
     "bundle": "The evidence of a step, as its planner receives it.",
     "intervention": "What waits for a person.",
     "host": "Where commands run.",
+    "secret": "Values that plans name and nobody sees.",
     "config": "Settings, and where each came from.",
     "guard": "What may run.",
     "schema": "The JSON Schemas of machine output.",

@@ -58,6 +58,7 @@ def _plan_approval() -> dict[str, Any]:
 
 
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
+_SECRET = _object(name=_TEXT, vault=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
 
 DETAILS: dict[str, Any] = {
@@ -93,6 +94,9 @@ DETAILS: dict[str, Any] = {
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),
     "host.remove": lambda: _object(name=_TEXT),
+    "secret.list": lambda: _list_of("secrets", _SECRET),
+    "secret.check": lambda: _SECRET,
+    "secret.set": lambda: _SECRET,
     "config.show": lambda: _list_of("settings", _SETTING),
     "guard.check": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
@@ -109,6 +113,7 @@ DETAILS: dict[str, Any] = {
     "intervention.line": lambda: _view(InterventionView),
     "host.line": lambda: _view(Host),
     "config.line": lambda: _SETTING,
+    "secret.line": lambda: _SECRET,
 }
 """Each kind of answer with the schema of its details; a `…line` is one of a list in `jsonl`."""
 

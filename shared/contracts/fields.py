@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from shared.domain.config import LIMITS
+from shared.domain.secret import BadName, secret_names
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SPAN = re.compile(rf"(?:{_PART.pattern})+|\d+(?:\.\d+)?")
@@ -69,6 +70,10 @@ def _storable(text: str) -> str:
 def _command(text: str) -> str:
     if not text.strip():
         raise PydanticCustomError("blank", "is empty; leave the key out or give a command", {})
+    try:
+        secret_names(text)
+    except BadName as error:
+        raise PydanticCustomError("secret", "{told}", {"told": str(error)}) from None
     return text
 
 
@@ -103,4 +108,4 @@ Text = Annotated[str, Field(max_length=100_000), AfterValidator(_storable)]
 """Text that a database and a command line can hold: no NUL, nothing that is not Unicode."""
 
 Command = Annotated[Text, Field(min_length=1), AfterValidator(_command)]
-"""A command: text that is not blank."""
+"""A command: text that is not blank, and names secrets as they can be named."""

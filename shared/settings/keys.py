@@ -83,6 +83,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "startup_patience": (0, 86_400),
     "shutdown_grace": (0, 600),
     "model_timeout": (1, 3600),
+    "vault_timeout": (1, 600),
 }
 
 _CHOICES = {
@@ -125,6 +126,10 @@ _ABOUT = {
     "subtask_planner_model": "the model that details and revises steps",
     "model_effort": "how hard the model thinks",
     "model_timeout": "seconds of silence after which a model counts as unreachable",
+    "vaults": "where secrets are looked for, in this order: files, environment, keyring, command",
+    "vault_dir": "the folder of the vault of files; `secrets` in the data folder if left out",
+    "vault_command": "the command that prints a secret, with NAME where its name is to stand",
+    "vault_timeout": "seconds that this command may take",
     "anthropic_api_key": "the key of the model",
     "anthropic_auth_token": "the token of the model, in place of a key",
     "taskmaster_enabled": "whether the prompt is improved first",
@@ -155,6 +160,7 @@ _KINDS: dict[object, Kind] = {
     str | None: Kind.TEXT,
     tuple[str, ...]: Kind.TEXTS,
     Path: Kind.PATH,
+    Path | None: Kind.PATH,
     tuple[Path, ...]: Kind.PATHS,
 }
 

@@ -36,8 +36,11 @@ def named(name: str, place: str, source: str) -> Key | Fault:
 def lookalike(variable: str, known: Iterable[str]) -> str | None:
     """The known variable that this one was probably meant to be; None when it is known or far off.
 
-    Variables that resemble none are nobody's business: other programs name theirs REPLAN_ too.
+    Variables that resemble none are nobody's business: other programs name theirs REPLAN_ too, and
+    secrets are named as their owners like.
     """
+    if variable.startswith("REPLAN_SECRET_"):
+        return None
     names = {*known, "REPLAN_CONFIG"}
     if variable in names:
         return None

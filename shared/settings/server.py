@@ -23,6 +23,9 @@ class ServerSettings:
     `startup_patience` how long a process waits for the servers it needs, `shutdown_grace` how long
     one that is told to stop goes on with what it has in hand before it gives that back.
 
+    `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
+    the data folder), and `vault_command` may take `vault_timeout`.
+
     A role without a model of its own uses `model`; `model_timeout` is the longest silence of the
     model. What is secret is never part of the value's text.
     """
@@ -49,6 +52,10 @@ class ServerSettings:
     subtask_planner_model: str | None = None
     model_effort: str | None = None
     model_timeout: float = 300.0
+    vaults: tuple[str, ...] = ("files", "environment")
+    vault_dir: Path | None = None
+    vault_command: tuple[str, ...] = ()
+    vault_timeout: float = 10.0
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_auth_token: str | None = field(default=None, repr=False)
 

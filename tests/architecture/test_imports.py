@@ -25,6 +25,8 @@ DOORS: Final = {
         "orchestrator.views.*",
         "workers.store",
     ),
+    "ahocorasick_rs": ("shared.secrets.*",),
+    "keyring": ("shared.secrets.vaults.*",),
     "typer": ("orchestrator.cli.*", "workers.__main__"),
 }
 

@@ -1,14 +1,15 @@
 """A shell that answers from a script instead of a host, and remembers what was run on it."""
 
+import json
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
-from workers.ports import Cancelled, PassRecord, Recalled
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,9 @@ class ScriptedShell:
     ) -> None:
         self.calls: list[Call] = []
         self.closed = False
+        self.foreseen: list[str] = []
+        self._coming: Generator[Foreseen] | None = None
+        self._begun: set[str] = set()
         self._answers = dict(answers or {})
         self._default = default
         self._asked: dict[str | re.Pattern[str], int] = {}
@@ -77,15 +81,53 @@ class ScriptedShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
-        """Answer as scripted, once for each key; see `workers.ports.Shell.run`."""
+        """Answer as scripted, once for each key; see `workers.ports.Shell.run`.
+
+        `foreseen` are the commands among those that ran which had been foreseen.
+        """
         assert not self.closed, f"run after close: {command}"
-        if key is None:
-            return self._answered(command, timeout, on_output, cancelled)
-        if key not in self._kept:
-            result = self._answered(command, timeout, on_output, cancelled)
+        call = self._expected(command, key)
+        if key is not None and key in self._kept:
+            return self._kept[key][1]
+        result = self._answered(command, timeout, on_output, cancelled)
+        if key is not None:
             self._kept[key] = Recalled(command, label), result
-        return self._kept[key][1]
+        if call is not None:
+            assert (call.timeout, call.label) == (timeout, label)
+            assert call.variables == variables
+            self.foreseen.append(command)
+            if result.exit_code is None or call.ends_well is not result.ok:
+                self._forget()
+        return result
+
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Take them one by one, as they are asked for."""
+        self._forget()
+        self._coming = calls
+
+    def begin(self, key: str, command: str, result: CommandResult) -> None:
+        """Have a foreseen command begin before it is asked for: known once it is withdrawn."""
+        self._kept[key] = Recalled(command, json.dumps([None, command])), result
+        self._begun.add(key)
+
+    def withdraw(self) -> None:
+        """What has begun is recalled."""
+        self._forget()
+        self._recalled |= self._begun
+
+    def _expected(self, command: str, key: str | None) -> Foreseen | None:
+        call = None if self._coming is None else next(self._coming, None)
+        if call is None or (call.command, call.key) != (command, key):
+            self._forget()
+            return None
+        return call
+
+    def _forget(self) -> None:
+        if self._coming is not None:
+            self._coming.close()
+            self._coming = None
 
     def recall(self, key: str, command: str, result: CommandResult, label: str = "") -> None:
         """Have an earlier driver of the pass run a command under that key."""

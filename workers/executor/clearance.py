@@ -1,7 +1,10 @@
 """Whether a text of a subtask may reach the host: by the guard's leave, or by a person's."""
 
+import shlex
+
 from shared.domain.approval import Part
 from shared.domain.config import PLAN, Policy
+from shared.domain.errors import Misconfigured
 from shared.domain.plan import Subtask
 from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict, VerdictKind
@@ -33,6 +36,20 @@ class Clearance:
     def look(self, subtask: Subtask, text: str) -> Verdict:
         """Clear a check or a precondition for the whole pass, however often it is looked at."""
         return self._door.clear(subtask.ordinal, text, self._recorder.look_key(subtask))
+
+    def look_back(self, subtask: Subtask, check: str) -> None:
+        """Clear the check of a command that has ended.
+
+        What an earlier driver of the pass has begun comes here without a first look. Raises
+        Misconfigured when nobody lets it be looked at: what came of the command stays unsaid.
+        """
+        verdict = self.look(subtask, check)
+        if not verdict.allowed:
+            raise Misconfigured(
+                f"a command has ended, and its check may not be looked at: {verdict.reason}",
+                stage="guard",
+                next_step_cmd=f"replan guard check {shlex.quote(check)}",
+            )
 
     def confirmed(self, subtask: Subtask) -> bool:
         """Whether a person must have seen the command, so that no other may take its place."""

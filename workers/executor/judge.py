@@ -1,12 +1,14 @@
 """Who may say whether a command runs, and the only door to the host that the executor has."""
 
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
 from shared.domain.verdict import ALLOWED, Verdict
-from workers.ports import Approvals, Cancelled, Recalled, Shell
+from workers.ports import Approvals, Cancelled, Foreseen, Recalled, Shell
 
 
 class Judge(Protocol):
@@ -119,6 +121,17 @@ class Door:
             label=label,
         )
 
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Tell the host what `run` and `run_once` will ask next, as it wants to know it.
+
+        Raises Defect, there, for what the guard does not allow.
+        """
+        self._shell.foresee(self._checked(calls))
+
+    def withdraw(self) -> None:
+        """Have nothing more of it started; what was started is recalled."""
+        self._shell.withdraw()
+
     def recalled(self, key: str) -> Recalled | None:
         """What an earlier driver of the pass started under that key."""
         return self._shell.recalled(key)
@@ -126,6 +139,13 @@ class Door:
     def _needed(self, text: str, unconfirmed: Verdict | None) -> Verdict:
         verdict = self.verdict(text)
         return unconfirmed if verdict.allowed and unconfirmed is not None else verdict
+
+    def _checked(self, calls: Generator[Foreseen]) -> Generator[Foreseen]:
+        with closing(calls):
+            for call in calls:
+                if not self.verdict(call.command).allowed:
+                    raise Defect("a command that is not allowed was foreseen", stage="guard")
+                yield call
 
     def _check(self, command: str, key: str | None) -> None:
         cleared = key is not None and (key, command) in self._cleared

@@ -1,7 +1,5 @@
 """One pass: a worker carrying out a step in one run under one revision."""
 
-from dataclasses import replace
-
 from shared.domain.attempt import GREEN, Attempt, Outcome
 from shared.domain.budget import Ending, threshold_reached
 from shared.domain.config import PLAN
@@ -10,7 +8,7 @@ from workers.executor.checks import SETTLE
 from workers.executor.clock import Clock
 from workers.executor.judge import Door, Judge
 from workers.executor.trials import Trials
-from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell
+from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell, Unapproved
 
 _STOPS = {
     Outcome.DENIED: Ending.BLOCKED,
@@ -55,25 +53,31 @@ def carry_out(
     trials = Trials(order, door, log, clock, settle=settle)
     done: set[str] = set()
     unmet: list[Subtask] = []
-    for subtask in subtasks:
+    stop: PassResult | None = None
+    for number, subtask in enumerate(subtasks):
         if trials.history.done_before(subtask):
             done.add(subtask.key)
             continue
-        if log.cancelled():
-            return PassResult(Ending.CANCELLED, trials.history.errors, "cancelled")
+        if stop is None and log.cancelled():
+            stop = PassResult(Ending.CANCELLED, trials.history.errors, "cancelled")
+        if stop is not None and not trials.under_way(subtask):
+            return stop
         missing = [key for key in subtask.needs if key not in done]
         if missing:
             trials.block(subtask, missing)
             unmet.append(subtask)
             continue
+        trials.look_ahead(subtasks[number:], done)
         attempt = trials.carry_out(subtask)
         if attempt.outcome in GREEN:
             done.add(subtask.key)
             continue
-        stop = _stop(order, subtask, attempt, trials.history.errors)
-        if stop is not None:
-            return _asking(stop, order, trials, [s for s in subtasks if s.key not in done], subtask)
+        stop = stop or _stop(
+            order, trials, attempt, [s for s in subtasks[number:] if s.key not in done]
+        )
         unmet.append(subtask)
+    if stop is not None:
+        return stop
     errors = trials.history.errors
     if not unmet:
         return PassResult(Ending.DONE, errors, "")
@@ -87,30 +91,30 @@ def carry_out(
     )
 
 
-def _asking(
-    stop: PassResult, order: PassOrder, trials: Trials, left: list[Subtask], at: Subtask
-) -> PassResult:
-    """The same with what a person is asked to approve, where the pass ended for that.
-
-    One subtask at a time, so that what the ones before it did can be seen; where plans are
-    approved, all that is left of the step.
-    """
-    if stop.ending is not Ending.NEEDS_APPROVAL:
-        return stop
-    asked = left if order.policy.autonomy == PLAN else [at]
-    unapproved = (text for subtask in asked for text in trials.clearance.unapproved(subtask))
-    return replace(stop, unapproved=tuple(unapproved))
-
-
-def _stop(order: PassOrder, subtask: Subtask, attempt: Attempt, errors: int) -> PassResult | None:
-    """How the pass ends with this attempt, None when it goes on."""
-    what = f"{_ref(order, subtask)}: {attempt.reason}"
+def _stop(
+    order: PassOrder, trials: Trials, attempt: Attempt, left: list[Subtask]
+) -> PassResult | None:
+    """How the pass ends with this attempt of the first that is left, None when it goes on."""
+    errors = trials.history.errors
+    what = f"{_ref(order, left[0])}: {attempt.reason}"
     ending = _STOPS.get(attempt.outcome)
+    if ending is Ending.NEEDS_APPROVAL:
+        return PassResult(ending, errors, what, _unapproved(order, trials, left))
     if ending is not None:
         return PassResult(ending, errors, what)
     if threshold_reached(errors, order.policy):
         return PassResult(Ending.THRESHOLD, errors, f"errors: {errors}; the last at {what}")
     return None
+
+
+def _unapproved(order: PassOrder, trials: Trials, left: list[Subtask]) -> tuple[Unapproved, ...]:
+    """What a person is asked to approve.
+
+    One subtask at a time, so that what the ones before it did can be seen; where plans are
+    approved, all that is left of the step.
+    """
+    asked = left if order.policy.autonomy == PLAN else left[:1]
+    return tuple(text for subtask in asked for text in trials.clearance.unapproved(subtask))
 
 
 def _ref(order: PassOrder, subtask: Subtask) -> str:

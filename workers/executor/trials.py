@@ -1,8 +1,6 @@
 """One subtask in a pass: its check, its preconditions, its command, and the corrections of it."""
 
-import json
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,16 +8,18 @@ from itertools import count
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.budget import may_correct
-from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask, SubtaskKind
-from shared.domain.snippet import text_of as _text
+from shared.domain.snippet import text_of
 from workers.executor.checks import run_check
 from workers.executor.clearance import Clearance
 from workers.executor.clock import Clock, wait_unless
 from workers.executor.corrections.correction import Failure, Proposal
 from workers.executor.corrections.table import HELD, choose
+from workers.executor.foresight import Foresight
 from workers.executor.history import History, is_red
 from workers.executor.judge import Door, HostProbe
+from workers.executor.labels import label, read_label
 from workers.executor.outcomes import how_it_ended, outcome_of
 from workers.executor.recorder import Recorder
 from workers.ports import PassLog, PassOrder, Recalled
@@ -56,6 +56,28 @@ class Trials:
         self._log = log
         self._clock = clock
         self._settle = settle
+        self._foresight = Foresight(
+            door,
+            self.history,
+            self._recorder,
+            self.clearance,
+            check_timeout=order.policy.check_timeout,
+        )
+
+    def look_ahead(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
+        """Have the host told what comes next; `done` are the keys of what is done."""
+        if not self._policy.dry_run_mode:
+            self._foresight.look_ahead(subtasks, done)
+
+    def under_way(self, subtask: Subtask) -> bool:
+        """Whether its next attempt was started, though nobody has asked for it yet.
+
+        False where another driver will see to that.
+        """
+        if self._log.cancelled() and not self._log.withdrawn():
+            return False
+        self._door.withdraw()
+        return self._recalled(subtask) is not None
 
     def carry_out(self, subtask: Subtask) -> Attempt:
         """Try a subtask until it is green or nothing is left to try; the attempt that settled it.
@@ -67,7 +89,7 @@ class Trials:
         while True:
             recalled = self._recalled(subtask)
             if recalled is not None:
-                correction, command = _read_label(recalled.label)
+                correction, command = read_label(recalled.label)
                 attempt = self._run(subtask, recalled.command, correction, planned=command)
                 continue
             if self._may_repeat(subtask, attempt):
@@ -103,7 +125,7 @@ class Trials:
         if known is not None and known.outcome is Outcome.BLOCKED:
             return known
         reason = f"needs {', '.join(missing)}, which is not done"
-        return self._recorder.unrun(subtask, _text(subtask), Outcome.BLOCKED, reason)
+        return self._recorder.unrun(subtask, text_of(subtask), Outcome.BLOCKED, reason)
 
     def _first(self, subtask: Subtask) -> Attempt:
         """The command as planned, unless its check is green already (S0.87)."""
@@ -118,8 +140,8 @@ class Trials:
             if isinstance(look, Attempt):
                 return look
             red = is_red(look)
-        stopped = self._unmet(subtask) or self._uncleared(subtask, _text(subtask))
-        return stopped or self._run(subtask, _text(subtask), seen_red=red)
+        stopped = self._unmet(subtask) or self._uncleared(subtask, text_of(subtask))
+        return stopped or self._run(subtask, text_of(subtask), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
         """What the check says before anything runs; an attempt where that settles the subtask."""
@@ -127,6 +149,7 @@ class Trials:
         if not verdict.allowed:
             return self._recorder.refused(subtask, check, "check", verdict)
         look = self._look(subtask, check)
+        self._foresight.satisfied = look.ok
         if look.ok:
             return self._satisfied(subtask, look)
         return self._cancelled(subtask) if look.cancelled else look
@@ -143,7 +166,7 @@ class Trials:
             if not look.ok:
                 reason = f"precondition not met: {precondition} ({how_it_ended(look)})"
                 return self._recorder.unrun(
-                    subtask, _text(subtask), Outcome.PRECONDITION_UNMET, reason, check=look
+                    subtask, text_of(subtask), Outcome.PRECONDITION_UNMET, reason, check=look
                 )
         return None
 
@@ -156,7 +179,7 @@ class Trials:
 
     def _simulate(self, subtask: Subtask) -> Attempt:
         """Say what would happen: the check alone is run, and everything is judged (S0.31)."""
-        command, look = _text(subtask), None
+        command, look = text_of(subtask), None
         waits = self.clearance.confirmed(subtask)
         if subtask.check is not None and self._door.verdict(subtask.check).allowed:
             look = self._look(subtask, subtask.check)
@@ -191,7 +214,7 @@ class Trials:
         timeout = subtask.timeout + allowance
         once = partial(
             self._door.run_once,
-            label=_label(correction, planned or command),
+            label=label(correction, planned or command),
             on_output=partial(self._log.output, draft.key),
             cancelled=partial(self._log.unwanted, draft.key),
         )
@@ -227,14 +250,7 @@ class Trials:
         """The check after a command: patiently when it went well, one look when it did not."""
         if subtask.check is None or result.cancelled:
             return None
-        # What an earlier driver of the pass has begun comes here without a first look.
-        verdict = self.clearance.look(subtask, subtask.check)
-        if not verdict.allowed:
-            raise Misconfigured(
-                f"a command has ended, and its check may not be looked at: {verdict.reason}",
-                stage="guard",
-                next_step_cmd=f"replan guard check {shlex.quote(subtask.check)}",
-            )
+        self.clearance.look_back(subtask, subtask.check)
         return run_check(
             subtask.check,
             self._door,
@@ -335,12 +351,12 @@ class Trials:
         return self._door.run(text, timeout=self._policy.check_timeout, key=key)
 
     def _cancelled(self, subtask: Subtask) -> Attempt:
-        return self._recorder.unrun(subtask, _text(subtask), Outcome.CANCELLED, "cancelled")
+        return self._recorder.unrun(subtask, text_of(subtask), Outcome.CANCELLED, "cancelled")
 
     def _satisfied(self, subtask: Subtask, look: CommandResult) -> Attempt:
         return self._recorder.unrun(
             subtask,
-            _text(subtask),
+            text_of(subtask),
             Outcome.SATISFIED,
             "its check was green before anything ran",
             check=look,
@@ -357,15 +373,6 @@ def _ended_by_operator(draft: Attempt, result: CommandResult, now: datetime) -> 
         ended_at=now,
         result=result,
     )
-
-
-def _label(correction: str | None, planned: str) -> str:
-    return json.dumps([correction, planned])
-
-
-def _read_label(label: str) -> tuple[str | None, str]:
-    correction, planned = json.loads(label)
-    return correction, planned
 
 
 def _failure(

@@ -7,6 +7,7 @@ from typing import Any
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.plan import Plan, Step
+from shared.secrets.marks import MEANING
 from workers.llm.calls import Question, Speaker, Turn
 from workers.llm.evidence import clean, cut, evidence, set_apart
 from workers.ports import DetailRequest, PlanRequest, ReviseRequest
@@ -77,6 +78,7 @@ def revise_question(
         _original(bundle),
         _policy(request.policy),
         DATA_NOT_INSTRUCTION,
+        MEANING,
         set_apart("evidence", evidence(bundle, limit=limit)),
         f"A note of the operator:\n{clean(request.note)}" if request.note.strip() else "",
         bundle.request,

@@ -3,6 +3,7 @@
 from collections import deque
 
 from shared.domain.attempt import OnOutput
+from shared.secrets.masking import MaskedStream, Masker
 
 STREAM_LIMIT = 1_048_576
 """Bytes kept of each stream of a command."""
@@ -13,12 +14,21 @@ _SMALL = 4096  # shorter pieces of the tail are joined, or a slow trickle would 
 class Capture:
     """Keeps the first and the last half of `limit` bytes of a stream and counts what falls out.
 
-    Taking a chunk never waits and never fails; memory stays below twice the limit.
+    What a masker hides is hidden before anything is kept. Taking a chunk never waits and never
+    fails; memory stays below twice the limit.
     """
 
     def __init__(
-        self, stream: str, on_output: OnOutput | None = None, *, limit: int = STREAM_LIMIT
+        self,
+        stream: str,
+        on_output: OnOutput | None = None,
+        *,
+        limit: int = STREAM_LIMIT,
+        masker: Masker | None = None,
     ) -> None:
+        self._masker = masker
+        self._masked: MaskedStream | None = None
+        self._cut = False
         self._dropped = 0
         self._stream = stream
         self._on_output = on_output
@@ -34,6 +44,14 @@ class Capture:
             return
         if self._on_output is not None:
             self._on_output(self._stream, chunk)
+        if self._masker is not None:
+            chunk = self._after_cut(chunk)
+            if self._masked is None:
+                self._masked = self._masker.stream()
+            chunk = self._masked.feed(chunk)
+        self._keep(chunk)
+
+    def _keep(self, chunk: bytes) -> None:
         room = self._head_limit - len(self._head)
         if room > 0:
             self._head += chunk[:room]
@@ -43,13 +61,16 @@ class Capture:
 
     def skip(self, size: int) -> None:
         """That many bytes of the stream are missing here: what follows is its end."""
+        self._flush()
+        self._cut = self._masker is not None
         self._head_limit = len(self._head)
         self._dropped += self._tail_size + size
         self._tail.clear()
         self._tail_size = 0
 
     def content(self) -> bytes:
-        """What was kept; where bytes are missing a line says how many."""
+        """What was kept; where bytes are missing a line says how many. Nothing follows it."""
+        self._flush()
         tail = b"".join(self._tail)
         if not self.dropped:
             return bytes(self._head) + tail
@@ -58,8 +79,22 @@ class Capture:
 
     @property
     def dropped(self) -> int:
-        """How many bytes of the stream are not in `content`."""
+        """How many bytes of the stream, as far as it may be told, are not in `content`."""
         return self._dropped + max(0, self._tail_size - self._tail_limit)
+
+    def _flush(self) -> None:
+        if self._masked is not None:
+            self._keep(self._masked.finish())
+            self._masked = None
+
+    def _after_cut(self, chunk: bytes) -> bytes:
+        """Without the rest of a line that was cut, for the cut may have gone through a secret."""
+        if not self._cut:
+            return chunk
+        line, newline, rest = chunk.partition(b"\n")
+        self._cut = not newline
+        self._dropped += len(line)
+        return rest
 
     def _keep_tail(self, chunk: bytes) -> None:
         if self._tail and len(self._tail[-1]) < _SMALL:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.domain.host import Connection, Host
+from shared.secrets.masking import Masker
 from workers.ports import PassRecord, Shell
 from workers.remote.local import LocalShell
 from workers.remote.local_carrier import LocalCarrier
@@ -27,15 +28,17 @@ class HostConnections:
         self._closing = threading.Event()
         self._cooling: threading.Thread | None = None
 
-    def shell(self, host: Host, record: PassRecord | None = None) -> Shell:
+    def shell(
+        self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
+    ) -> Shell:
         """A shell on the host; see `workers.ports.Connections.shell`."""
         self._keep_cool()
         if host.connection is not Connection.LOCAL:
-            return self._over_ssh().shell(host, record)
+            return self._over_ssh().shell(host, record, masker)
         if not Path("/proc/self/stat").exists():
             # Nothing tells processes apart for good here, so commands end with their worker.
-            return LocalShell(host)
-        return RunnerShell(host, self._at_hand(host), record)
+            return LocalShell(host, masker=masker)
+        return RunnerShell(host, self._at_hand(host), record, masker=masker)
 
     def close(self) -> None:
         """Close every connection; commands that still run go on."""

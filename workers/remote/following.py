@@ -41,9 +41,19 @@ class Follower:
         self._given_up = given_up
 
     def own(
-        self, runner: Runner, record: Record, deadline: Deadline, output: Output
+        self,
+        runner: Runner,
+        record: Record,
+        deadline: Deadline,
+        output: Output,
+        *,
+        more: bool = False,
     ) -> Outcome | Refused:
-        """Wait for the command that this runner was just given."""
+        """Wait for the command that this runner was given.
+
+        `more` says that it may have been given further ones: when this one has to be ended, it
+        starts none of them.
+        """
         begun, live = monotonic(), False
         while True:
             ended = runner.ended(min(deadline.patience(), POLL_SECONDS))
@@ -55,7 +65,7 @@ class Follower:
                 raise output.failed
             stop = self._stop(runner, deadline)
             if stop is not None:
-                return self._ended_early(runner, record, stop)
+                return self._ended_early(runner, record, stop, more=more)
             if output.wanted and not live and monotonic() - begun > _LIVE_AFTER:
                 live = True
                 tell_live(self._pool, record, runner.identity, output)
@@ -95,10 +105,12 @@ class Follower:
             return self._orphan(runner, known, deadline, stop, killed)
         return stop, killed
 
-    def _ended_early(self, runner: Runner, record: Record, stop: Stop) -> Outcome:
+    def _ended_early(self, runner: Runner, record: Record, stop: Stop, *, more: bool) -> Outcome:
         known = Known(record, runner.identity)
         second = self._pool.beside(runner)
         try:
+            if more:
+                second.stop(record.folder)
             killed = self._killed(second, known, stop)
             ended = runner.ended(_ENDING_SECONDS)
             if isinstance(ended, Ended):

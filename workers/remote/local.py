@@ -3,7 +3,7 @@
 import os
 import selectors
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +11,14 @@ from typing import Self
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST, Host
-from workers.ports import Cancelled
+from shared.secrets.masking import Masker
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen
 from workers.remote.capture import STREAM_LIMIT, Capture
 from workers.remote.environment import local_environment
 from workers.remote.script import GRACE_SECONDS, checked, ending
 from workers.remote.sentences import no_workdir, not_ended, transient
 from workers.remote.signals import exit_code_from_wait
+from workers.remote.telling import STREAMS, Teller
 from workers.remote.waiting import POLL_SECONDS, Aftermath, Deadline, Stop, never_ran
 
 _CHUNK = 65_536
@@ -34,8 +36,15 @@ class LocalShell:
     in the background with its output still open does not hold up the result.
     """
 
-    def __init__(self, host: Host = LOCALHOST, *, stream_limit: int = STREAM_LIMIT) -> None:
+    def __init__(
+        self,
+        host: Host = LOCALHOST,
+        *,
+        stream_limit: int = STREAM_LIMIT,
+        masker: Masker | None = None,
+    ) -> None:
         self._host = host
+        self._masker = masker
         self._stream_limit = stream_limit
         self._environment = local_environment()
 
@@ -48,6 +57,7 @@ class LocalShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,  # noqa: ARG002
         label: str = "",  # noqa: ARG002
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command; see `workers.ports.Shell.run`.
 
@@ -58,12 +68,16 @@ class LocalShell:
         checked(command)
         if cancelled is not None and cancelled():
             return never_ran(command)
-        out = Capture("stdout", on_output, limit=self._stream_limit)
-        err = Capture("stderr", on_output, limit=self._stream_limit)
+        teller = Teller(on_output, self._masker)
+        out, err = (
+            Capture(name, teller.tell, limit=self._stream_limit, masker=self._masker)
+            for name in STREAMS
+        )
         started = datetime.now(UTC)
-        with self._started(command) as process:
+        with self._started(command, variables) as process:
             stop = self._follow(_Running(process, out, err), Deadline(timeout, cancelled))
             returncode = process.returncode
+        teller.finish()
         ended = stop in (Stop.EXITED, Stop.HELD) and returncode is not None
         return CommandResult(
             command,
@@ -78,6 +92,13 @@ class LocalShell:
             stderr_dropped=err.dropped,
         )
 
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Nothing is started before it is asked for."""
+        calls.close()
+
+    def withdraw(self) -> None:
+        """Nothing is started before it is asked for."""
+
     def recalled(self, key: str) -> None:
         """Nothing is kept."""
 
@@ -85,7 +106,9 @@ class LocalShell:
         """Nothing to give back."""
 
     @contextmanager
-    def _started(self, command: str) -> Iterator[subprocess.Popen[bytes]]:
+    def _started(
+        self, command: str, variables: Mapping[str, str]
+    ) -> Iterator[subprocess.Popen[bytes]]:
         try:
             process = subprocess.Popen(
                 ["sh", "-c", command],
@@ -95,7 +118,7 @@ class LocalShell:
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 cwd=self._workdir(),
-                env=self._environment,
+                env={**self._environment, **variables},
                 start_new_session=True,
                 restore_signals=True,
             )

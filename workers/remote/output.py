@@ -5,11 +5,13 @@ from contextlib import suppress
 
 from shared.domain.attempt import OnOutput
 from shared.domain.errors import ReplanError
+from shared.secrets.masking import Masker
 from workers.remote.capture import Capture
 from workers.remote.carriers import LostError
 from workers.remote.records import Identity, Record
 from workers.remote.runner import Ended, Runner
 from workers.remote.runners import RunnerPool
+from workers.remote.telling import Teller
 
 STREAMS = {"stdout": "o", "stderr": "e"}
 
@@ -20,15 +22,19 @@ _LAST = 262_144
 class Output:
     """Both streams of one command. What has been told of a stream is not told again."""
 
-    def __init__(self, on_output: OnOutput | None, limit: int) -> None:
-        self._on_output = on_output
+    def __init__(
+        self, on_output: OnOutput | None, limit: int, masker: Masker | None = None
+    ) -> None:
+        self._teller = Teller(on_output, masker)
         self._told = dict.fromkeys(STREAMS, 0)
         self._passed = dict.fromkeys(STREAMS, 0)
         self._lock = threading.Lock()
         self._final = False
         self.wanted = on_output is not None
         self.failed: Exception | None = None
-        self.captures = {name: Capture(name, self._at_end, limit=limit) for name in STREAMS}
+        self.captures = {
+            name: Capture(name, self._at_end, limit=limit, masker=masker) for name in STREAMS
+        }
 
     @property
     def told(self) -> tuple[int, int]:
@@ -57,6 +63,10 @@ class Output:
     def gather(self, runner: Runner, folder: str, ended: Ended) -> None:
         """Take both streams in, from what came with the end or from the host's files."""
         self.finish()
+        self._take(runner, folder, ended)
+        self._teller.finish()
+
+    def _take(self, runner: Runner, folder: str, ended: Ended) -> None:
         if ended.whole:
             self.captures["stdout"].take(ended.out)
             self.captures["stderr"].take(ended.err)
@@ -75,8 +85,7 @@ class Output:
 
     def _tell(self, stream: str, chunk: bytes) -> None:
         self._told[stream] += len(chunk)
-        if self._on_output is not None:
-            self._on_output(stream, chunk)
+        self._teller.tell(stream, chunk)
 
 
 def tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:

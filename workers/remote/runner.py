@@ -1,7 +1,8 @@
 """The near end of a runner: one command after another on a host, and looks at what others left."""
 
 import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from shared.domain.errors import ReplanError
@@ -10,7 +11,7 @@ from workers.remote.capture import Capture
 from workers.remote.carriers import Carrier, LostError
 from workers.remote.frames import Frame, Frames
 from workers.remote.records import Identity, Log, Record, nonce_of, read_log
-from workers.remote.runner_text import JOB_ROOT, call, flags, opening
+from workers.remote.runner_text import JOB_ROOT, call, exported, flags, opening
 from workers.remote.sentences import misconfigured
 
 BLOCK = 32_768
@@ -37,6 +38,24 @@ class WrongSessionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """A command to be started, unless the host's uptime has passed `not_after` by then.
+
+    It is ended there some time after `span` seconds. `variables` are added to its environment, and
+    no record is kept of them. With `after` it is started only once the one before it has ended well
+    (True), or has said no (False); otherwise it is skipped.
+    """
+
+    key: str
+    command: str
+    not_after: int
+    span: float
+    label: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    after: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """A command came to its end.
 
@@ -58,7 +77,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A command was not started, and why: late, full, nodir or over."""
+    """A command was not started, and why: late, full, nodir, over or skip."""
 
     why: str
 
@@ -95,12 +114,14 @@ class Runner:
         """The host's uptime in whole seconds, that many seconds from now."""
         return int(self._clock + monotonic() + after)
 
-    def open(self, folder: str) -> tuple[str, ...]:
+    def open(self, folder: str, then: Iterable[Start] = ()) -> tuple[str, ...]:
         """Keep the records of what follows in a folder below the root; the others of its pass.
 
-        Raises Misconfigured when the host has no place for them.
+        `then` is begun right away; what has an `after` is skipped when there are others. Raises
+        Misconfigured when the host has no place for records.
         """
-        self._carrier.send(call("o", folder, self.host.workdir or ""))
+        opening = call("o", folder, self.host.workdir or "")
+        self._carrier.send(opening + b"".join(map(_begin, then)))
         others: list[str] = []
         while True:
             frame = self._answer()
@@ -114,13 +135,9 @@ class Runner:
                 case _:
                     raise no_room(self.host)
 
-    def begin(
-        self, key: str, command: str, *, not_after: int, span: float, label: str = ""
-    ) -> None:
-        """Start a command, unless the host's uptime has passed `not_after`; see `ended`."""
-        self._carrier.send(
-            call("r", key, not_after, int(span) + LATE_SECONDS, flags(command), label, command)
-        )
+    def begin(self, *starts: Start) -> None:
+        """Start commands, one after another; see `ended`, which is asked once for each."""
+        self._carrier.send(b"".join(map(_begin, starts)))
 
     def ended(self, seconds: float) -> Ended | Refused | None:
         """What became of the command that was begun; None when it still runs after so long."""
@@ -257,6 +274,16 @@ class Runner:
 
     def _data(self) -> bytes:
         return self._expect(".").before
+
+
+def _begin(start: Start) -> bytes:
+    span = int(start.span) + LATE_SECONDS
+    exports = exported(start.variables)
+    named = flags(start.command)
+    words = (start.key, start.not_after, span, named, start.label, start.command, exports)
+    if start.after is None:
+        return call("r", *words)
+    return call("a", "y" if start.after else "n", *words)
 
 
 def no_room(host: Host) -> ReplanError:

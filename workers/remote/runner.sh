@@ -40,7 +40,7 @@ usable() { # folder: ours alone and no link; made where it does not exist
 newline='
 '
 hello() {
-  P=$$ A= G= greps= D= S= Z= n=1 now=0 at=0 uid= boot=- space=-
+  P=$$ A= G= greps= D= S= Z= n=1 now=0 at=0 uid= boot=- space=- last=x
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
   stat_of "$P"
   set -- $line
@@ -58,6 +58,7 @@ hello() {
 }
 
 o() { # folder workdir . : a folder for the records of what follows
+  last=x
   [ "$3" = . ] || return
   case $2 in
   "") W= ;;
@@ -67,8 +68,9 @@ o() { # folder workdir . : a folder for the records of what follows
   *) W=$HOME/$2 ;;
   esac
   [ "$R" ] && enter "$R" "$1" || { usable "$S" && enter "$S" "$1"; } || { say shut; return; }
+  last=0
   for d in ${R:+"$R/${1%.*.*}".*} "$S/${1%.*.*}".*; do
-    [ "$d" = "$D" ] || [ ! -e "$d/log" ] || say other "$d"
+    [ "$d" = "$D" ] || [ ! -e "$d/log" ] || { last=x && say other "$d"; }
   done
   say open "$G" "$D"
 }
@@ -80,8 +82,17 @@ enter() { # root folder
 }
 fresh() { command exec 4>>"$1/o.$n" 5>>"$1/e.$n"; }
 
-r() { # key not-after span flags label command . : run a command
-  [ "$7" = . ] || return
+a() { # wish, and as for r: run a command if the last ended as wished
+  [ "$9" = . ] || return
+  # What was killed or not found has not said no.
+  case $1$last in
+  y0 | n[1-9] | n[1-9][0-9] | n1[01][0-9] | n12[0-5]) shift && r "$@" ;;
+  *) last=x && say skip "$2" ;;
+  esac
+}
+r() { # key not-after span flags label command variables . : run a command
+  last=x
+  [ "$8" = . ] || return
   uptime
   [ "$now" -lt "$2" ] || { say late "$1"; return; }
   printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$M" "$1" "$n" "$((now + $3))" "$4" \
@@ -91,14 +102,16 @@ r() { # key not-after span flags label command . : run a command
   [ -z "$W" ] || cd -- "$W" 2>/dev/null || { note x "$1"; say nodir "$1"; return; }
   # In a subshell, so that what this shell says of a killed command is not part of its errors.
   (
+    eval "$7"
     export REPLAN_ATTEMPT="$D/$1"
     exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
     # What such a question has to say beside yes and no, it says as it would alone.
-    case $4 in *q*) eval "$6" 2>/dev/null; set -- "$@" "$?"; [ "$8" -gt 1 ] || exit "$8" ;; esac
+    case $4 in *q*) eval "$6" 2>/dev/null; set -- "$@" "$?"; [ "$9" -gt 1 ] || exit "$9" ;; esac
     case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
     exec /bin/sh -c "$6" sh
   )
-  set -- "$1" "$?" "$4"
+  last=$?
+  set -- "$1" "$last" "$4"
   note e "$1" "$2" || : >"$D/end.$1.$2"
   [ -e "$D/o.$n.cut" ] || [ -e "$D/e.$n.cut" ] && set -- "$@" cut
   if [ "$4" ] || [ -s "$D/o.$n" ] || [ -s "$D/e.$n" ]; then

@@ -1,6 +1,7 @@
 """What is sent to a runner: its text, and the calls of its functions."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -36,6 +37,12 @@ def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
 def call(function: str, *words: str | float) -> bytes:
     """The call of a function of the runner; one that was cut off does nothing."""
     return f"{function} {' '.join(map(_quoted, words))} .\n".encode()
+
+
+def exported(variables: Mapping[str, str]) -> str:
+    """The command that puts variables into an environment; empty without any."""
+    words = (f"{name}={_quoted(value)}" for name, value in sorted(variables.items()))
+    return f"export {' '.join(words)}" if variables else ""
 
 
 def flags(command: str) -> str:

@@ -3,23 +3,25 @@
 import itertools
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
-from workers.ports import Cancelled, PassRecord, Recalled
+from shared.secrets.masking import Masker
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
+from workers.remote.ahead import Ahead, Sent
 from workers.remote.capture import STREAM_LIMIT
 from workers.remote.carriers import LostError
 from workers.remote.following import Follower, Outcome, left_to_another, remaining
 from workers.remote.lanes import Lane
 from workers.remote.output import Output
 from workers.remote.records import Record
-from workers.remote.runner import LATE_SECONDS, Killed, Refused, Runner
+from workers.remote.runner import LATE_SECONDS, Killed, Refused, Runner, Start
 from workers.remote.runners import RunnerPool
 from workers.remote.script import checked
 from workers.remote.sentences import no_workdir, transient
@@ -32,6 +34,9 @@ _ROUNDING = 2.0
 """Hosts count in whole seconds: what is worked out from that is never told as too early."""
 
 _TRIES = 6
+_TOO_EARLY = frozenset({"late", "skip"})
+"""Why a command that was sent ahead may be refused and yet be started now."""
+
 _HOW = {"TERM": "ended by TERM", "KILL": "ended by KILL, since TERM did not end it"}
 
 
@@ -45,6 +50,12 @@ class _Asked:
     on_output: OnOutput | None
     key: str
     label: str
+    variables: Mapping[str, str] = field(repr=False)
+
+    @property
+    def once(self) -> str | None:
+        """The key that its caller gave it, if any."""
+        return None if self.key.startswith(UNKEYED) else self.key
 
 
 class RunnerShell:
@@ -61,7 +72,9 @@ class RunnerShell:
         record: PassRecord | None = None,
         *,
         stream_limit: int = STREAM_LIMIT,
+        masker: Masker | None = None,
     ) -> None:
+        self._masker = masker
         self._host = host
         self._pool = pool
         self._record = record
@@ -69,6 +82,8 @@ class RunnerShell:
         self._busy = threading.Lock()
         self._lane = Lane(pool, self._open_temporary if record is None else self._open_pass)
         self._known: dict[str, Known] = {}
+        self._ahead = Ahead(self._valid_for)
+        self._unsettled = False
         self._opened = 0
         self._looks = itertools.count(1)
         self._begun = monotonic()
@@ -86,6 +101,7 @@ class RunnerShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command; see `workers.ports.Shell.run`.
 
@@ -95,7 +111,9 @@ class RunnerShell:
         """
         checked(command)
         if cancelled is not None and cancelled() and key not in self._known:
-            return never_ran(command)
+            self.withdraw()
+            if key not in self._known:
+                return never_ran(command)
         asked = _Asked(
             command,
             timeout,
@@ -103,6 +121,7 @@ class RunnerShell:
             on_output,
             key or f"{UNKEYED}{next(self._looks)}",
             label,
+            variables,
         )
         with self._free_lane(waits=key is not None) as lane:
             return self._until_done(lane, asked)
@@ -112,9 +131,28 @@ class RunnerShell:
         known = self._known.get(key)
         return None if known is None else Recalled(known.record.command, known.record.label)
 
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """What comes next in this pass; see `workers.ports.Shell.foresee`."""
+        with self._busy:
+            if self._record is None or self._ahead.waiting:
+                calls.close()
+            else:
+                self._ahead.foresee(calls)
+
+    def withdraw(self) -> None:
+        """Start nothing more of what was foreseen; see `workers.ports.Shell.withdraw`."""
+        with self._busy:
+            self._ahead.forget_coming()
+            if self._ahead.waiting:
+                self._leave(self._lane)
+            if self._unsettled:
+                self._recall()
+
     def close(self) -> None:
         """Give the runner back; what still runs goes on, and nothing more is started."""
         with self._busy:
+            if self._ahead.waiting:
+                self._leave(self._lane)
             self._lane.close()
 
     def _recall(self) -> None:
@@ -149,10 +187,10 @@ class RunnerShell:
                 result = self._try(lane, asked)
             except LostError as lost:
                 cause = lost
-                lane.drop()
+                self._leave(lane)
             except BaseException:
                 # The runner may still be at it; whoever comes next takes another one.
-                lane.drop()
+                self._leave(lane)
                 raise
             else:
                 if result is not None:
@@ -160,48 +198,106 @@ class RunnerShell:
         raise self._lost(cause)
 
     def _try(self, lane: Lane, asked: _Asked) -> CommandResult | None:
-        """The result; None when it is to be tried again in another folder."""
+        """The result; None when it is to be tried again."""
+        sent = self._sent_already(lane, asked)
         runner = lane.ready()
-        output = Output(asked.on_output, self._stream_limit)
+        output = Output(asked.on_output, self._stream_limit, self._masker)
         known = self._known.get(asked.key)
         if known is not None:
             return self._attach(runner, known, asked, output)
-        if self._restarted and not asked.key.startswith(UNKEYED):
+        if self._restarted and asked.once is not None:
             self._restarted = False
             return _result(asked, datetime.now(UTC), output, _RESTARTED)
         started = datetime.now(UTC)
         asked.deadline.restart()  # reaching the host took what it took
-        outcome = self._start(runner, asked, output)
+        if lane is self._lane:
+            # What opens the folder may have sent it.
+            sent = sent or self._sent_already(lane, asked) or self._send(runner, asked)
+        if sent is not None:
+            asked = replace(asked, key=sent.key)
+        outcome = self._start(runner, asked, output, sent)
         if isinstance(outcome, Refused):
-            self._explain(runner, outcome)
-            lane.reopen()
+            if sent is None or outcome.why not in _TOO_EARLY:
+                self._explain(runner, outcome)
+                lane.reopen()
             return None
-        if outcome.ended is not None:
-            output.gather(outcome.reader or runner, runner.folder, outcome.ended)
+        self._gather(runner, outcome, output)
         if outcome.reader is not None:
             self._pool.give_back(outcome.reader)
-            lane.drop()
+            self._leave(lane)
         return _result(asked, started, output, outcome)
 
-    def _start(self, runner: Runner, asked: _Asked, output: Output) -> Outcome | Refused:
-        valid = _FOREVER if self._record is None else self._record.valid_for()
+    def _sent_already(self, lane: Lane, asked: _Asked) -> Sent | None:
+        """What the runner was sent for this; when that is something else, it is left to itself."""
+        if lane is not self._lane or not self._ahead.waiting:
+            return None
+        sent = self._ahead.sent(asked.command, asked.once)
+        if sent is None:
+            self._leave(lane)
+        return sent
+
+    def _send(self, runner: Runner, asked: _Asked) -> Sent | None:
+        return self._ahead.send(runner, asked.command, asked.once)
+
+    def _start(
+        self, runner: Runner, asked: _Asked, output: Output, sent: Sent | None
+    ) -> Outcome | Refused:
         until = runner.uptime(asked.timeout + LATE_SECONDS)
         record = Record(asked.key, runner.folder, None, until, asked.label, asked.command)
-        runner.begin(
-            asked.key,
-            asked.command,
-            not_after=runner.uptime(valid),
-            span=asked.timeout,
-            label=asked.label,
-        )
+        if sent is None:
+            not_after = runner.uptime(self._valid_for())
+            runner.begin(
+                Start(
+                    asked.key,
+                    asked.command,
+                    not_after,
+                    asked.timeout,
+                    asked.label,
+                    asked.variables,
+                )
+            )
         try:
-            return self._follower.own(runner, record, asked.deadline, output)
+            outcome = self._follower.own(
+                runner, record, asked.deadline, output, more=sent is not None
+            )
         except (LostError, ReplanError):
             raise
         except BaseException:
             # The caller's own function failed: nobody waits for the command any more.
             self._follower.abandon(runner, record)
             raise
+        if sent is not None:
+            self._advance(runner, outcome)
+        return outcome
+
+    def _advance(self, runner: Runner, outcome: Outcome | Refused) -> None:
+        """Go on to what was sent next, or leave the runner if it was told to start no more."""
+        if isinstance(outcome, Refused):
+            self._ahead.answered(runner, outcome)
+        elif outcome.stop is Stop.EXITED and outcome.ended is not None:
+            self._ahead.answered(runner, outcome.ended)
+            self._ahead.refill(runner)
+        else:
+            self._leave(self._lane)
+
+    def _gather(self, runner: Runner, outcome: Outcome, output: Output) -> None:
+        if outcome.ended is None:
+            return
+        if outcome.reader is None and not outcome.ended.whole and self._ahead.waiting:
+            with self._pool.runner() as second:
+                output.gather(second, runner.folder, outcome.ended)
+            return
+        output.gather(outcome.reader or runner, runner.folder, outcome.ended)
+
+    def _leave(self, lane: Lane) -> None:
+        """Leave the runner to itself; what it was sent and has begun is recalled by the next."""
+        lane.drop()
+        if lane is self._lane:
+            self._unsettled = self._unsettled or self._ahead.waiting
+            self._ahead.forget()
+
+    def _valid_for(self) -> float:
+        return _FOREVER if self._record is None else self._record.valid_for()
 
     def _attach(self, runner: Runner, known: Known, asked: _Asked, output: Output) -> CommandResult:
         left = remaining(runner, known.record)
@@ -228,9 +324,15 @@ class RunnerShell:
         if self._record is None:
             raise AssertionError("no pass to open")
         self._opened += 1
-        others = runner.open(f"{self._record.name}.{self._record.fence}.{self._opened}")
+        first = self._opened == 1 and not self._record.resumed
+        others = runner.open(
+            f"{self._record.name}.{self._record.fence}.{self._opened}",
+            then=self._ahead.first(runner) if first else (),
+        )
         if others:
+            self._ahead.skipped(runner)
             self._known |= take_over(runner, others)
+        self._unsettled = False
         if self._record.resumed or self._opened > 1:
             age = self._record.since + monotonic() - self._begun
             self._restarted = runner.uptime() < age

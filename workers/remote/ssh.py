@@ -4,6 +4,7 @@ import threading
 from functools import partial
 
 from shared.domain.host import Host
+from shared.secrets.masking import Masker
 from workers.ports import Cancelled, PassRecord
 from workers.remote.capture import STREAM_LIMIT
 from workers.remote.pool import Pool
@@ -28,11 +29,13 @@ class SshConnections:
         self._places: dict[Host, tuple[Pool, RunnerPool]] = {}
         self._lock = threading.Lock()
 
-    def shell(self, host: Host, record: PassRecord | None = None) -> RunnerShell:
+    def shell(
+        self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
+    ) -> RunnerShell:
         """A shell on the host; see `workers.ports.Connections.shell`."""
         pool, runners = self._place(host)
         pool.warm_up()
-        return RunnerShell(host, runners, record, stream_limit=self._stream_limit)
+        return RunnerShell(host, runners, record, stream_limit=self._stream_limit, masker=masker)
 
     def cool_down(self) -> None:
         """Let go of runners and connections that have had nothing to do for long."""

@@ -1,7 +1,7 @@
 """A real shell on this machine whose PATH holds only what a test puts there."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from shared.guard import Guard, default_entries
 from tests.unit.executor.given import Approving, MemoryLog
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
-from workers.ports import Cancelled, PassOrder, PassResult, Shell
+from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassOrder, PassResult, Shell
 from workers.remote.connections import HostConnections
 
 PROGRAMS = (
@@ -41,14 +41,27 @@ class NarrowShell:
         cancelled: Cancelled | None = None,
         key: str | None = None,  # noqa: ARG002
         label: str = "",
+        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command as the local shell does."""
         self.commands.append(command)
         narrowed = f"cd {self.folder} && PATH={self.programs} && export PATH\n{command}"
         result = self.inner.run(
-            narrowed, timeout=timeout, on_output=on_output, cancelled=cancelled, label=label
+            narrowed,
+            timeout=timeout,
+            on_output=on_output,
+            cancelled=cancelled,
+            label=label,
+            variables=variables,
         )
         return replace(result, command=command)
+
+    def foresee(self, calls: Generator[Foreseen]) -> None:
+        """Nothing is started before it is asked for."""
+        calls.close()
+
+    def withdraw(self) -> None:
+        """Nothing is started before it is asked for."""
 
     def recalled(self, key: str) -> None:
         """Every pass is the first."""

@@ -1,11 +1,14 @@
 """Real shells: on this machine and over SSH."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from shared.domain.host import Connection, Host
+from tests.integration.remote.drivers import Drivers
 from tests.integration.remote.hosts import ssh_host
+from tests.integration.remote.shells import READ_BY, Machine, machine, there
 from workers.ports import Shell
 from workers.remote.connections import HostConnections
 
@@ -30,3 +33,27 @@ def host(request: pytest.FixtureRequest) -> Host:
 def shell(host: Host, connections: HostConnections) -> Shell:
     """A shell on it."""
     return connections.shell(host)
+
+
+@pytest.fixture(params=READ_BY)
+def on(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
+    """A machine of each kind."""
+    if not there(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    return machine(tmp_path, request.param)
+
+
+@pytest.fixture
+def drivers(on: Machine) -> Iterator[Drivers]:
+    """Makes drivers; all their runners are ended afterwards."""
+    made = Drivers(on)
+    yield made
+    for driver in made.all:
+        with driver.pool:
+            driver.gone.set()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """Where commands leave a line for each time that they run."""
+    return tmp_path / "ledger"

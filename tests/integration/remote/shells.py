@@ -67,6 +67,7 @@ class ShellCarrier:
 
     def __init__(self, on: Machine, made: "list[ShellCarrier]") -> None:
         self.noise = b""
+        self.sent = 0
         self._machine, self._made = on, made
         self._socket, theirs = socket.socketpair()
         line = EXEC_LINE.replace("/bin/sh", str(on.sh))
@@ -87,6 +88,7 @@ class ShellCarrier:
 
     def send(self, data: bytes) -> None:
         """Hand the bytes over."""
+        self.sent += 1
         try:
             self._socket.settimeout(None)
             self._socket.sendall(data.replace(b" /bin/sh -c", b" %s -c" % bytes(self._machine.sh)))

@@ -4,101 +4,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from shared.domain.errors import Transient
-from shared.domain.host import LOCALHOST
-from tests.integration.remote.shells import READ_BY, Machine, MachinePool, machine, there
+from tests.integration.remote.drivers import Driver, Drivers, in_background, lines
+from tests.integration.remote.shells import Machine, MachinePool
 from tests.services.processes import running
 from tests.services.ring import eventually
-from workers.ports import PassRecord
-from workers.remote.shell import RunnerShell
-
-PASS = "token/1-0-1"
-LEASE = 600.0
-
-
-@dataclass
-class Driver:
-    """A worker that drives the pass under a fence."""
-
-    on: Machine
-    fence: int
-    valid: float = LEASE
-    name: str = PASS
-    gone: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        self.pool = MachinePool(self.on)
-        record = PassRecord(
-            self.name, self.fence, self.fence > 1, 1.0, lambda: self.valid, self.gone.is_set
-        )
-        self.shell = RunnerShell(LOCALHOST, self.pool, record)
-
-    def die(self) -> None:
-        """As a process does that is killed: its connections close, and nothing else happens."""
-        self.gone.set()
-        self.pool.cut()
-
-
-@pytest.fixture(params=READ_BY)
-def on(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
-    """A machine of each kind."""
-    if not there(request.param):
-        pytest.skip(f"{request.param} is not installed")
-    return machine(tmp_path, request.param)
-
-
-@pytest.fixture
-def drivers(on: Machine) -> Iterator["Drivers"]:
-    """Makes drivers; all their runners are ended afterwards."""
-    made = Drivers(on)
-    yield made
-    for driver in made.all:
-        with driver.pool:
-            driver.gone.set()
-
-
-@dataclass
-class Drivers:
-    """The drivers of one pass."""
-
-    on: Machine
-    all: list[Driver] = field(default_factory=list)
-
-    def next(self) -> Driver:
-        """The next one, with a greater fence."""
-        self.all.append(Driver(self.on, len(self.all) + 1))
-        return self.all[-1]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    """Where commands leave a line for each time that they run."""
-    return tmp_path / "ledger"
-
-
-def lines(ledger: Path) -> list[str]:
-    """What has been written."""
-    return ledger.read_text().split() if ledger.exists() else []
-
-
-def in_background(driver: Driver, command: str, key: str) -> threading.Thread:
-    """Have the driver run a command; what becomes of the driver is of no interest."""
-
-    def run() -> None:
-        with suppress(Transient):
-            driver.shell.run(command, timeout=60, key=key)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    return thread
 
 
 def test_another_driver_gets_the_result_of_what_was_running(

@@ -1,0 +1,61 @@
+"""Names of secrets, as plans and host entries write them: `${secret:NAME}`."""
+
+import re
+
+LONGEST_NAME = 64
+
+_NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}")
+_BEGIN = re.compile(r"\$\{\s*secret\s*:", re.IGNORECASE)
+_REFERENCE = re.compile(rf"\$\{{secret:({_NAME.pattern})\}}")
+
+
+class BadName(ValueError):
+    """A text that looks like `${secret:NAME}` and is none; the message says what to write."""
+
+
+def is_name(text: str) -> bool:
+    """True for a letter followed by letters, digits and underscores, 64 characters at most."""
+    return _NAME.fullmatch(text) is not None
+
+
+def reference(name: str) -> str:
+    """How a plan writes the secret of that name."""
+    return f"${{secret:{name}}}"
+
+
+def secret_names(text: str) -> tuple[str, ...]:
+    """The names in a text, each once, in the order of their first place.
+
+    Raises BadName for what was meant to be one and is not: another case, a blank, a name that is
+    no name, an end that is missing. Left alone, it would reach a host as it stands.
+    """
+    names: dict[str, None] = {}
+    for begin in _BEGIN.finditer(text):
+        names[name_at(text, begin.start())[0]] = None
+    return tuple(names)
+
+
+def name_at(text: str, position: int) -> tuple[str, int]:
+    """The name that is written at a position, and where it ends; raises BadName."""
+    found = _REFERENCE.match(text, position)
+    if found is None:
+        raise BadName(_told(text, position))
+    return found[1], found.end()
+
+
+def begins_at(text: str, position: int) -> bool:
+    """True where `${secret:…` is written, well or badly."""
+    return _BEGIN.match(text, position) is not None
+
+
+def _told(text: str, position: int) -> str:
+    end = text.find("}", position)
+    line = text.find("\n", position)
+    if end < 0 or 0 <= line < end:
+        return "a `${secret:` has no `}` on its line; write ${secret:NAME}"
+    written = text[position : end + 1]
+    shown = written if len(written) <= LONGEST_NAME else f"{written[:LONGEST_NAME]}…"
+    return (
+        f"{shown!r} is no name of a secret; write ${{secret:NAME}}, where NAME is a letter, then "
+        f"letters, digits and underscores, {LONGEST_NAME} characters at most"
+    )

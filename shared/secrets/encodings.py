@@ -1,0 +1,83 @@
+"""The forms in which a value turns up in output: as it is, and as programs encode it."""
+
+import base64
+import json
+import shlex
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+SHORTEST_VALUE = 6
+"""Bytes that a value needs to be hidden: a shorter one would turn up in ordinary words."""
+
+SHORTEST_LINE = 8
+"""Bytes that a line of a longer value needs to be looked for on its own."""
+
+
+def forms(value: str) -> frozenset[bytes]:
+    """Every form to look for: of the whole, of its bare text, and of each line that is long enough.
+
+    None is shorter than `SHORTEST_VALUE` bytes.
+    """
+    parts = {value, value.strip(), value.replace("\r\n", "\n").replace("\n", "\r\n")}
+    parts |= {line for line in map(str.strip, value.splitlines()) if _is_looked_for(line)}
+    found = {form for part in parts for form in _encoded(part)}
+    return frozenset(form for form in found if len(form) >= SHORTEST_VALUE)
+
+
+def _is_looked_for(line: str) -> bool:
+    """Not the first line of a key: another key begins with it, and is found by it."""
+    return len(line.encode()) >= SHORTEST_LINE and not line.startswith("----")
+
+
+def _encoded(text: str) -> Iterator[bytes]:
+    raw = text.encode()
+    yield raw
+    yield from _base64(raw)
+    yield raw.hex().encode()
+    yield raw.hex().upper().encode()
+    for written in (*_url(text), *_json(text), *_shell(text)):
+        yield written.encode()
+
+
+def _base64(raw: bytes) -> Iterator[bytes]:
+    """What is the same whatever stands around it, for each of three places in a group."""
+    for before in range(3):
+        padded = base64.b64encode(bytes(before) + raw)
+        first = (before * 8 + 5) // 6
+        last = (before + len(raw)) * 8 // 6
+        stable = padded[first:last]
+        yield stable
+        yield stable.translate(bytes.maketrans(b"+/", b"-_"))
+
+
+def _url(text: str) -> Iterator[str]:
+    for safe in ("", "/"):
+        for written in (quote(text, safe=safe), quote_plus(text, safe=safe)):
+            yield written
+            yield _lower_escapes(written)
+
+
+def _lower_escapes(quoted: str) -> str:
+    head, *rest = quoted.split("%")
+    return "".join((head, *(f"%{part[:2].lower()}{part[2:]}" for part in rest)))
+
+
+def _json(text: str) -> Iterator[str]:
+    for ascii_only in (True, False):
+        once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield once
+        yield once.replace("/", "\\/")
+        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
+    # Python's and many loggers' way of showing a text
+    yield repr(text)[1:-1]
+
+
+def _shell(text: str) -> Iterator[str]:
+    """As `quote`, `printf %q`, `set -x` and double quotes write it."""
+    yield shlex.quote(text)[1:-1] if shlex.quote(text) != text else text
+    yield text.replace("'", "'\\''")
+    yield "".join(f"\\{c}" if c in _SPECIAL else c for c in text)
+    yield "".join(f"\\{c}" if c in '"$`\\' else c for c in text)
+
+
+_SPECIAL = frozenset(" \t!\"#$&'()*;<>?[\\]^`{|}~,")

@@ -1,0 +1,13 @@
+"""The kinds of secret that are known by their form."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a mask says of a secret that no vault knows."""
+
+    PRIVATE_KEY = "private-key"
+    HEADER = "header"
+    PASSWORD = "password"  # noqa: S105 - a kind
+    TOKEN = "token"  # noqa: S105 - a kind
+    HASH = "password-hash"

@@ -1,0 +1,214 @@
+"""Masking by structure, line by line: the state that a stream carries from one line to the next."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+from shared.secrets import keyblocks
+from shared.secrets.kinds import Kind
+from shared.secrets.marks import MARK, mask_for
+from shared.secrets.spans import joined
+from shared.secrets.structure import Structure, Suspicion
+
+LONGEST_LINE = 65_536
+"""Bytes of one line that are looked at together; of a longer one, so many at a time."""
+
+OVERLAP = 4_096
+"""Bytes at the end of such a piece that are looked at again with the next."""
+
+_LONGEST_KEY_LINE = 1_024
+_KEY = mask_for(Kind.PRIVATE_KEY).encode()
+_END_OF_LINE = re.compile(rb"\n|\r(?!\n)")
+
+
+class Lines:
+    """Takes bytes in pieces of any size and gives whole lines back, masked.
+
+    A line ends at a newline or at a carriage return, as a progress bar writes it. What is given
+    back depends on the bytes alone, not on where they were cut.
+    """
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+        self._pending = b""
+        self._out: list[bytes] = []
+        self._in_key = False
+        self._key_ends = False
+        self._head = b""
+        self._swallowed = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes; returns those that can be given away by now."""
+        self._pending += data
+        while (place := _long_line(self._pending)) is not None:
+            self._take(self._pending[:place], last=True)
+            self._take_piece(self._pending[place:])
+        cut = _complete(self._pending)
+        batch, rest = self._pending[:cut], self._pending[cut:]
+        self._pending = self._take(batch, last=False) + rest
+        return self._given()
+
+    def finish(self) -> bytes:
+        """What was still held back; the stream has ended."""
+        self._take(self._pending, last=True)
+        self._pending = b""
+        if self._in_key:
+            self._in_key = False
+            self._take(self._head + self._swallowed, last=True)
+        return self._given()
+
+    def _given(self) -> bytes:
+        given = b"".join(self._out)
+        self._out.clear()
+        return given
+
+    def _take_piece(self, text: bytes) -> None:
+        """The beginning of a line that is too long; its last bytes are kept for the next piece."""
+        window = text[:LONGEST_LINE]
+        rules = [rule for each in self._structure.suspicions(window) for rule in each.rules]
+        cut = LONGEST_LINE - OVERLAP
+        for span in joined(self._structure.found(window, rules)):
+            if span.begin < cut < span.end:
+                cut = span.begin or span.end
+        self._take(text[:cut], last=True)
+        self._pending = text[cut:]
+
+    def _take(self, batch: bytes, *, last: bool) -> bytes:
+        """Mask whole lines; returns those at the end that may be a key's, unless it is the last."""
+        while batch:
+            if self._in_key:
+                batch = self._behind_key(batch)
+            if not self._in_key:
+                batch = self._before_key(batch, last=last)
+                if not self._in_key:
+                    return batch
+        return b""
+
+    def _before_key(self, batch: bytes, *, last: bool) -> bytes:
+        """Mask lines; returns what stands behind the first that begins a key, else what is held."""
+        done = looked = 0
+        suspicions = deque(self._structure.suspicions(batch))
+        while suspicions:
+            start, end = _line_around(batch, suspicions[0].start, looked)
+            rules = [rule for each in _taken_until(suspicions, end) for rule in each.rules]
+            line, is_open = _keys_hidden(batch[start:end])
+            if _ends_a_key(batch[start:end]):
+                line = line[line.index(_KEY) :]
+                start = _run_before(batch, start, done)
+            if is_open:
+                self._out.append(batch[done:start])
+                self._in_key, self._key_ends = True, False
+                self._head, self._swallowed = line, _end_of(batch[start:end])
+                return batch[end:]
+            line = self._structure.masked(line, rules)
+            if line != batch[start:end]:
+                self._out += [batch[done:start], line]
+                done = end
+            looked = end
+        held = len(batch) if last else _run_before(batch, len(batch), done)
+        self._out.append(batch[done:held])
+        return batch[held:]
+
+    def _behind_key(self, batch: bytes) -> bytes:
+        """Leave out the lines of a key; what stood before it, a mask, and what follows its end."""
+        place = 0
+        while place < len(batch):
+            _, end = _line_around(batch, place, place)
+            line = batch[place:end]
+            if ends := keyblocks.END.search(line):
+                self._in_key = False
+                return self._head + batch[place + ends.end() :]
+            if not self._belongs_to_key(line):
+                self._in_key = False
+                return self._head + self._swallowed + batch[place:]
+            self._swallowed = _end_of(line)
+            place = end
+        return b""
+
+    def _belongs_to_key(self, line: bytes) -> bool:
+        line = MARK.sub(b"", line)
+        if keyblocks.is_around(line):
+            return True
+        if self._key_ends:
+            return keyblocks.is_checksum(line)
+        if keyblocks.is_full(line):
+            return True
+        self._key_ends = keyblocks.is_last(line)
+        return self._key_ends
+
+
+def _keys_hidden(line: bytes) -> tuple[bytes, bool]:
+    """The line with every key in it replaced, and whether the last one goes on behind the line."""
+    while True:
+        begins, ends = keyblocks.BEGIN.search(line), keyblocks.END.search(line)
+        if ends and (begins is None or ends.start() < begins.start()):
+            line = line[: ends.start()] + _KEY + line[ends.end() :]
+            continue
+        if begins is None:
+            return line, False
+        ends = keyblocks.END.search(line, begins.end())
+        if ends is None:
+            return line[: begins.start()] + _KEY, True
+        line = line[: begins.start()] + _KEY + line[ends.end() :]
+
+
+def _ends_a_key(line: bytes) -> bool:
+    """True for a line with the end of a key that began before it."""
+    begins, ends = keyblocks.BEGIN.search(line), keyblocks.END.search(line)
+    return ends is not None and (begins is None or ends.start() < begins.start())
+
+
+def _taken_until(suspicions: deque[Suspicion], end: int) -> Iterator[Suspicion]:
+    while suspicions and suspicions[0].start < end:
+        yield suspicions.popleft()
+
+
+def _long_line(text: bytes) -> int | None:
+    """Where a line begins that is too long to wait for its end; None without one."""
+    place = 0
+    while len(text) - place >= LONGEST_LINE:
+        cut = _complete(text[place : place + LONGEST_LINE])
+        if not cut:
+            return place
+        place += cut
+    return None
+
+
+def _complete(text: bytes) -> int:
+    """How much of it is whole lines; a carriage return at the end may belong to a newline."""
+    return max(text.rfind(b"\n"), text.rfind(b"\r", 0, max(len(text) - 1, 0))) + 1
+
+
+def _line_around(text: bytes, place: int, floor: int) -> tuple[int, int]:
+    before = max(text.rfind(b"\n", floor, place), text.rfind(b"\r", floor, place)) + 1
+    ends = _END_OF_LINE.search(text, place)
+    return max(before, floor), ends.end() if ends else len(text)
+
+
+def _end_of(line: bytes) -> bytes:
+    return line[len(line.rstrip(b"\r\n")) :]
+
+
+def _run_before(text: bytes, end: int, floor: int) -> int:
+    """Where the lines of nothing but base64 begin that stand directly before `end`.
+
+    The last of them may be a short one.
+    """
+    nearest = end
+    start = _line_before(text, end, floor)
+    if start < end and keyblocks.is_last(text[start:end]):
+        nearest = start
+    begin = nearest
+    for _ in range(keyblocks.MOST_LINES):
+        start = _line_before(text, begin, floor)
+        if start >= begin or not keyblocks.may_precede_an_end(text[start:begin]):
+            break
+        begin = start
+    return begin if begin < nearest else end
+
+
+def _line_before(text: bytes, end: int, floor: int) -> int:
+    """Where the line begins that ends there; at most a kilobyte before, where no key's line is."""
+    floor = max(floor, end - _LONGEST_KEY_LINE)
+    inside = max(floor, end - (2 if text[end - 2 : end] == b"\r\n" else 1))
+    return max(text.rfind(b"\n", floor, inside), text.rfind(b"\r", floor, inside), floor - 1) + 1

@@ -1,0 +1,89 @@
+"""Masking: what is known by value first, then what is known by its form (X19)."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from shared.secrets import keyblocks
+from shared.secrets.known import KnownValues
+from shared.secrets.lines import Lines
+from shared.secrets.spans import replaced
+from shared.secrets.structure import Structure
+from shared.secrets.value import Secret
+
+
+class Masker:
+    """Hides secrets in texts and in streams; one serves any number of them, from any thread.
+
+    The value of a known secret becomes `‹secret:NAME›`, in whichever of its forms it stands there
+    (`shared.secrets.encodings`); what only looks like a secret becomes `‹masked:KIND›`. Raises
+    Misconfigured, at stage `secrets`, for a value that cannot be hidden.
+
+    Not seen: a value that is broken up (by colours, line wraps, one character a line), compressed,
+    encrypted, in UTF-16, or encoded twice in other ways than JSON in JSON.
+    """
+
+    def __init__(self, secrets: Iterable[Secret] = ()) -> None:
+        self._known = KnownValues(secrets)
+
+    def stream(self) -> "MaskedStream":
+        """A stream of its own: one for each of a command's outputs."""
+        return MaskedStream(self._known, _structure())
+
+    def bytes(self, content: bytes) -> bytes:
+        """The whole of an output, masked; the same as a stream gives, however it is cut."""
+        stream = self.stream()
+        return stream.feed(content) + stream.finish()
+
+    def names_in(self, text: str) -> tuple[str, ...]:
+        """The known secrets whose values stand in a text, in any form, each once."""
+        return self._known.names_in(text.encode("utf-8", "surrogatepass"))
+
+    def values(self, text: str) -> str:
+        """A text with the values of known secrets masked, and nothing else."""
+        raw = text.encode("utf-8", "surrogatepass")
+        return replaced(raw, self._known.spans(raw)).decode("utf-8", "surrogatepass")
+
+    def text(self, text: str) -> str:
+        """A text, masked; masking it once more changes nothing (up to 64 KB a line)."""
+        return self.bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+
+class MaskedStream:
+    """Bytes in, bytes that may be written out.
+
+    Held back are an unfinished line (64 KB of it at most), lines of base64 that a private key's end
+    may follow (200 at most), and the beginning of a value that may go on.
+    """
+
+    def __init__(self, known: KnownValues, structure: Structure) -> None:
+        self._known = known
+        self._lines = Lines(structure)
+        self._pending = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes of the stream; returns those that are safe to write, maybe none."""
+        return self._lines.feed(self._without_known(data))
+
+    def finish(self) -> bytes:
+        """What was held back; the stream has ended. A value cut off by the end is masked, too."""
+        text, self._pending = self._pending, b""
+        spans = self._known.spans(text)
+        done = spans[-1].end if spans else 0
+        spans += self._known.cut_off(text[done:], done)
+        return self._lines.feed(replaced(text, spans)) + self._lines.finish()
+
+    def _without_known(self, data: bytes) -> bytes:
+        text = self._pending + data
+        cut = self._known.open_from(text)
+        spans = self._known.spans(text)
+        for span in spans:
+            if span.start < cut < span.end:
+                cut = span.start
+        self._pending = text[cut:]
+        return replaced(text[:cut], (span for span in spans if span.end <= cut))
+
+
+@cache
+def _structure() -> Structure:
+    """The rules, compiled once in a process."""
+    return Structure(also=keyblocks.TRIGGERS)

@@ -1,0 +1,27 @@
+"""A rule: what a line must hold for it to be looked at, and what in it is a secret."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shared.secrets.kinds import Kind
+
+Found = re.Match[bytes]
+
+
+def _always(_found: Found) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """What a kind of secret looks like.
+
+    A line without any of the `triggers` (lower case; letters of either case count) is not looked
+    at. `pattern` matches within a line and names the secret `value`; `holds` has the last word.
+    """
+
+    kind: Kind
+    triggers: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+    holds: Callable[[Found], bool] = _always

@@ -1,0 +1,1 @@
+"""Where values of secrets are kept, and how they are fetched."""

@@ -1,0 +1,32 @@
+"""The vault of the environment: `REPLAN_SECRET_NAME` holds the secret NAME."""
+
+from collections.abc import Mapping
+
+from shared.domain.secret import is_name
+from shared.secrets.vaults.vault import NotHere
+
+PREFIX = "REPLAN_SECRET_"
+
+
+class EnvironmentVault:
+    """Reads the environment that it is given, usually that of the process."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    @property
+    def told(self) -> str:
+        """How its variables begin."""
+        return f"the environment ({PREFIX}…)"
+
+    def find(self, name: str) -> str:
+        """The variable's value; raises NotHere when it is not set."""
+        try:
+            return self._environ[PREFIX + name]
+        except KeyError:
+            raise NotHere from None
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all variables that begin so and go on as a name."""
+        ours = (variable for variable in self._environ if variable.startswith(PREFIX))
+        return tuple(sorted(filter(is_name, (each.removeprefix(PREFIX) for each in ours))))

@@ -1,0 +1,43 @@
+"""From the settings to the vaults."""
+
+from collections.abc import Mapping
+
+from shared.domain.errors import Misconfigured
+from shared.secrets.vaults.command import CommandVault
+from shared.secrets.vaults.environment import EnvironmentVault
+from shared.secrets.vaults.files import FileVault
+from shared.secrets.vaults.system_keyring import KeyringVault
+from shared.secrets.vaults.vault import Vault, Vaults
+from shared.settings import ServerSettings
+
+KINDS = ("files", "environment", "keyring", "command")
+
+
+def open_vaults(settings: ServerSettings, environ: Mapping[str, str]) -> Vaults:
+    """The vaults that `vaults` lists, in its order; nothing is read yet.
+
+    Raises Misconfigured, at stage `config`, for an unknown vault or one without its settings.
+    """
+    return Vaults([_opened(kind, settings, environ) for kind in settings.vaults])
+
+
+def file_vault(settings: ServerSettings) -> FileVault:
+    """The vault of files: in `vault_dir`, else in the data folder."""
+    return FileVault(settings.vault_dir or settings.data_dir / "secrets")
+
+
+def _opened(kind: str, settings: ServerSettings, environ: Mapping[str, str]) -> Vault:
+    match kind:
+        case "files":
+            return file_vault(settings)
+        case "environment":
+            return EnvironmentVault(environ)
+        case "keyring":
+            return KeyringVault()
+        case "command":
+            return CommandVault(settings.vault_command, timeout=settings.vault_timeout)
+    raise Misconfigured(
+        f"vaults: {kind!r} is no vault; allowed: {', '.join(KINDS)}",
+        stage="config",
+        next_step_cmd="replan config show vaults",
+    )

@@ -1,0 +1,124 @@
+"""What every vault can do, and the list of vaults that is asked in order."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shared.domain.errors import Misconfigured
+from shared.domain.secret import is_name
+from shared.secrets.known import refuse_what_cannot_be_hidden
+from shared.secrets.value import Secret
+
+STAGE = "secrets"
+
+
+class NotHere(LookupError):
+    """A vault does not have a secret; the message says why, if there is more to say."""
+
+
+class Vault(Protocol):
+    """A place that holds values under names."""
+
+    @property
+    def told(self) -> str:
+        """What it is called in messages: `files in /srv/replan/secrets`."""
+
+    def find(self, name: str) -> str:
+        """The value.
+
+        Raises NotHere when the vault does not have it, and Misconfigured when the vault is in no
+        order; neither ever quotes a value.
+        """
+
+    def names(self) -> tuple[str, ...]:
+        """The names it has, as far as it can list them; raises Misconfigured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """That a vault has a secret."""
+
+    name: str
+    vault: str
+
+
+class Vaults:
+    """The configured vaults; the first that has a name counts."""
+
+    def __init__(self, vaults: Sequence[Vault]) -> None:
+        self._vaults = tuple(vaults)
+
+    def secret(self, name: str) -> Secret:
+        """The secret of that name, fit to be hidden in output.
+
+        Raises Misconfigured: no vault has it, the vault is in no order, the value is empty, no
+        text, or cannot be hidden. The message holds the name, never the value.
+        """
+        _entry, value = self._found(name)
+        secret = Secret(name, value)
+        refuse_what_cannot_be_hidden([secret])
+        return secret
+
+    def secrets(self, names: Iterable[str]) -> tuple[Secret, ...]:
+        """The secrets of those names; raises Misconfigured as `secret` does."""
+        return tuple(map(self.secret, dict.fromkeys(names)))
+
+    def where(self, name: str) -> Entry:
+        """Which vault has a usable value for it; raises Misconfigured as `secret` does."""
+        entry, value = self._found(name)
+        refuse_what_cannot_be_hidden([Secret(name, value)])
+        return entry
+
+    def entries(self) -> tuple[Entry, ...]:
+        """What the vaults that can list their names have, in the order of names."""
+        first: dict[str, Entry] = {}
+        for vault in self._vaults:
+            for name in vault.names():
+                first.setdefault(name, Entry(name, vault.told))
+        return tuple(first[name] for name in sorted(first))
+
+    def listed(self) -> tuple[Secret, ...]:
+        """Every secret that can be listed: what a masker hides whatever a plan names."""
+        return self.secrets(entry.name for entry in self.entries())
+
+    def _found(self, name: str) -> tuple[Entry, str]:
+        if not is_name(name):
+            raise Misconfigured(
+                f"{name!r} is no name of a secret: a letter, then letters, digits and underscores",
+                stage=STAGE,
+                next_step_cmd="replan secret list",
+            )
+        asked = []
+        for vault in self._vaults:
+            try:
+                value = vault.find(name)
+            except NotHere as missing:
+                why = str(missing)
+                asked.append(f"{vault.told}: {why}" if why else vault.told)
+                continue
+            return Entry(name, vault.told), _usable(name, value, vault.told)
+        raise Misconfigured(
+            f"no vault has the secret {name}; asked: {'; '.join(asked) or 'none'}",
+            stage=STAGE,
+            next_step_cmd=f"replan secret set {name}",
+        )
+
+
+def one_line_less(text: str) -> str:
+    """The text without the one newline that files and programs end with."""
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _usable(name: str, value: str, told: str) -> str:
+    why = ""
+    if not value.strip():
+        why = "is empty"
+    elif "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+        why = "is no text: it holds NUL or is not UTF-8"
+    if why:
+        raise Misconfigured(
+            f"the value of the secret {name} in {told} {why}",
+            stage=STAGE,
+            next_step_cmd=f"replan secret set {name}",
+        )
+    return value

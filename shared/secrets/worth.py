@@ -1,0 +1,61 @@
+"""Whether what stands behind `password=` is a password, or a word about one."""
+
+import re
+
+from shared.secrets.rule import Found
+
+_STANDS_FOR = re.compile(
+    rb"\$[\w({]|<[^>]*>$|%[\w({]|\{\{|\*{3}|[xX]{4}|\.{3}$|\[|\(|!vault$|@[\w.]+@$|#|!env\b"
+    rb"|[A-Za-z_][\w.]*(?:\(|\[)|(?:os|process|env|self|request|config|var|settings|data)\."
+)
+"""A variable, a place to fill in, stars, a call: no value."""
+
+_WORDS = frozenset(
+    b"""
+    true false yes no on off none null nil undefined never always required optional disabled enabled
+    invalid incorrect wrong missing empty expired changed change failed failure denied rejected
+    set unknown unchanged valid ok error prompt ask must is was are not for the and or to of in by
+    unset default str string bytes int float bool any object secret password token redacted hidden
+    masked removed accepted authentication authorization reset updated created deleted rotated
+    """.split()
+)
+_PATH = re.compile(rb"~?/?(?:[a-z0-9_.-]+/)+[a-zA-Z0-9_.-]*|/[a-z0-9_.-]+|[a-z]:\\", re.DOTALL)
+_SMALL_NUMBER = re.compile(rb"\d{1,4}(?:\.\d+)?(?:[smhd]|ms|kb|mb|%)?", re.IGNORECASE)
+_PLAIN_WORDS = re.compile(rb"[A-Za-z]?[a-z]*(?:[-_./:][a-z]+)*")
+_NEXT_WORD = re.compile(rb" +[a-z]{2,}")
+_TOKEN_LENGTH = 8
+
+
+def is_password(found: Found) -> bool:
+    """True unless it is a variable, a usual word, a path, a small number, or the start of prose."""
+    value = found["value"]
+    if not _stands_for_itself(value):
+        return False
+    return not (_PLAIN_WORDS.fullmatch(value) and _goes_on_in_prose(found))
+
+
+def is_no_word(found: Found) -> bool:
+    """True for what no sentence holds: it has a digit, a sign or a capital within."""
+    return _stands_for_itself(found["value"]) and not _PLAIN_WORDS.fullmatch(found["value"])
+
+
+def is_token(found: Found) -> bool:
+    """The same, eight characters long at least."""
+    return len(found["value"]) >= _TOKEN_LENGTH and is_no_word(found)
+
+
+def _stands_for_itself(value: bytes) -> bool:
+    bare = value.strip(b"\"'`,.:;)]}")
+    return bool(
+        bare
+        and bare.lower() not in _WORDS
+        and not _STANDS_FOR.match(bare)
+        and not _PATH.fullmatch(bare)
+        and not _SMALL_NUMBER.fullmatch(bare)
+    )
+
+
+def _goes_on_in_prose(found: Found) -> bool:
+    """A blank before it and a word behind it: a sentence, and no `PASSWORD=abc command`."""
+    before = found.string[found.start("value") - 1 : found.start("value")]
+    return before.isspace() and _NEXT_WORD.match(found.string, found.end()) is not None
