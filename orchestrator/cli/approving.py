@@ -3,7 +3,7 @@
 import getpass
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.ids import Ref
-from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.plan import Plan
 from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict
 from shared.secrets.expansion import to_environment
@@ -24,6 +24,9 @@ if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
 
     from orchestrator.views.interventions import InterventionView
     from shared.guard import Guard
+
+GuardFor = Callable[[str], "Guard"]
+"""The guard of the host of that name."""
 
 POLICY_CMD = "replan config show forbidden_commands"
 
@@ -37,11 +40,12 @@ def local_actor() -> str:
     return f"{account}@{socket.gethostname()}"
 
 
-def guard_of(policy: Policy) -> "Guard":
-    """The guard that a task's commands are held against."""
+def guards_of(policy: Policy) -> GuardFor:
+    """The guards that a task's commands are held against, by the name of the host."""
     from shared.guard import Guard, default_entries
 
-    return Guard((*default_entries(), *policy.forbidden_commands))
+    everywhere = Guard((*default_entries(), *policy.forbidden_commands))
+    return lambda _: everywhere
 
 
 def refuse_unless_asked(view: "InterventionView") -> None:
@@ -83,10 +87,10 @@ def too_late(view: "InterventionView") -> Rejected:
     )
 
 
-def refuse_forbidden(asked: Iterable[Asked], guard: "Guard") -> None:
+def refuse_forbidden(asked: Iterable[Asked], guard_for: GuardFor) -> None:
     """Raise Rejected when the guard forbids one of the texts by now: no approval is for that."""
     for each in asked:
-        verdict = guard.judge(each.subject.command)
+        verdict = guard_for(each.subject.host.name).judge(each.subject.command)
         if verdict.denied:
             raise _forbidden(each.subject, verdict)
 
@@ -105,7 +109,7 @@ def approvals_of(
 
 
 def asked_by_plan(
-    plan: Plan, task: int, hosts: Iterable[Host], policy: Policy, guard: "Guard"
+    plan: Plan, task: int, hosts: Iterable[Host], policy: Policy, guard_for: GuardFor
 ) -> tuple[Asked, ...]:
     """All that a whole plan would run and a person has to see, on every host.
 
@@ -114,37 +118,32 @@ def asked_by_plan(
     """
     from shared.guard import version_of
 
-    version = version_of(guard, policy.forbidden_commands)
-    return tuple(
-        asked
-        for host in hosts
-        for step in plan.steps
-        for subtask in step.subtasks
-        for asked in _asked_by(task, host, step, subtask, version, guard)
-    )
+    found: list[Asked] = []
+    for host in hosts:
+        guard = guard_for(host.name)
+        version = version_of(guard, policy.forbidden_commands)
+        for place, part, text in _texts(plan):
+            subject = Subject(task, place, text, host, version, environment=variables_in(text))
+            verdict = guard.judge(text)
+            if verdict.denied:
+                raise _forbidden(subject, verdict)
+            if not verdict.allowed or part is Part.COMMAND:
+                reason = verdict.reason or "a command of the plan"
+                found.append(Asked(part, subject, verdict.rule, reason, verdict.part))
+    return tuple(found)
 
 
-def _asked_by(  # noqa: PLR0917 - the parts of one subject
-    task: int, host: Host, step: Step, subtask: Subtask, version: str, guard: "Guard"
-) -> Iterable[Asked]:
-    place = Place(step.ordinal, 0, subtask.ordinal)
-    for part, text in _texts(subtask):
-        subject = Subject(task, place, text, host, version, environment=variables_in(text))
-        verdict = guard.judge(text)
-        if verdict.denied:
-            raise _forbidden(subject, verdict)
-        if not verdict.allowed or part is Part.COMMAND:
-            reason = verdict.reason or "a command of the plan"
-            yield Asked(part, subject, verdict.rule, reason, verdict.part)
-
-
-def _texts(subtask: Subtask) -> Iterable[tuple[Part, str]]:
-    """All that a subtask asks its host, in the bytes that reach it."""
-    if subtask.check is not None:
-        yield Part.CHECK, to_environment(subtask.check)[0]
-    for text in subtask.preconditions:
-        yield Part.PRECONDITION, to_environment(text)[0]
-    yield Part.COMMAND, text_of(replace(subtask, command=to_environment(subtask.command)[0]))
+def _texts(plan: Plan) -> Iterable[tuple[Place, Part, str]]:
+    """All that a plan asks a host, where it stands, in the bytes that reach it."""
+    for step in plan.steps:
+        for subtask in step.subtasks:
+            place = Place(step.ordinal, 0, subtask.ordinal)
+            if subtask.check is not None:
+                yield place, Part.CHECK, to_environment(subtask.check)[0]
+            for text in subtask.preconditions:
+                yield place, Part.PRECONDITION, to_environment(text)[0]
+            command = to_environment(subtask.command)[0]
+            yield place, Part.COMMAND, text_of(replace(subtask, command=command))
 
 
 def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:

@@ -145,7 +145,7 @@ def approve(
         asked = asked_of(connection, name)
         policy = from_json(Policy, task_view(connection, parse_ref(view.ref)).policy)
         until = in_seconds(connection, policy.approval_ttl)
-    approving.refuse_forbidden(asked, approving.guard_of(policy))
+    approving.refuse_forbidden(asked, approving.guards_of(policy))
     signer = Signer(call.settings.server.data_dir)
     words = approving.approvals_of(asked, scope, approving.local_actor(), until)
     task = parse_ref(view.ref).task

@@ -85,8 +85,8 @@ def approve(
         places = [hosts.named(connection, target) for target in targets]
         policy = from_json(Policy, view.policy)
         until = in_seconds(connection, policy.approval_ttl)
-    guard = approving.guard_of(policy)
-    asked = approving.asked_by_plan(plan, place.task, places, policy, guard)
+    guard_for = approving.guards_of(policy)
+    asked = approving.asked_by_plan(plan, place.task, places, policy, guard_for)
     details = {"ref": view.ref, "phase": view.phase, "wanted": [wanted(each) for each in asked]}
 
     def show(console: Console) -> None:
