@@ -6,6 +6,7 @@ broker ever sees it.
 
 import os
 import stat
+import tempfile
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from pathlib import Path
@@ -51,11 +52,7 @@ class Signer:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = self._path.with_name(f".{PRIVATE_KEY}.{os.getpid()}")
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(b64encode(Ed25519PrivateKey.generate().private_bytes_raw()) + b"\n")
+        fresh = self._written(b64encode(Ed25519PrivateKey.generate().private_bytes_raw()))
         try:
             os.link(fresh, self._path)
         except FileExistsError:
@@ -64,11 +61,18 @@ class Signer:
             fresh.unlink()
 
     def _publish(self) -> None:
-        path, line = self._path.with_name(PUBLIC_KEY), f"{self.public}\n"
-        if not path.exists() or path.read_text(encoding="ascii") != line:
-            fresh = path.with_name(f".{PUBLIC_KEY}.{os.getpid()}")
-            fresh.write_text(line, encoding="ascii")
+        path, text = self._path.with_name(PUBLIC_KEY), self.public.encode("ascii")
+        if not path.exists() or path.read_bytes().strip() != text:
+            fresh = self._written(text)
+            fresh.chmod(0o644)
             fresh.replace(path)
+
+    def _written(self, text: bytes) -> Path:
+        """A new file beside the key, which only its owner can read."""
+        descriptor, name = tempfile.mkstemp(prefix=".approval-", dir=self._path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text + b"\n")
+        return Path(name)
 
     def _read(self) -> "Ed25519PrivateKey":
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
