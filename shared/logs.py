@@ -3,10 +3,12 @@
 import logging
 import re
 import sys
+import traceback
+from collections.abc import Callable
 from typing import TextIO
 
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 _QUIET = ("kombu", "amqp", "httpx", "httpcore", "anthropic", "alembic", "sqlalchemy")
 """Libraries that narrate their work at `info`; they are heard from `warning` on."""
@@ -21,18 +23,22 @@ def masked(text: str) -> str:
     return _PARAMETER.sub(r"\g<before>***", _PASSWORD.sub(r"\g<before>***@", text))
 
 
-def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
+def configure_logs(
+    level: str = "info", stream: TextIO | None = None, mask: Callable[[str], str] = str
+) -> None:
     """Set up this process's logs, those of libraries included; called by composition roots only.
 
-    `level` is debug, info, warning or error; `stream` defaults to stderr.
+    `level` is debug, info, warning or error; `stream` defaults to stderr. Every text goes through
+    `mask`, which must not raise.
     """
+    discreet = _without_secrets(mask)
     out = stream or sys.stderr
     before: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
-        without_passwords,
+        discreet,
     ]
     structlog.configure(
         processors=[*before, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -46,7 +52,7 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *before],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *_rendering(out.isatty()),
+                *_rendering(discreet, mask, terminal=out.isatty()),
             ],
         )
     )
@@ -57,17 +63,33 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
         logging.getLogger(name).setLevel(max(logging.WARNING, _number(level)))
 
 
-def without_passwords(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Every text of an entry with the passwords of URLs masked."""
-    return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
+def _without_secrets(mask: Callable[[str], str]) -> Processor:
+    def discreet(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        return {
+            key: masked(mask(value)) if isinstance(value, str) else value
+            for key, value in event.items()
+        }
+
+    return discreet
 
 
-def _rendering(terminal: bool) -> list[Processor]:
+def _told(mask: Callable[[str], str]) -> Callable[[TextIO, ExcInfo], None]:
+    def tell(out: TextIO, error: ExcInfo) -> None:
+        text = "".join(traceback.format_exception(*error))
+        out.write(f"\n{masked(mask(text))}")
+
+    return tell
+
+
+def _rendering(
+    discreet: Processor, mask: Callable[[str], str], *, terminal: bool
+) -> list[Processor]:
     if terminal:
-        return [structlog.dev.ConsoleRenderer()]
+        # Nothing shows what the variables of a traceback hold.
+        return [structlog.dev.ConsoleRenderer(exception_formatter=_told(mask))]
     return [
         structlog.processors.format_exc_info,
-        without_passwords,
+        discreet,
         structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
     ]
 

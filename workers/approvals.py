@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from shared.domain.approval import Approval, Asked, Place, Subject
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
+from shared.secrets.masking import Masker
 from shared.secrets.named import variables_in
 from shared.store import approvals
 from shared.store.database import Database
@@ -48,15 +49,18 @@ class PassApprovals:
                 raise _unsigned(offered[0][1])
             return any(approvals.spend(connection, number, key) for number in believed)
 
-    def asked(self, unapproved: Unapproved) -> Asked:
-        """The question to a person about a text: all that it would be approved for."""
+    def asked(self, unapproved: Unapproved, masker: Masker) -> Asked:
+        """The question to a person about a text: all that it would be approved for.
+
+        The text stands there byte for byte: the guard lets nobody approve one with a secret in it.
+        """
         verdict = unapproved.verdict
         return Asked(
             part=unapproved.part,
             subject=self._subject(unapproved.subtask, unapproved.text),
             rule=verdict.rule,
-            reason=verdict.reason,
-            piece=verdict.part,
+            reason=masker.text(verdict.reason),
+            piece=masker.text(verdict.part),
         )
 
     def _digests(self, subtask: int, text: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """The error handler: gathers the evidence of a step into the bundle (S0.22, S0.48–S0.52)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 import structlog
@@ -22,8 +22,8 @@ from workers.store import StepBrief, step_brief
 
 log = structlog.get_logger()
 
-TakeSnapshot = Callable[[Host, Policy], Mapping[str, str]]
-"""Looks at the state of a host; raises what a connection raises."""
+TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
+"""Looks at the state of a host on which these ran; raises what a connection raises."""
 
 
 class EscalationHandler:
@@ -52,7 +52,7 @@ class EscalationHandler:
 
     def _look_at(self, brief: StepBrief) -> Mapping[str, str]:
         try:
-            return self._snapshot(brief.host, brief.task.policy)
+            return self._snapshot(brief.host, brief.task.policy, brief.revisions[-1].subtasks)
         except ReplanError as error:
             log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
             return {"connection": f"no snapshot could be taken: {error.reason}"}

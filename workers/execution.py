@@ -2,19 +2,23 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.guard import Guard, default_entries, version_of
+from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.approvals import PassApprovals
 from workers.executor.clock import SystemClock
+from workers.executor.discretion import DiscreetJudge, ProvidedShell
 from workers.executor.passes import carry_out
 from workers.journal import Journal
 from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
+from workers.secrecy import Secrecy, texts_of, with_variables
 from workers.signatures import Signatures
 from workers.store import PassBrief, pass_brief
 
@@ -31,8 +35,11 @@ class Executor:
         journal: Journal,
         connections: Connections,
         guard_for: Callable[[tuple[str, ...]], Guard],
+        secrecy: Secrecy,
+        *,
         signatures: Signatures,
     ) -> None:
+        self._secrecy = secrecy
         self._database = database
         self._journal = journal
         self._connections = connections
@@ -45,43 +52,49 @@ class Executor:
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
+        known = self._secrecy.known(texts_of(order.subtasks))
         guard = self._guard_for(order.policy.forbidden_commands)
         approvals = PassApprovals(
-            self._database,
-            job.task_id,
-            brief.step.ordinal,
-            job.revision,
-            brief.host,
-            version_of(guard, order.policy.forbidden_commands),
-            self._signatures,
+            database=self._database,
+            task=job.task_id,
+            step=brief.step.ordinal,
+            revision=job.revision,
+            host=brief.host,
+            policy=version_of(guard, order.policy.forbidden_commands),
+            signatures=self._signatures,
         )
-        log = HeldLog(self._journal, hold)
-        shell = self._connections.shell(order.host, _record(brief, hold, log))
+        log = HeldLog(self._journal, hold, known.masker)
+        shell = self._connections.shell(order.host, _record(brief, hold, log), known.masker)
+        provided = ProvidedShell(shell, known)
+        judge = DiscreetJudge(guard, known.masker)
         try:
-            result = carry_out(order, shell, guard, log, SystemClock(), approvals=approvals)
+            result = carry_out(order, provided, judge, log, SystemClock(), approvals=approvals)
         finally:
             shell.close()
+            if provided.used:
+                hold.afterwards.append(shell.erase)
         return PassFinished(
             step=brief.step.ordinal,
             revision=job.revision,
             pass_no=job.pass_no,
             ending=result.ending,
             errors=result.errors,
-            reason=result.reason,
-            asked=tuple(map(approvals.asked, result.unapproved)),
+            reason=known.masker.text(result.reason),
+            asked=tuple(approvals.asked(each, known.masker) for each in result.unapproved),
         )
 
 
 class HeldLog:
     """The pass's view of the journal: everything under the fence of the job in hand."""
 
-    def __init__(self, journal: Journal, hold: Hold) -> None:
+    def __init__(self, journal: Journal, hold: Hold, masker: Masker) -> None:
+        self._masker = masker
         self._journal = journal
         self._hold = hold
 
     def started(self, attempt: Attempt) -> None:
         """An attempt begins."""
-        self._journal.began(self._hold.job, attempt)
+        self._journal.began(self._hold.job, self._discreet(attempt))
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Output of an attempt arrived."""
@@ -89,7 +102,15 @@ class HeldLog:
 
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""
-        self._journal.ended(self._hold.job, attempt)
+        self._journal.ended(self._hold.job, self._discreet(attempt))
+
+    def _discreet(self, attempt: Attempt) -> Attempt:
+        # Output has been masked where it came from. Of a command only values are: it may run again.
+        return replace(
+            attempt,
+            command=self._masker.values(attempt.command),
+            reason=self._masker.text(attempt.reason),
+        )
 
     def cancelled(self) -> bool:
         """True once nothing further is to be started."""
@@ -149,7 +170,7 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         task_ref=f"T{job.task_id}",
         host=brief.host,
         step=brief.step,
-        subtasks=brief.subtasks,
+        subtasks=tuple(map(with_variables, brief.subtasks)),
         revision=job.revision,
         pass_no=job.pass_no,
         policy=brief.policy,

@@ -19,10 +19,11 @@ class Hold:
     """A job in hand.
 
     `withdrawn` is set once it is cancelled: what runs for it is to be ended. `lost` is set once
-    somebody else has it, `given_up` once this process wants
-    to stop: then the work ends as it stands, and whoever has the job next goes on from there.
+    somebody else has it, `given_up` once this process wants to stop: then the work ends as it
+    stands, and whoever has the job next goes on from there.
     `unwanted` are the keys of attempts that an operator wants ended, while the pass goes on. Nobody
-    else can have it before `valid_until` (`time.monotonic`).
+    else can have it before `valid_until` (`time.monotonic`). `afterwards` is called, one after
+    another, once what came of the job is recorded; never when it is not ours to record.
     """
 
     def __init__(self, job: Job, valid_until: float) -> None:
@@ -32,6 +33,7 @@ class Hold:
         self.lost = threading.Event()
         self.given_up = threading.Event()
         self.unwanted: set[str] = set()
+        self.afterwards: list[Callable[[], None]] = []
         self.unwant(job.cancel_attempt)
 
     def unwant(self, key: str | None) -> None:

@@ -39,7 +39,9 @@ class Lifecycle:
         lease: float,
         queues: Collection[QueueName],
         performers: dict[JobKind, Perform],
+        mask: Callable[[str], str] = str,
     ) -> None:
+        self._mask = mask
         self._database = database
         self._journal = journal
         self._keeper = keeper
@@ -60,7 +62,8 @@ class Lifecycle:
         ):
             if job.kind is JobKind.EXECUTE and job.step is not None:
                 self._journal.started(job, PassStarted(job.step, job.revision, job.pass_no))
-            self._conclude(hold, self._perform(hold))
+            if self._conclude(hold, self._perform(hold)):
+                _follow_up(hold)
             self._journal.forget(job)
         return True
 
@@ -84,22 +87,46 @@ class Lifecycle:
             return self._performers[hold.job.kind](hold)
         except ReplanError as error:
             log.warning("job_failed", family=error.family, stage=error.stage, reason=error.reason)
-            return _failed(hold.job, error)
+            return self._failed(hold.job, error)
         except Exception as error:
             log.exception("job_broke")
             reason = f"{type(error).__name__}: {error}"
-            return _failed(hold.job, Defect(reason, stage=hold.job.kind.value))
+            return self._failed(hold.job, Defect(reason, stage=hold.job.kind.value))
 
-    def _conclude(self, hold: Hold, fact: Fact) -> None:
+    def _failed(self, job: Job, error: ReplanError) -> JobFailed:
+        return JobFailed(
+            kind=job.kind,
+            step=job.step,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            family=error.family,
+            stage=error.stage,
+            reason=self._mask(error.reason),
+            next_step_cmd=error.next_step_cmd,
+            retry_after=getattr(error, "retry_after", None),
+            attempt=job.attempt,
+        )
+
+    def _conclude(self, hold: Hold, fact: Fact) -> bool:
         """Report what happened, or give the job back if it was given up before its end.
+
+        Returns whether the report was taken.
 
         A report on what is another's by now, or was withdrawn, is refused; then it is let go of.
         """
         if hold.given_up.is_set() and _unfinished(fact):
             log.info("job_given_back")
             self._journal.give_back(hold.job).result()
-        else:
-            self._journal.report(hold.job, fact).result()
+            return False
+        return self._journal.report(hold.job, fact).result()
+
+
+def _follow_up(hold: Hold) -> None:
+    for step in hold.afterwards:
+        try:
+            step()
+        except ReplanError as error:
+            log.warning("not_followed_up", stage=error.stage, reason=error.reason)
 
 
 def _unfinished(fact: Fact) -> bool:
@@ -107,18 +134,3 @@ def _unfinished(fact: Fact) -> bool:
     if isinstance(fact, PassFinished):
         return fact.ending is Ending.CANCELLED
     return isinstance(fact, JobFailed)
-
-
-def _failed(job: Job, error: ReplanError) -> JobFailed:
-    return JobFailed(
-        kind=job.kind,
-        step=job.step,
-        revision=job.revision,
-        pass_no=job.pass_no,
-        family=error.family,
-        stage=error.stage,
-        reason=error.reason,
-        next_step_cmd=error.next_step_cmd,
-        retry_after=getattr(error, "retry_after", None),
-        attempt=job.attempt,
-    )

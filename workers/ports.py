@@ -111,6 +111,14 @@ class Shell(Protocol):
         """What an earlier driver of this pass started under that key; see `withdraw` as well."""
         ...
 
+    def erase(self) -> None:
+        """Have no output of the pass's commands lie on the host any more; `close` comes first.
+
+        Once it is recorded elsewhere: no later driver can have it from there. Raises what `run`
+        raises.
+        """
+        ...
+
     def close(self) -> None:
         """Give the connection back."""
         ...

@@ -8,6 +8,7 @@ import structlog
 from celery.platforms import SecurityWarning
 from celery.signals import worker_shutting_down
 
+from shared.logs import configure_logs
 from shared.settings import Settings
 from shared.startup import await_servers
 from shared.store.database import Database
@@ -26,6 +27,7 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
     queues_of(roles)
     _await_servers(settings)
     worker = make_worker(settings, roles, threads=threads)
+    configure_logs(settings.server.log_level, mask=worker.secrecy.text)
     worker_shutting_down.connect(lambda **_: worker.handover.begin(), weak=False)
     # of running as root: only ids of jobs are ever taken from the broker, never anything pickled
     warnings.simplefilter("ignore", SecurityWarning)

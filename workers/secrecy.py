@@ -1,26 +1,23 @@
-"""What a worker knows of secrets: their values for the commands that name them, and to hide them."""
+"""The secrets that a worker gives to the commands which name them, and hides everywhere else."""
 
 import re
 import threading
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.errors import ReplanError
 from shared.domain.plan import Subtask
-from shared.domain.verdict import Verdict, VerdictKind
 from shared.secrets.expansion import VARIABLE, to_environment, variable
 from shared.secrets.masking import Masker
 from shared.secrets.value import Secret
 from shared.secrets.vaults.vault import Vaults
-from workers.executor.judge import Judge
-from workers.ports import NO_VARIABLES, Cancelled, Foreseen, Recalled, Shell
 
 _FRESH_SECONDS = 5.0
 """For so long the vaults are not asked again what they have."""
 
 _NAMED = re.compile(rf"\b{VARIABLE}([A-Za-z][A-Za-z0-9_]*)")
-_RULE = "secrets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +58,10 @@ class Secrecy:
         return Known(masker, {secret.name: secret for secret in asked})
 
     def text(self, text: str) -> str:
-        """A text for people, models and logs, without what the vaults list; raises as `known`."""
-        return self._all()[1].text(text)
+        """A text for people, models and logs, without what the vaults list, or listed last."""
+        with suppress(ReplanError):
+            self._all()
+        return self._masker.text(text)
 
     def _all(self) -> tuple[tuple[Secret, ...], Masker]:
         with self._lock:
@@ -92,76 +91,6 @@ def texts_of(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
         for text in (subtask.command, subtask.check, *subtask.preconditions)
         if text is not None
     )
-
-
-class DiscreetJudge:
-    """The guard, which no command passes that has the value of a secret in it."""
-
-    def __init__(self, inner: Judge, masker: Masker) -> None:
-        self._inner = inner
-        self._masker = masker
-
-    def judge(self, command: str, interpreter: str = "sh") -> Verdict:
-        """The verdict; the reason shows no value."""
-        names = self._masker.names_in(command)
-        if not names:
-            return self._inner.judge(command, interpreter)
-        written = ", ".join(f"${{secret:{name}}}" for name in names)
-        reason = f"a secret stands in it in plain; write {written} in place of the value"
-        return Verdict(VerdictKind.DENY, _RULE, reason)
-
-
-class ProvidedShell:
-    """A shell that gives each command the secrets which it names."""
-
-    def __init__(self, inner: Shell, known: Known) -> None:
-        self._inner = inner
-        self._known = known
-
-    def run(
-        self,
-        command: str,
-        *,
-        timeout: float,
-        on_output: OnOutput | None = None,
-        cancelled: Cancelled | None = None,
-        key: str | None = None,
-        label: str = "",
-        variables: Mapping[str, str] = NO_VARIABLES,
-    ) -> CommandResult:
-        """Run a command; see `workers.ports.Shell.run`."""
-        return self._inner.run(
-            command,
-            timeout=timeout,
-            on_output=on_output,
-            cancelled=cancelled,
-            key=key,
-            label=label,
-            variables={**variables, **self._known.variables(command)},
-        )
-
-    def foresee(self, calls: Generator[Foreseen]) -> None:
-        """See `workers.ports.Shell.foresee`."""
-        self._inner.foresee(self._provided(calls))
-
-    def withdraw(self) -> None:
-        """See `workers.ports.Shell.withdraw`."""
-        self._inner.withdraw()
-
-    def recalled(self, key: str) -> Recalled | None:
-        """See `workers.ports.Shell.recalled`."""
-        return self._inner.recalled(key)
-
-    def close(self) -> None:
-        """Give the connection back."""
-        self._inner.close()
-
-    def _provided(self, calls: Generator[Foreseen]) -> Generator[Foreseen]:
-        try:
-            for call in calls:
-                yield replace(call, variables=self._known.variables(call.command))
-        finally:
-            calls.close()
 
 
 def _expanded(text: str) -> str:

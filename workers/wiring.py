@@ -13,8 +13,10 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
+from shared.domain.plan import Subtask
 from shared.pulse import Pulse
 from shared.queue.app import knock, make_app
+from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
@@ -33,6 +35,7 @@ from workers.polling import Poller
 from workers.ports import PlannerBackend
 from workers.remote.connections import HostConnections
 from workers.revoking import Revoker
+from workers.secrecy import Secrecy, texts_of
 from workers.signatures import Signatures
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
@@ -59,6 +62,7 @@ class Worker:
     revoker: Revoker
     liveness: Liveness
     handover: Handover
+    secrecy: Secrecy
 
     def start(self) -> None:
         """Begin with what goes on beside the queues."""
@@ -112,6 +116,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         database, lease=server.lease, heartbeat=server.heartbeat, beat=pulse.beats("leases")
     )
     connections = HostConnections()
+    secrecy = Secrecy(open_vaults(server, os.environ))
     lifecycle = Lifecycle(
         database,
         journal,
@@ -119,7 +124,8 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         owner=owner,
         lease=server.lease,
         queues=queues,
-        performers=_performers(server, database, journal, connections),
+        performers=_performers(server, database, journal, connections, secrecy),
+        mask=secrecy.text,
     )
     capacity = Capacity(most)
     revoker = Revoker(database)
@@ -163,6 +169,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         revoker,
         liveness,
         handover,
+        secrecy,
     )
 
 
@@ -188,14 +195,18 @@ def _name(queues: tuple[QueueName, ...]) -> str:
 
 
 def _performers(
-    server: ServerSettings, database: Database, journal: Journal, connections: HostConnections
+    server: ServerSettings,
+    database: Database,
+    journal: Journal,
+    connections: HostConnections,
+    secrecy: Secrecy,
 ) -> dict[JobKind, Perform]:
-    backends = _backends(server)
+    backends = _backends(server, secrecy)
     guards = Guards()
     signatures = Signatures(server.approval_keys, server.data_dir)
 
-    def snapshot(host: Host, policy: Policy) -> Mapping[str, str]:
-        shell = connections.shell(host)
+    def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
+        shell = connections.shell(host, masker=secrecy.known(texts_of(subtasks)).masker)
         try:
             return take(shell, guards(policy.forbidden_commands))
         finally:
@@ -206,12 +217,14 @@ def _performers(
         JobKind.PLAN: Planner(database, backends).perform,
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
-        JobKind.EXECUTE: Executor(database, journal, connections, guards, signatures).perform,
+        JobKind.EXECUTE: Executor(
+            database, journal, connections, guards, secrecy, signatures=signatures
+        ).perform,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }
 
 
-def _backends(server: ServerSettings) -> Backends:
+def _backends(server: ServerSettings, secrecy: Secrecy) -> Backends:
     def anthropic() -> PlannerBackend:
         from workers.llm.backend import anthropic_backend
         from workers.llm.settings import LlmSettings
@@ -227,7 +240,8 @@ def _backends(server: ServerSettings) -> Backends:
                 subtask_planner_model=server.subtask_planner_model,
                 effort=server.model_effort,
                 timeout=server.model_timeout,
-            )
+            ),
+            mask=secrecy.text,
         )
 
     def runbook() -> PlannerBackend:

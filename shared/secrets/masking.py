@@ -45,6 +45,8 @@ class Masker:
 
     def text(self, text: str) -> str:
         """A text, masked; masking it once more changes nothing (up to 64 KB a line)."""
+        if not text:
+            return text
         return self.bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 

@@ -11,23 +11,7 @@ BY_PLACE: Final = ("shared.store.migrations",)
 
 # Modules that one side does not need yet. Each line is a debt: take it out as soon as both
 # sides use the module, or move the module to the side that does. It has to end up empty.
-WAITING: Final[frozenset[str]] = frozenset(
-    {
-        "shared.secrets.keyblocks",
-        "shared.secrets.lines",
-        "shared.secrets.masking",
-        "shared.secrets.rule",
-        "shared.secrets.rules",
-        "shared.secrets.structure",
-        "shared.secrets.tokens",
-        "shared.secrets.vaults.command",
-        "shared.secrets.vaults.environment",
-        "shared.secrets.vaults.files",
-        "shared.secrets.vaults.opening",
-        "shared.secrets.vaults.system_keyring",
-        "shared.secrets.worth",
-    }
-)
+WAITING: Final[frozenset[str]] = frozenset()
 
 
 def one_sided() -> set[str]:

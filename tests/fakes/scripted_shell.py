@@ -57,6 +57,7 @@ class ScriptedShell:
     ) -> None:
         self.calls: list[Call] = []
         self.closed = False
+        self.erased = False
         self.foreseen: list[str] = []
         self._coming: Generator[Foreseen] | None = None
         self._begun: set[str] = set()
@@ -168,6 +169,10 @@ class ScriptedShell:
             started + timedelta(seconds=min(answer.takes, timeout)),
             timed_out=timed_out,
         )
+
+    def erase(self) -> None:
+        """Note it."""
+        self.erased = True
 
     def close(self) -> None:
         """End it: a later `run` fails the test."""

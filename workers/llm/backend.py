@@ -139,6 +139,11 @@ def _draft(answer: RevisionAnswer, failed: tuple[Subtask, ...]) -> RevisionDraft
     return RevisionDraft(subtasks, answer.diagnosis)
 
 
-def anthropic_backend(settings: LlmSettings, *, on_call: OnCall | None = None) -> AnthropicBackend:
-    """The backend on the real API; nothing is imported or connected before the first question."""
-    return AnthropicBackend(AnthropicModel(settings, on_call=on_call), settings)
+def anthropic_backend(
+    settings: LlmSettings, *, on_call: OnCall | None = None, mask: Callable[[str], str] = str
+) -> AnthropicBackend:
+    """The backend on the real API; nothing is imported or connected before the first question.
+
+    What is asked goes through `mask` first.
+    """
+    return AnthropicBackend(AnthropicModel(settings, on_call=on_call, mask=mask), settings)

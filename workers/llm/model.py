@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from shared.domain.errors import Rejected, ReplanError, Transient
-from workers.llm.calls import CallRecord, Question, Reply, Speaker, Turn, Usage
+from workers.llm.calls import CallRecord, Question, Reply, Speaker, Usage
 from workers.llm.foreign import translated
 from workers.llm.settings import LlmSettings
 
@@ -37,11 +37,18 @@ _COUNTED = ("input_tokens", "output_tokens")
 class AnthropicModel:
     """Asks once and never repeats by itself: what failed for the moment is the queue's to repeat.
 
-    May be used by several threads. The SDK is imported, and the connection made, by the first
-    question.
+    What is asked goes through `mask` first. May be used by several threads. The SDK is imported,
+    and the connection made, by the first question.
     """
 
-    def __init__(self, settings: LlmSettings, *, on_call: OnCall | None = None) -> None:
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        on_call: OnCall | None = None,
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        self._mask = mask
         self._settings = settings
         self._on_call = on_call
         self._client: anthropic.Anthropic | None = None
@@ -80,11 +87,11 @@ class AnthropicModel:
                 system=[
                     {
                         "type": "text",
-                        "text": question.system,
+                        "text": self._mask(question.system),
                         "cache_control": {"type": "ephemeral"},
                     }
                 ],
-                messages=[_turn(turn) for turn in question.turns],
+                messages=[_turn(turn.speaker, self._mask(turn.text)) for turn in question.turns],
                 output_config=self._output_config(question),
             )
         except (anthropic.AnthropicError, ValueError) as error:
@@ -130,11 +137,11 @@ class AnthropicModel:
         return ours
 
 
-def _turn(turn: Turn) -> "MessageParam":
-    text = turn.text if turn.text.strip() else "(nothing)"
+def _turn(speaker: Speaker, text: str) -> "MessageParam":
+    text = text if text.strip() else "(nothing)"
     user: UserMessageParam = {"role": "user", "content": text}
     assistant: AssistantMessageParam = {"role": "assistant", "content": text}
-    return user if turn.speaker is Speaker.USER else assistant
+    return user if speaker is Speaker.USER else assistant
 
 
 def _finished(message: "Message", question: Question, settings: LlmSettings) -> Reply:

@@ -102,6 +102,9 @@ class LocalShell:
     def recalled(self, key: str) -> None:
         """Nothing is kept."""
 
+    def erase(self) -> None:
+        """Nothing is kept."""
+
     def close(self) -> None:
         """Nothing to give back."""
 

@@ -184,6 +184,11 @@ class Runner:
         self._carrier.send(call("s", folder))
         return self._answer().verb == "stopped"
 
+    def erase(self, name: str) -> None:
+        """Remove what the commands of a pass wrote; that they ran stays on record."""
+        self._carrier.send(call("x", name))
+        self._expect("erased")
+
     def quit(self, other: Identity) -> None:
         """End another runner that has nothing in hand."""
         self._carrier.send(call("q", *other.words))

@@ -149,6 +149,11 @@ s() { # folder . : nothing further is started there
   { : >"$1/stop"; } 2>/dev/null
   [ -e "$1/stop" ] && say stopped || say unstopped
 }
+x() { # pass . : nobody needs any more what its commands wrote
+  [ "$2" = . ] || return
+  rm -f ${R:+"$R/$1".*/[oe].*} "$S/$1".*/[oe].*
+  say erased
+}
 q() { # pid start boot namespace . : end an idle runner
   [ "$5" = . ] || return
   lives "$1" "$2" "$3" "$4" && kill -9 "$1" 2>/dev/null

@@ -166,6 +166,16 @@ class RunnerShell:
                 return
         raise self._lost(cause)
 
+    def erase(self) -> None:
+        """Leave no output on the host; see `workers.ports.Shell.erase`."""
+        if self._record is None:
+            return
+        try:
+            with self._pool.runner() as runner:
+                runner.erase(self._record.name)
+        except LostError as lost:
+            raise self._lost(lost) from lost
+
     @contextmanager
     def _free_lane(self, *, waits: bool) -> Iterator[Lane]:
         if self._busy.acquire(blocking=waits):

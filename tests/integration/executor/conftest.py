@@ -66,6 +66,9 @@ class NarrowShell:
     def recalled(self, key: str) -> None:
         """Every pass is the first."""
 
+    def erase(self) -> None:
+        """Nothing is kept."""
+
     def close(self) -> None:
         """Nothing to give back."""
 

@@ -12,6 +12,7 @@ from shared.domain.host import LOCALHOST, Host
 from shared.domain.plan import Author, Plan, Role, Step, Subtask, SubtaskKind
 from shared.domain.snippet import as_command
 from shared.guard import Guard, default_entries
+from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.approvals import PassApprovals
 from workers.ports import Unapproved
@@ -58,7 +59,7 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
-    there = here.asked(Unapproved(1, Part.COMMAND, text, GUARD.judge(text)))
+    there = here.asked(Unapproved(1, Part.COMMAND, text, GUARD.judge(text)), Masker())
     assert there.subject == asked.subject
     assert there.subject.digest == asked.subject.digest
 

@@ -1,0 +1,210 @@
+"""Twenty secrets go through a whole journey, and turn up nowhere but where they were needed."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from redis import Redis
+
+from benchmarks.stage import enrol
+from shared.domain.config import Policy
+from tests.fakes.model_server import ModelServer, Says, model_server
+from tests.journeys.plans import plan, step
+from tests.services.accounts import Account
+from tests.services.ring import Ring, eventually
+from tests.services.sshd import SshServers
+from tests.unit.planning.given import (
+    detail_answer,
+    plan_answer,
+    revision_answer,
+    step_answer,
+    subtask_answer,
+)
+
+VALUES = {
+    f"CANARY_{number:02}": value
+    for number, value in enumerate(
+        [
+            *(f"plain-canary-{number}-x8Kq2" for number in range(8)),
+            "with space and 'quotes' 41",
+            'double "quoted" and \\ back 42',
+            "dollar $HOME `id` $(id) 43",
+            "percent %s %d %% 44/45?x=y&z",
+            "first line of canary 46\nsecond line of canary 47",
+            "ümläut-canary-48-日本語",
+            "equals=plus+slash/canary49==",
+            "<canary tag='50'>&amp;</canary>",
+            '{"json": "canary 51"}',
+            "-n canary 52 --flag",
+            "#canary 53 ; rm *",
+            "canary54" * 12,
+        ]
+    )
+}
+
+
+def forms(value: str) -> list[bytes]:
+    """How somebody who looks for it would look."""
+    found = {value, quote(value), quote_plus(value), json.dumps(value)[1:-1], value.encode().hex()}
+    found.add(base64.b64encode(value.encode()).decode().rstrip("=")[:-1])
+    found |= set(value.split("\n"))
+    return [form.encode() for form in found]
+
+
+def hits(content: bytes) -> list[str]:
+    """The secrets that stand in something."""
+    return [name for name, value in VALUES.items() if any(form in content for form in forms(value))]
+
+
+@pytest.fixture
+def model(ring: Ring, tmp_path: Path) -> Iterator[ModelServer]:
+    """A ring with a vault, whose planning roles ask a scripted model."""
+    vault = tmp_path / "vault"
+    vault.mkdir(mode=0o700)
+    for name, value in VALUES.items():
+        (vault / name).touch(mode=0o600)
+        (vault / name).write_text(value)
+    with model_server() as scripted:
+        ring.extra |= {**scripted.environ, "REPLAN_VAULT_DIR": str(vault)}
+        ring.coordinator()
+        ring.worker("taskmaster", "planner", "subtask_planner", "escalation")
+        ring.worker("executor")
+        yield scripted
+        ring.stop()
+
+
+def commands() -> list[str]:
+    """Each shows a secret in some way, as programs that were given one do; every third fails."""
+    ways = (
+        'printf "got %s\\n" "${secret:NAME}"',
+        'printf "%s" "${secret:NAME}" | base64 -w 0 >&2',
+        'printf "error: wrong password: %s\\n" "${secret:NAME}" >&2; exit 3',
+        "cat <<END\nuser=app&password=${secret:NAME}\nEND",
+        'printf "%s" "${secret:NAME}" | od -An -tx1 | tr -d " \\n"',
+        'WORD="${secret:NAME}" && printf "%s" "$WORD" && exit 4',
+    )
+    return [ways[n % len(ways)].replace("NAME", name) for n, name in enumerate(VALUES)]
+
+
+def test_no_secret_turns_up_anywhere(
+    ring: Ring, model: ModelServer, sshd_factory: SshServers, ssh_account: Account, tmp_path: Path
+) -> None:
+    """Not in Postgres, Redis, logs, answers, files on the host or what the model is asked."""
+    proof = ssh_account.home / "proof"
+    enrol(ring.database, "web1", sshd_factory())
+    known = "CANARY_00"
+    model.will(
+        Says(plan_answer(step_answer("use"))),
+        Says(
+            detail_answer(
+                *(subtask_answer(f"s{n}", text, needs=[]) for n, text in enumerate(commands()))
+            )
+        ),
+        Says(
+            revision_answer(
+                subtask_answer(
+                    "prove",
+                    f'printf "%s" "${{secret:{known}}}" | sha256sum > {proof}',
+                    check=f'printf "%s" "${{secret:{known}}}" | sha256sum | cmp - {proof}',
+                )
+            )
+        ),
+    )
+    policy = Policy(error_threshold_per_step=7, auto_correction_enabled=False)
+    task = ring.submit(None, "web1", policy=policy, prompt="use the secrets")
+    ring.ends(task)
+    assert model.unused() == 0
+
+    outcomes = ring.rows("SELECT command, outcome, stdout, stderr FROM attempts ORDER BY id")
+    assert len(outcomes) == len(VALUES) + 1
+    told = "".join(row.stdout + row.stderr for row in outcomes)
+    masked = [name for name in VALUES if f"‹secret:{name}›" in told]
+    assert len(masked) >= len(VALUES) - 4, told  # by value; od's line breaks are told apart below
+    assert "error: wrong password: ‹secret:CANARY_02›" in told
+
+    eventually(lambda: not outputs(ssh_account.home), "the end of what lies on the host")
+    for what, content in {
+        "Postgres": everything_in(ring),
+        "Redis": everything_at(ring.broker_url),
+        "the logs": b"".join(path.read_bytes() for path in tmp_path.glob("*.log")),
+        "files on the host": files_below(ssh_account.home),
+        "requests to the model": json.dumps(
+            [dict(asked.body) for asked in model.asked], ensure_ascii=False
+        ).encode(),
+        "answers": answers(ring, task),
+    }.items():
+        assert len(content) > 0, what
+        assert hits(content) == [], what
+
+
+def outputs(home: Path) -> list[Path]:
+    """What commands have written that still lies in the records."""
+    return [p for p in (home / ".replan").rglob("[oe].*") if p.is_file() and p.stat().st_size]
+
+
+def files_below(folder: Path) -> bytes:
+    """All files of an account, and of memory."""
+    found = [*folder.rglob("*"), *Path("/dev/shm").glob("replan-*/**/*")]
+    return b"\n".join(path.read_bytes() for path in found if path.is_file())
+
+
+def everything_in(ring: Ring) -> bytes:
+    """Every row of every table, as text and with its bytes as they are."""
+    rows = []
+    for (table,) in ring.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+        for row in ring.rows(f'SELECT * FROM "{table}"'):  # noqa: S608 - a table of the schema
+            rows += [
+                bytes(value) if isinstance(value, bytes | memoryview) else str(value).encode()
+                for value in row
+            ]
+        rows += [
+            row[0].encode()
+            for row in ring.rows(f'SELECT t::text FROM "{table}" t')  # noqa: S608
+        ]
+    return b"\n".join(rows)
+
+
+def everything_at(url: str) -> bytes:
+    """Every key and value of the broker."""
+    with Redis.from_url(url) as redis:
+        keys = list(redis.scan_iter())
+        return b"\n".join([b"keys:", *keys, *(redis.dump(key) or b"" for key in keys)])
+
+
+def answers(ring: Ring, task: int) -> bytes:
+    """What the CLI shows of it."""
+    place = f"T{task}.1@web1"
+    asked = (
+        ("task", "report", f"T{task}"),
+        ("task", "show", f"T{task}"),
+        ("step", "show", place),
+        ("attempt", "list", place),
+        ("bundle", "show", place),
+    )
+    shown = [
+        ring.replan(*words, "--format", form, check=None)
+        for words in asked
+        for form in ("human", "min-json")
+    ]
+    assert all(done.returncode == 0 for done in shown), [d.stderr for d in shown]
+    return "".join(done.stdout + done.stderr for done in shown).encode()
+
+
+def test_a_vault_that_others_can_read_stops_the_pass(ring: Ring, tmp_path: Path) -> None:
+    """The task waits for a person, who is told what to type."""
+    vault = tmp_path / "vault"
+    vault.mkdir(mode=0o700)
+    (vault / "TOKEN").write_text("readable by all")
+    (vault / "TOKEN").chmod(0o644)
+    ring.extra["REPLAN_VAULT_DIR"] = str(vault)
+    ring.coordinator()
+    ring.worker("executor", "escalation")
+    task = ring.submit(plan(step(['printf "%s" "${secret:TOKEN}"'])), "localhost")
+    ring.ends(task, "waiting")
+    (told,) = ring.rows("SELECT reason, next_step_cmd FROM interventions")
+    assert "TOKEN" in told.reason
+    assert "chmod" in told.next_step_cmd
+    assert ring.scalar("SELECT count(*) FROM attempts") == 0
