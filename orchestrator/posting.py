@@ -3,6 +3,9 @@
 import time
 from collections.abc import Sequence
 
+from orchestrator.access import audit
+from orchestrator.access.actor import Actor
+from orchestrator.access.audit import Act
 from shared.store import inbox, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -13,10 +16,10 @@ PATIENCE = 5.0
 _LOOK_EVERY = 0.05
 
 
-def post(database: Database, reports: Sequence[Report]) -> bool:
-    """Report facts; returns whether a coordinator has taken them up within `PATIENCE`."""
+def post(database: Database, reports: Sequence[Report], actor: Actor, act: Act) -> bool:
+    """Report the facts of an act; returns whether a coordinator has taken them up in `PATIENCE`."""
     with database.begin() as connection:
-        inbox.send(connection, reports)
+        audit.record_sent(connection, actor, act, reports)
         newest = inbox.newest(connection)
     tasks = {task_id for task_id, _, _ in reports}
     deadline = time.monotonic() + PATIENCE
@@ -28,10 +31,13 @@ def post(database: Database, reports: Sequence[Report]) -> bool:
     return False
 
 
-def cancel_attempt(database: Database, key: str) -> bool:
+def cancel_attempt(database: Database, key: str, actor: Actor, act: Act) -> bool:
     """Have a running attempt ended; its worker hears of it when this is committed.
 
     False, and nothing is written, when it does not run or nobody is asked to drive its pass.
     """
     with database.begin() as connection:
-        return jobs.cancel_attempt(connection, key)
+        asked = jobs.cancel_attempt(connection, key)
+        if asked:
+            audit.record(connection, actor, act)
+        return asked

@@ -1,5 +1,6 @@
 """What people ask for: tasks, and facts about tasks, put where the coordinator finds them."""
 
+import hashlib
 import json
 import time
 from dataclasses import dataclass, replace
@@ -8,18 +9,21 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, text
 
+from orchestrator.access import audit
+from orchestrator.access.actor import Actor, account
+from orchestrator.access.audit import Act
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Plan, check_steps
-from shared.store import inbox
-from shared.store.database import Database, InDoubt
-from shared.wire import to_json
+from shared.store.database import REPORTS, Database, InDoubt
+from shared.wire import encode_fact
 
 _HOSTS = text("SELECT name FROM hosts")
 _EARLIER = text("SELECT id FROM tasks WHERE idempotency_key = :key")
-_INSERT = text("""
+# All of it in one statement: each further one would cost as long as it takes to ask and be told.
+_INSERT = text(f"""
     WITH targets AS (
         SELECT name, place
         FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS t(name, place)
@@ -35,11 +39,20 @@ _INSERT = text("""
         INSERT INTO runs (task_id, target, phase)
         SELECT task.id, targets.name, 'not_started' FROM task, targets ORDER BY targets.place
         RETURNING id
-    )
+    ), sent AS (
+        INSERT INTO inbox (task_id, kind, body)
+        SELECT task.id, :kind, CAST(:body AS jsonb) || jsonb_build_object(
+            'run_ids', (SELECT coalesce(jsonb_agg(id ORDER BY id), '[]') FROM made)
+        )
+        FROM task
+    ), act AS (
+        SELECT clock_timestamp() AS at, 'T' || task.id AS ref FROM task
+    ), {audit.CHAINED}
     SELECT (SELECT id FROM task) AS task_id,
-        ARRAY(SELECT id FROM made ORDER BY id) AS run_ids,
-        ARRAY(SELECT name FROM unknown ORDER BY place) AS unknown
-""")
+        (SELECT count(*) FROM recorded) AS recorded,
+        ARRAY(SELECT name FROM unknown ORDER BY place) AS unknown,
+        pg_notify(:channel, '')
+""")  # noqa: S608 - constants
 
 _PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
 """Seconds between two tries to learn what became of a submission."""
@@ -59,9 +72,10 @@ class Submission:
     key: str | None = None
 
 
-def submit(database: Database, submission: Submission) -> int:
+def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
     """Put the task in and return its number; nothing is written unless everything is right.
 
+    The audit names the actor; nobody named is the account of this process.
     Once, even if the answer to the commit is lost: then it is put in again under the same key.
     Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
     carried out; InDoubt when the database stays away and nobody knows whether the task is there.
@@ -69,16 +83,16 @@ def submit(database: Database, submission: Submission) -> int:
     _check(submission)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
     try:
-        return _put_in(database, keyed)
+        return _put_in(database, keyed, actor or account())
     except InDoubt as doubt:
-        return _put_in_again(database, keyed, doubt)
+        return _put_in_again(database, keyed, actor or account(), doubt)
 
 
-def _put_in_again(database: Database, submission: Submission, doubt: InDoubt) -> int:
+def _put_in_again(database: Database, submission: Submission, actor: Actor, doubt: InDoubt) -> int:
     for pause in _PAUSES:
         time.sleep(pause)
         try:
-            return _put_in(database, submission)
+            return _put_in(database, submission, actor)
         except Transient:
             continue
     raise InDoubt(
@@ -88,15 +102,14 @@ def _put_in_again(database: Database, submission: Submission, doubt: InDoubt) ->
     ) from doubt
 
 
-def _put_in(database: Database, submission: Submission) -> int:
+def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
     with database.begin() as connection:
-        made = connection.execute(_INSERT, _values(submission)).one()
+        made = connection.execute(_INSERT, _values(submission, actor)).one()
         if made.unknown:
             raise _not_enrolled(connection, made.unknown[0])
         if made.task_id is None:
             return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
-        submitted = TaskSubmitted(submission.policy, tuple(made.run_ids), submission.plan)
-        inbox.send(connection, [(made.task_id, None, submitted)])
+        audit.require_recorded(made.recorded)
         return int(made.task_id)
 
 
@@ -119,14 +132,28 @@ def _check(submission: Submission) -> None:
         check_steps(submission.plan.steps)
 
 
-def _values(submission: Submission) -> dict[str, Any]:
-    return {
+def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
+    # Its runs have their numbers in the statement alone.
+    kind, body = encode_fact(TaskSubmitted(submission.policy, (), submission.plan))
+    return audit.values(actor, Act("task.submit", "", _told(submission))) | {
         "targets": list(submission.targets),
         "here": LOCALHOST.name,
         "prompt": submission.prompt,
-        "policy": json.dumps(to_json(submission.policy)),
+        "policy": json.dumps(body["policy"]),
+        "kind": kind,
+        "body": json.dumps(body),
+        "channel": REPORTS,
         "planned": submission.plan is not None,
         "key": submission.key,
+    }
+
+
+def _told(submission: Submission) -> dict[str, Any]:
+    """What the audit keeps: a prompt may hold anything, so it is known by its hash."""
+    return {
+        "targets": list(submission.targets),
+        "plan_given": submission.plan is not None,
+        "prompt_sha256": hashlib.sha256(submission.prompt.encode()).hexdigest(),
     }
 
 

@@ -66,14 +66,20 @@ def _start(roles: list[str], threads: int | None) -> int:
 
 
 def _answer(verb: str) -> int:
+    from shared.secrets.vaults.opening import open_vaults
     from workers.remote import enrol
+
+    vaults = open_vaults(load_settings(os.environ).server, os.environ)
+
+    def reveal(name: str) -> str:
+        return vaults.secret(name).reveal()
 
     host = from_json(Host, json.load(sys.stdin))
     if verb == "host-key":
-        key = enrol.fetch_host_key(host.address, host.port)
+        key = enrol.fetch_host_key(host.address, host.port, via=host.via, reveal=reveal)
         answer = {"ok": True, "line": key.line, "fingerprint": key.fingerprint}
     else:
-        report = enrol.check_host(host)
+        report = enrol.check_host(host, reveal)
         answer = {"ok": report.ok, "report": to_json(report)}
     print(json.dumps(answer))
     return 0

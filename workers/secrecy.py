@@ -37,40 +37,49 @@ class Known:
 
 
 class Secrecy:
-    """Asks the vaults; safe to use from many threads."""
+    """Asks the vaults, and hides every value that they list or that was ever fetched from them.
 
-    def __init__(self, vaults: Vaults) -> None:
+    Values are fetched anew for each pass: a changed one counts from the next on, while the old one
+    is still hidden. Safe to use from many threads.
+    """
+
+    def __init__(self, vaults: Vaults, own: Iterable[Secret] = ()) -> None:
+        """`own` are secrets that are hidden and cannot be named (`workers.own_secrets`)."""
         self._vaults = vaults
-        self._listed: tuple[Secret, ...] = ()
+        self._secrets = {(secret.name, secret.reveal()): secret for secret in own}
+        self._masker = Masker(self._secrets.values())
         self._listed_at = -_FRESH_SECONDS
-        self._masker = Masker()
         self._lock = threading.Lock()
 
     def known(self, commands: Iterable[str] = ()) -> Known:
         """What the commands need; raises Misconfigured when a vault cannot give it."""
         names = dict.fromkeys(name for command in commands for name in _names(command))
-        listed, masker = self._all()
-        if not names:
-            return Known(masker)
         asked = self._vaults.secrets(names)
-        if not set(asked) <= set(listed):
-            masker = Masker({*listed, *asked})
-        return Known(masker, {secret.name: secret for secret in asked})
-
-    def text(self, text: str) -> str:
-        """A text for people, models and logs, without what the vaults list, or listed last."""
-        with suppress(ReplanError):
-            self._all()
-        return self._masker.text(text)
-
-    def _all(self) -> tuple[tuple[Secret, ...], Masker]:
         with self._lock:
             if monotonic() - self._listed_at >= _FRESH_SECONDS:
-                listed = self._vaults.listed()
-                if listed != self._listed:
-                    self._listed, self._masker = listed, Masker(listed)
+                self._learn(self._vaults.listed())
                 self._listed_at = monotonic()
-            return self._listed, self._masker
+            self._learn(asked)
+            return Known(self._masker, {secret.name: secret for secret in asked})
+
+    def reveal(self, name: str) -> str:
+        """The value of a secret that a host's entry names; raises Misconfigured as `known`."""
+        secret = self._vaults.secret(name)
+        with self._lock:
+            self._learn([secret])
+        return secret.reveal()
+
+    def text(self, text: str) -> str:
+        """A text for people, models and logs, without any value that is known by now."""
+        with suppress(ReplanError):
+            self.known()
+        return self._masker.text(text)
+
+    def _learn(self, secrets: Iterable[Secret]) -> None:
+        found = {(secret.name, secret.reveal()): secret for secret in secrets}
+        if not found.keys() <= self._secrets.keys():
+            self._secrets |= found
+            self._masker = Masker(self._secrets.values())
 
 
 def with_variables(subtask: Subtask) -> Subtask:

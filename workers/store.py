@@ -77,7 +77,7 @@ _PASS = text("""
 
 
 def pass_brief(connection: Connection, job: Job) -> PassBrief:
-    """The pass of a job; raises Misconfigured when its host is no longer enrolled."""
+    """The pass of a job; raises Misconfigured when its host is not enrolled or disabled."""
     if job.step is None or job.run_id is None:
         raise _no_step(job)
     asked = {"run_id": job.run_id, "step": job.step, "revision": job.revision}
@@ -92,7 +92,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
     return PassBrief(
         policy=from_json(Policy, row.policy),
         token=row.token,
-        host=_enrolled(hosts.joined(row, row.target), row.target),
+        host=_usable(connection, hosts.joined(row, row.target), row.target),
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
@@ -120,7 +120,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
 
 
 def step_brief(connection: Connection, job: Job) -> StepBrief:
-    """The step of a job; raises Misconfigured when its host is no longer enrolled."""
+    """The step of a job; raises Misconfigured when its host is not enrolled or disabled."""
     task = task_brief(connection, job.task_id)
     if task.plan is None or job.step is None or job.run_id is None:
         raise _no_step(job)
@@ -138,7 +138,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     return StepBrief(
         task=task,
         run_id=job.run_id,
-        host=_enrolled(hosts.find(connection, row.target), row.target),
+        host=_usable(connection, hosts.find(connection, row.target), row.target),
         step=step,
         author=Author(Role(row.author_role), row.author_backend),
         revisions=_revisions(connection, job.run_id, step, job.revision),
@@ -173,14 +173,15 @@ def _revisions(
     return (first, *later)
 
 
-def _enrolled(host: Host | None, name: str) -> Host:
+def _usable(connection: Connection, host: Host | None, name: str) -> Host:
     if host is None:
         raise Misconfigured(
             f"host {name!r} is not enrolled",
             stage="connect",
             next_step_cmd=f"replan host add {name} --address ADDRESS",
         )
-    return host
+    hosts.require_trusted(host)
+    return hosts.reached(connection, host)
 
 
 def _no_step(job: Job) -> Defect:

@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from celery.signals import heartbeat_sent
 
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
+from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.domain.plan import Subtask
@@ -22,14 +24,16 @@ from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
 from workers.capacity import Capacity
+from workers.distrust import distrusting
 from workers.escalation import EscalationHandler
 from workers.execution import Executor, Guards
 from workers.executor.snapshot import take
 from workers.handover import Handover
 from workers.journal import Journal
-from workers.leases import LeaseKeeper
+from workers.leases import Hold, LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
 from workers.liveness import Liveness
+from workers.own_secrets import own_secrets
 from workers.planner import Planner
 from workers.polling import Poller
 from workers.ports import PlannerBackend
@@ -115,8 +119,8 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
     keeper = LeaseKeeper(
         database, lease=server.lease, heartbeat=server.heartbeat, beat=pulse.beats("leases")
     )
-    connections = HostConnections()
-    secrecy = Secrecy(open_vaults(server, os.environ))
+    secrecy = Secrecy(open_vaults(server, os.environ), own_secrets(server))
+    connections = HostConnections(secrecy.reveal)
     lifecycle = Lifecycle(
         database,
         journal,
@@ -205,21 +209,23 @@ def _performers(
     guards = Guards()
     signatures = Signatures(server.approval_keys, server.data_dir)
 
+    executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
+
+    def execute(hold: Hold) -> Fact:
+        with distrusting(database):
+            return executor.perform(hold)
+
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
-        shell = connections.shell(host, masker=secrecy.known(texts_of(subtasks)).masker)
-        try:
+        masker = secrecy.known(texts_of(subtasks)).masker
+        with distrusting(database), closing(connections.shell(host, masker=masker)) as shell:
             return take(shell, guards(policy.forbidden_commands))
-        finally:
-            shell.close()
 
     return {
         JobKind.REFINE: Taskmaster(database, backends).perform,
         JobKind.PLAN: Planner(database, backends).perform,
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
-        JobKind.EXECUTE: Executor(
-            database, journal, connections, guards, secrecy, signatures=signatures
-        ).perform,
+        JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }
 

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from flower.urls import handlers as routes
 from flower.views import BaseHandler
+from flower.views.monitor import Metrics
 from tornado.web import authenticated, url
 
 from shared.domain.errors import ReplanError
@@ -23,16 +24,27 @@ class JobsOfWorker(BaseHandler):
         self.redirect(f"{self.reverse_url('tasks')}?{urlencode({'worker': name})}")
 
 
-def _lead_to_jobs() -> None:
+class GuardedMetrics(Metrics):
+    """The numbers for a monitoring system, which name workers and queues, behind the password."""
+
+    @authenticated
+    async def get(self) -> None:
+        """Write them."""
+        await super().get()
+
+
+def _mend_routes() -> None:
     for place, route in enumerate(routes):
         if getattr(route, "name", None) == "worker":
             routes[place] = url(r"/worker/(.+)", JobsOfWorker, name="worker")
+        elif isinstance(route, tuple) and route[0] == "/metrics":
+            routes[place] = url("/metrics", GuardedMetrics)
 
 
 # Of remote control workers understand `revoke` alone; that they do not answer when Flower asks for
 # their configuration is no news.
 logging.getLogger("flower.inspector").setLevel(logging.ERROR)
-_lead_to_jobs()
+_mend_routes()
 
 try:
     app = make_app(load_settings(os.environ).server.broker_url)

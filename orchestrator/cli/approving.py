@@ -1,8 +1,5 @@
 """A person's word for what is to run: who says it, for what exactly, and what no word is for."""
 
-import getpass
-import os
-import socket
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -29,15 +26,6 @@ GuardFor = Callable[[str], "Guard"]
 """The guard of the host of that name."""
 
 POLICY_CMD = "replan config show forbidden_commands"
-
-
-def local_actor() -> str:
-    """Who types this: the account of the operating system, and the machine."""
-    try:
-        account = getpass.getuser()
-    except (KeyError, OSError):  # a container may give a process a number that has no name
-        account = f"uid-{os.getuid()}"
-    return f"{account}@{socket.gethostname()}"
 
 
 def guards_of(policy: Policy) -> GuardFor:

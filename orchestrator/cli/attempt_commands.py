@@ -133,13 +133,15 @@ def cancel(
     Without a number it is the one that runs. With --wait it says how the command was ended, and
     exits with 1 when it may still be there.
     """
+    from orchestrator.access.audit import Act
     from orchestrator.cli.endings import attempt_answer, await_attempt
     from orchestrator.posting import cancel_attempt
     from orchestrator.views.attempts import attempt_view
 
     with call.database.begin() as connection:
         attempt = attempt_view(connection, parse_ref(ref)).attempt
-    if not cancel_attempt(call.database, attempt.key):
+    act = Act("attempt.cancel", attempt.ref)
+    if not cancel_attempt(call.database, attempt.key, call.actor, act):
         with call.database.begin() as connection:
             attempt = attempt_view(connection, parse_ref(attempt.ref)).attempt
         raise Rejected(

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace as changed
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +14,12 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import listing, next_step, plain
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.host import Connection, Host
+from shared.domain.host import Connection, Host, secret_name
 
 group = typer.Typer(name="host", no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The host's name.")]
+SECRET = "The secret that holds the {}: ${{secret:NAME}}."  # noqa: S105 - a sentence
 NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 
@@ -26,11 +28,19 @@ def add_(
     call: Invocation,
     name: NameArgument,
     *,
-    address: Annotated[str, typer.Option(help="Name or IP address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 22,
+    address: Annotated[
+        str | None, typer.Option(help="Name or IP address; 127.0.0.1 unless said.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="22 unless said.")] = None,
     user: Annotated[str | None, typer.Option(help="Who logs in.")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key file.")] = None,
     workdir: Annotated[str | None, typer.Option(help="Where commands start.")] = None,
+    jump: Annotated[
+        str | None, typer.Option(help="The enrolled host that it is reached through.")
+    ] = None,
+    password: Annotated[str | None, typer.Option(help=SECRET.format("password"))] = None,
+    passphrase: Annotated[str | None, typer.Option(help=SECRET.format("key's passphrase"))] = None,
+    sudo_password: Annotated[str | None, typer.Option(help=SECRET.format("sudo password"))] = None,
     local: Annotated[
         bool, typer.Option("--local", help="The executor's own machine, without SSH.")
     ] = False,
@@ -39,11 +49,17 @@ def add_(
         typer.Option("--accept-host-key", help="The fingerprint to accept, or 'any'."),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace-host-key", help="Enrol it anew with the key it shows now.")
+        bool,
+        typer.Option(
+            "--replace-host-key",
+            help="Enrol it anew with the key it shows now; what is not said stays as it is.",
+        ),
     ] = False,
     check: Annotated[bool, typer.Option(help="Log in and look at it.")] = True,
 ) -> Result:
     """Enrol a host: its key is shown, pinned, and from then on the only one accepted."""
+    from orchestrator.access import audit
+    from orchestrator.access.audit import Act
     from orchestrator.inventory import probing
     from shared.store import hosts
 
@@ -52,22 +68,30 @@ def add_(
         host = Host(name=name, connection=Connection.LOCAL, workdir=workdir)
         fingerprint = ""
     else:
-        host = Host(
-            name=name,
-            address=address,
-            port=port,
-            user=_needed(user, "--user", name),
-            key_path=str(_key(key, name)),
-            workdir=workdir,
-        )
+        said = {
+            "address": address,
+            "port": port,
+            "user": user,
+            "key_path": None if key is None else str(_key(key)),
+            "workdir": workdir,
+            "jump": jump,
+            "password": _reference("--password", password),
+            "passphrase": _reference("--passphrase", passphrase),
+            "sudo_password": _reference("--sudo-password", sudo_password),
+        }
+        with call.database.begin() as connection:
+            before = hosts.find(connection, name) if replace else None
+            host = hosts.reached(connection, _described(name, before, said))
         line, fingerprint = probing.host_key(host)
         _accept(call, host, fingerprint, accept)
-        host = Host(**{**_fields(host), "host_key": line})
+        host = changed(host, host_key=line)
     report: dict[str, Any] = probing.check(host) if check else {"ok": True, "report": None}
     if not report["ok"]:
         return _checked("host.add", host.name, report)
     with call.database.begin() as connection:
         hosts.save(connection, host, replace=replace)
+        told = {"address": host.address, "fingerprint": fingerprint, "replaced": replace}
+        audit.record(connection, call.actor, Act("host.add", name, told))
 
     def show(console: Console) -> None:
         console.print(f"enrolled [bold]{name}[/] {plain(fingerprint)}", highlight=False)
@@ -87,13 +111,11 @@ def list_(call: Invocation) -> Result:
 
     def show(console: Console) -> None:
         rows = [
-            (h.name, h.connection.value, f"{h.user or ''}@{h.address}:{h.port}")
-            if h.connection is Connection.SSH
-            else (h.name, h.connection.value, "")
+            (h.name, h.connection.value, _where(h), "[red]disabled[/]" if h.distrusted else "")
             for h in found
         ]
         if rows:
-            console.print(listing(("host", "by", "where"), rows))
+            console.print(listing(("host", "by", "where", ""), rows))
         else:
             console.print("no host is enrolled yet; --local works without one")
             next_step(console, "replan host add NAME --address ADDRESS --user USER --key FILE")
@@ -109,16 +131,21 @@ def check_(call: Invocation, name: NameArgument) -> Result:
 
     with call.database.begin() as connection:
         host = hosts.named(connection, name)
+        hosts.require_trusted(host)
+        host = hosts.reached(connection, host)
     return _checked("host.check", name, probing.check(host))
 
 
 @add(group, "remove", example="replan host remove web1")
 def remove(call: Invocation, name: NameArgument) -> Result:
     """Take a host out of the inventory."""
+    from orchestrator.access import audit
+    from orchestrator.access.audit import Act
     from shared.store import hosts
 
     with call.database.begin() as connection:
         hosts.remove(connection, name)
+        audit.record(connection, call.actor, Act("host.remove", name))
     return Result("host.remove", {"name": name}, lambda c: c.print(f"removed {plain(name)}"))
 
 
@@ -191,11 +218,20 @@ def _loopback(address: str) -> bool:
 
 def _typed(host: Host, fingerprint: str) -> str:
     """The same call with the fingerprint accepted."""
-    reached = ["--address", host.address, "--port", str(host.port)]
-    login = ["--user", str(host.user), "--key", str(host.key_path)]
-    begins = ["--workdir", host.workdir] if host.workdir else []
-    words = ["host", "add", host.name, *reached, *login, *begins, "--accept-host-key", fingerprint]
-    return shlex.join(["replan", *words])
+    options = {
+        "--address": host.address,
+        "--port": str(host.port),
+        "--user": host.user,
+        "--key": host.key_path,
+        "--workdir": host.workdir,
+        "--jump": host.jump,
+        "--password": host.password,
+        "--passphrase": host.passphrase,
+        "--sudo-password": host.sudo_password,
+        "--accept-host-key": fingerprint,
+    }
+    said = [word for name, value in options.items() if value for word in (name, value)]
+    return shlex.join(["replan", "host", "add", host.name, *said])
 
 
 def _check_name(name: str) -> None:
@@ -217,12 +253,35 @@ def _needed(value: str | None, option: str, name: str) -> str:
     )
 
 
-def _key(key: Path | None, name: str) -> Path:
-    path = Path(_needed(None if key is None else str(key), "--key", name)).expanduser().absolute()
+def _described(name: str, before: Host | None, said: dict[str, Any]) -> Host:
+    """The host as it is to be: as said, else as it is enrolled; trusted anew."""
+    known = before if before is not None and before.connection is Connection.SSH else Host(name)
+    new = {field: value for field, value in said.items() if value is not None}
+    host = changed(known, **new, distrusted=None, via=None)
+    _needed(host.user, "--user", name)
+    _needed(host.key_path or host.password, "--key", name)
+    return host
+
+
+def _reference(option: str, given: str | None) -> str | None:
+    if given is None or secret_name(given) is not None:
+        return given
+    raise Rejected(
+        f"{option} names a secret as ${{secret:NAME}} and never takes the secret itself",
+        stage="input",
+        next_step_cmd="replan host add --help",
+    )
+
+
+def _where(host: Host) -> str:
+    if host.connection is not Connection.SSH:
+        return ""
+    through = f" through {host.jump}" if host.jump else ""
+    return plain(f"{host.user or ''}@{host.address}:{host.port}{through}")
+
+
+def _key(key: Path) -> Path:
+    path = key.expanduser().absolute()
     if not path.is_file():
         raise Rejected(f"there is no key file {path}", stage="input", next_step_cmd=f"ls -l {path}")
     return path
-
-
-def _fields(host: Host) -> dict[str, Any]:
-    return {name: getattr(host, name) for name in Host.__slots__}

@@ -94,6 +94,7 @@ def answer(
 
     The errors of the step stay counted.
     """
+    from orchestrator.access.audit import Act
     from orchestrator.posting import post
     from orchestrator.views.interventions import intervention
     from orchestrator.views.places import require_step
@@ -106,7 +107,8 @@ def answer(
         place, _ = require_step(connection, parse_ref(asked.ref))
         step = step_view(connection, parse_ref(asked.ref)).step
     fact = OutcomeTold(step.ordinal, step.revision, step.pass_no, said)
-    taken = post(call.database, [(place.task_id, place.run_id, fact)])
+    act = Act("intervention.answer", step.ref, {"intervention": asked.name, "answer": said.value})
+    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = intervention(connection, name)
         step = step_view(connection, parse_ref(asked.ref)).step
@@ -147,7 +149,7 @@ def approve(
         until = in_seconds(connection, policy.approval_ttl)
     approving.refuse_forbidden(asked, approving.guards_of(policy))
     signer = Signer(call.settings.server.data_dir)
-    words = approving.approvals_of(asked, scope, approving.local_actor(), until)
+    words = approving.approvals_of(asked, scope, call.actor.name, until)
     task = parse_ref(view.ref).task
     given = tuple(signer.sign(task, word) for word in words)
     return _post_word(
@@ -188,7 +190,7 @@ def deny(
     with call.database.begin() as connection:
         view = intervention(connection, name)
         approving.refuse_unless_asked(view)
-    actor = approving.local_actor()
+    actor = call.actor.name
     return _post_word(
         call,
         "intervention.deny",
@@ -204,6 +206,7 @@ def _post_word(
     fact_at: "Callable[[StepLine], CommandsApproved | ApprovalDenied]",
 ) -> Result:
     """Post a person's word for or against what a step would run. Raises Rejected when too late."""
+    from orchestrator.access.audit import Act
     from orchestrator.cli.approving import too_late
     from orchestrator.posting import post
     from orchestrator.views.interventions import intervention
@@ -215,11 +218,12 @@ def _post_word(
         place, _ = require_step(connection, ref)
         step = step_view(connection, ref).step
     fact = fact_at(step)
-    taken = post(call.database, [(place.task_id, place.run_id, fact)])
+    word = "approved" if isinstance(fact, CommandsApproved) else "denied"
+    act = Act(kind, step.ref, {"intervention": asked.name, "answer": word})
+    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = intervention(connection, asked.name)
         step = step_view(connection, ref).step
-    word = "approved" if isinstance(fact, CommandsApproved) else "denied"
     if taken and after.answer != word:
         raise too_late(after)
     details = {"ref": step.ref, "phase": step.phase, "intervention": asked.name, "answer": word}

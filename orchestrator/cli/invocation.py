@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator.access.actor import Actor, account
 from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
 from shared.domain.errors import Defect, Rejected, ReplanError
 from shared.settings import Settings, load_settings
@@ -43,6 +44,11 @@ class Invocation:
     def settings(self) -> Settings:
         """The settings of this call. Raises Misconfigured."""
         return load_settings(self.environ, self.config_file)
+
+    @property
+    def actor(self) -> Actor:
+        """Who calls: the account that this command line runs under."""
+        return account()
 
     @cached_property
     def database(self) -> "Database":

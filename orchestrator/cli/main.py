@@ -20,6 +20,8 @@ GROUPS = {
     "intervention": "What waits for a person.",
     "host": "Where commands run.",
     "secret": "Values that plans name and nobody sees.",
+    "token": "Who else may call, and what they may do.",
+    "audit": "What people did, chained so that nothing of it can be changed unseen.",
     "config": "Settings, and where each came from.",
     "guard": "What may run.",
     "schema": "The JSON Schemas of machine output.",
@@ -52,7 +54,8 @@ def build() -> typer.Typer:
         for name, told in GROUPS.items():
             group = import_module(f"orchestrator.cli.{name}_commands").group
             app.add_typer(group, name=name, help=told)
-        import_module("orchestrator.cli.together_commands").register(app)
+        for name in ("doctor_command", "together_commands"):
+            import_module(f"orchestrator.cli.{name}").register(app)
     return app
 
 

@@ -63,6 +63,7 @@ def approve(
 
     What a revision changes is asked about anew. What is forbidden cannot be approved.
     """
+    from orchestrator.access.audit import Act
     from orchestrator.cli import approving
     from orchestrator.posting import post
     from orchestrator.signing import Signer
@@ -82,7 +83,8 @@ def approve(
         _refuse_unless_plan_waits(view)
         plan = stored_plan(connection, place)
         targets = [run.target for run in runs_at(connection, place)]
-        places = [hosts.named(connection, target) for target in targets]
+        named = (hosts.named(connection, target) for target in targets)
+        places = [hosts.reached(connection, host) for host in named]
         policy = from_json(Policy, view.policy)
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approving.guards_of(policy)
@@ -96,12 +98,13 @@ def approve(
     if list_only:
         command = f"replan plan approve {view.ref}"
         return Result("plan.approve", details | {"approved": False}, show, next_step_cmd=command)
-    actor = approving.local_actor()
+    actor = call.actor.name
     given = approving.approvals_of(asked, Scope.ONCE, actor, until)
     signer = Signer(call.settings.server.data_dir)
     often = tuple(signer.sign(place.task, replace(each, scope=Scope.TASK)) for each in given)
     fact = PlanApproved(plan_digest(plan), actor, often)
-    taken = post(call.database, [(place.task, None, fact)])
+    act = Act("plan.approve", view.ref, {"plan": fact.plan_digest})
+    taken = post(call.database, [(place.task, None, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
     if taken and any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in after.interventions):
@@ -133,6 +136,7 @@ def provide(
     file: Annotated[Path, typer.Option(help="The plan.")],
 ) -> Result:
     """Give the plan of a task that waits for a person to plan it."""
+    from orchestrator.access.audit import Act
     from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_plan
@@ -158,7 +162,8 @@ def provide(
             stage="input",
             next_step_cmd=f"replan task show {view.ref}",
         )
-    taken = post(call.database, [(place.task, None, PlanDrafted(plan))])
+    act = Act("plan.provide", view.ref, {"file": file.name})
+    taken = post(call.database, [(place.task, None, PlanDrafted(plan))], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
     return outcome("plan.provide", {"ref": after.ref, "phase": after.phase}, taken=taken)

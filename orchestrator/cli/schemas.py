@@ -4,7 +4,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from orchestrator.access.chain import Fault
+from orchestrator.access.tokens import Token
 from orchestrator.cli.reply import SCHEMA_VERSION
+from orchestrator.doctor import Finding
 from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.in_hand import InHand
@@ -57,9 +60,25 @@ def _plan_approval() -> dict[str, Any]:
     return _object(ref=_TEXT, phase=_TEXT, approved={"type": "boolean"}, wanted=wanted)
 
 
+def _verified() -> dict[str, Any]:
+    faults = {"type": "array", "items": _view(Fault)}
+    return _object(anchor=_TEXT, entries={"type": "integer"}, faults=faults)
+
+
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
 _SECRET = _object(name=_TEXT, vault=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
+_ISSUED = _object(name=_TEXT, role=_TEXT, expires_at=_TEXT, token=_TEXT)
+_ENTRY = _object(
+    seq={"type": "integer"},
+    at=_TEXT,
+    actor=_TEXT,
+    verb=_TEXT,
+    ref=_TEXT,
+    details=_OPEN,
+    previous=_TEXT,
+    hash=_TEXT,
+)
 
 DETAILS: dict[str, Any] = {
     "task.submit": lambda: _object(ref=_TEXT, targets={"type": "array", "items": _TEXT}),
@@ -97,6 +116,13 @@ DETAILS: dict[str, Any] = {
     "secret.list": lambda: _list_of("secrets", _SECRET),
     "secret.check": lambda: _SECRET,
     "secret.set": lambda: _SECRET,
+    "token.create": lambda: _ISSUED,
+    "token.rotate": lambda: _ISSUED,
+    "token.list": lambda: _views("tokens", Token),
+    "token.revoke": lambda: _object(name=_TEXT),
+    "audit.list": lambda: _list_of("entries", _ENTRY),
+    "audit.verify": _verified,
+    "doctor": lambda: _views("findings", Finding),
     "config.show": lambda: _list_of("settings", _SETTING),
     "guard.check": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
@@ -114,6 +140,9 @@ DETAILS: dict[str, Any] = {
     "host.line": lambda: _view(Host),
     "config.line": lambda: _SETTING,
     "secret.line": lambda: _SECRET,
+    "token.line": lambda: _view(Token),
+    "audit.line": lambda: _ENTRY,
+    "doctor.line": lambda: _view(Finding),
 }
 """Each kind of answer with the schema of its details; a `…line` is one of a list in `jsonl`."""
 

@@ -37,15 +37,20 @@ def list_(call: Invocation) -> Result:
 
 @add(group, "check", example="replan secret check DB_PASSWORD")
 def check(call: Invocation, name: Name) -> Result:
-    """Whether a secret can be read and hidden, and which vault it comes from."""
+    """Whether a secret can be read and hidden, which vault it is from, and how commands get it."""
+    from shared.secrets.expansion import to_environment
+    from shared.secrets.masking import Masker
     from shared.secrets.vaults.opening import open_vaults
 
     _require_name(name, "check")
-    entry = open_vaults(call.settings.server, call.environ).where(name)
+    entry, secret = open_vaults(call.settings.server, call.environ).found(name)
+    written, _names = to_environment(reference(name))
+    hidden = Masker([secret]).text(secret.reveal())
 
     def show(console: Console) -> None:
         console.print(f"[bold]{plain(name)}[/] can be read from {plain(entry.vault)}")
-        console.print(plain(f"plans write {reference(name)}"))
+        console.print(plain(f"plans write {reference(name)}, commands get {written}"))
+        console.print(plain(f"output shows {hidden}"))
 
     return Result("secret.check", entry, show)
 

@@ -130,13 +130,16 @@ def abandon(call: Invocation, ref: RefArgument) -> Result:
 
 
 def _post(call: Invocation, kind: str, ref: str, fact: RunFact) -> Result:
+    from orchestrator.access.audit import Act
     from orchestrator.posting import post
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import step_view
 
     with call.database.begin() as connection:
         place, _ = require_step(connection, parse_ref(ref))
-    taken = post(call.database, [(place.task_id, place.run_id, fact)])
+        step = step_view(connection, parse_ref(ref)).step
+    act = Act(kind, step.ref, {"fact": type(fact).__name__})
+    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         step = step_view(connection, parse_ref(ref)).step
     return outcome(kind, {"ref": step.ref, "phase": step.phase}, taken=taken)

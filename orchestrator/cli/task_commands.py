@@ -68,7 +68,7 @@ def submit(
     wanted = prompt or (given.summary if given else "") or (plan.stem if plan else "")
     targets = (*(host or ()), *((LOCALHOST.name,) if local else ()))
     submission = Submission(wanted, targets, policy, given, key)
-    ref = Ref(put_in(call.database, submission))
+    ref = Ref(put_in(call.database, submission, call.actor))
     if wait:
         return follow(call, ref)
     return Result(
@@ -248,6 +248,7 @@ def _tell(
     call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested | ResumeRequested]
 ) -> bool:
     """Post what a person wants of a task; returns whether it was taken up. Raises Rejected."""
+    from orchestrator.access.audit import Act
     from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
 
@@ -267,7 +268,7 @@ def _tell(
         )
     if kind == "task.resume":
         _refuse_unanswered(before)
-    return post(call.database, [(ref.task, None, fact())])
+    return post(call.database, [(ref.task, None, fact())], call.actor, Act(kind, before.ref))
 
 
 def _refuse_unanswered(task: "TaskView") -> None:

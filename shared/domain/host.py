@@ -1,7 +1,16 @@
 """A host: where commands run, and how it is reached."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+
+_SECRET = re.compile(r"\$\{secret:(?P<name>[A-Za-z0-9][A-Za-z0-9_.-]{0,63})\}")
+
+
+def secret_name(reference: str) -> str | None:
+    """NAME of `${secret:NAME}`; None when the text is no such reference, and nothing else."""
+    found = _SECRET.fullmatch(reference)
+    return None if found is None else found["name"]
 
 
 class Connection(StrEnum):
@@ -18,6 +27,11 @@ class Host:
     `host_key` is the pinned public key ("ssh-ed25519 AAAA…"), `key_path` the private key file on
     the worker's machine; both are None for a local connection. `workdir` is where commands start
     (None: the account's home).
+
+    `jump` names the enrolled host that this one is reached through; `via` is that host once it was
+    looked up. `password`, `passphrase` (of the key file) and `sudo_password` name secrets,
+    `${secret:NAME}`, and never hold one. `distrusted` says why nothing may run there until a
+    person has enrolled it anew.
     """
 
     name: str
@@ -28,6 +42,12 @@ class Host:
     key_path: str | None = None
     host_key: str | None = None
     workdir: str | None = None
+    jump: str | None = None
+    password: str | None = None
+    passphrase: str | None = None
+    sudo_password: str | None = None
+    distrusted: str | None = None
+    via: "Host | None" = None
 
 
 LOCALHOST = Host(name="localhost", connection=Connection.LOCAL)

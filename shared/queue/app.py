@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
+from shared.queue.address import verified
 from shared.queue.connection import SteadyAMQP
 from shared.queue.events import CalmEvents
 
@@ -47,7 +48,7 @@ def make_app(broker_url: str) -> Celery:
     """
     app = Celery(
         "replan",
-        broker=broker_url,
+        broker=verified(broker_url),
         backend=None,
         set_as_current=False,
         amqp=SteadyAMQP,

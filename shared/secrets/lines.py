@@ -3,9 +3,12 @@
 import re
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 
 from shared.secrets import keyblocks
+from shared.secrets.colours import TRIGGER, hidden_across_colours
 from shared.secrets.kinds import Kind
+from shared.secrets.known import KnownValues
 from shared.secrets.marks import MARK, mask_for
 from shared.secrets.spans import joined
 from shared.secrets.structure import Structure, Suspicion
@@ -28,8 +31,9 @@ class Lines:
     back depends on the bytes alone, not on where they were cut.
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: Structure, known: KnownValues) -> None:
         self._structure = structure
+        self._known = known
         self._pending = b""
         self._out: list[bytes] = []
         self._in_key = False
@@ -65,7 +69,7 @@ class Lines:
     def _take_piece(self, text: bytes) -> None:
         """The beginning of a line that is too long; its last bytes are kept for the next piece."""
         window = text[:LONGEST_LINE]
-        rules = [rule for each in self._structure.suspicions(window) for rule in each.rules]
+        rules = [rule for _, asked in self._structure.suspicions(window) for rule in asked]
         cut = LONGEST_LINE - OVERLAP
         for span in joined(self._structure.found(window, rules)):
             if span.begin < cut < span.end:
@@ -89,22 +93,25 @@ class Lines:
         done = looked = 0
         suspicions = deque(self._structure.suspicions(batch))
         while suspicions:
-            start, end = _line_around(batch, suspicions[0].start, looked)
-            rules = [rule for each in _taken_until(suspicions, end) for rule in each.rules]
-            line, is_open = _keys_hidden(batch[start:end])
-            if _ends_a_key(batch[start:end]):
-                line = line[line.index(_KEY) :]
-                start = _run_before(batch, start, done)
-            if is_open:
-                self._out.append(batch[done:start])
-                self._in_key, self._key_ends = True, False
-                self._head, self._swallowed = line, _end_of(batch[start:end])
-                return batch[end:]
-            line = self._structure.masked(line, rules)
-            if line != batch[start:end]:
+            start, looked = _line_around(batch, suspicions[0][0], looked)
+            rules = [asked for _, asked in _taken_until(suspicions, looked)]
+            line = whole = batch[start:looked]
+            if () in rules:
+                if TRIGGER in line:
+                    line = hidden_across_colours(line, self._known)
+                line, is_open = _keys_hidden(line)
+                if _ends_a_key(whole):
+                    line = line[line.index(_KEY) :]
+                    start = _run_before(batch, start, done)
+                if is_open:
+                    self._out.append(batch[done:start])
+                    self._in_key, self._key_ends = True, False
+                    self._head, self._swallowed = line, _end_of(whole)
+                    return batch[looked:]
+            line = self._structure.masked(line, chain.from_iterable(rules))
+            if line is not whole:
                 self._out += [batch[done:start], line]
-                done = end
-            looked = end
+                done = looked
         held = len(batch) if last else _run_before(batch, len(batch), done)
         self._out.append(batch[done:held])
         return batch[held:]
@@ -159,7 +166,7 @@ def _ends_a_key(line: bytes) -> bool:
 
 
 def _taken_until(suspicions: deque[Suspicion], end: int) -> Iterator[Suspicion]:
-    while suspicions and suspicions[0].start < end:
+    while suspicions and suspicions[0][0] < end:
         yield suspicions.popleft()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from shared.secrets import keyblocks
+from shared.secrets import colours, keyblocks
 from shared.secrets.known import KnownValues
 from shared.secrets.lines import Lines
 from shared.secrets.spans import replaced
@@ -18,8 +18,9 @@ class Masker:
     (`shared.secrets.encodings`); what only looks like a secret becomes `‹masked:KIND›`. Raises
     Misconfigured, at stage `secrets`, for a value that cannot be hidden.
 
-    Not seen: a value that is broken up (by colours, line wraps, one character a line), compressed,
-    encrypted, in UTF-16, or encoded twice in other ways than JSON in JSON.
+    Not seen: a value that is broken up (by line wraps, one character a line; colours within a line
+    are looked through), compressed, encrypted, in UTF-16, or encoded twice in other ways than JSON
+    in JSON.
     """
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
@@ -59,7 +60,7 @@ class MaskedStream:
 
     def __init__(self, known: KnownValues, structure: Structure) -> None:
         self._known = known
-        self._lines = Lines(structure)
+        self._lines = Lines(structure, known)
         self._pending = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -88,4 +89,4 @@ class MaskedStream:
 @cache
 def _structure() -> Structure:
     """The rules, compiled once in a process."""
-    return Structure(also=keyblocks.TRIGGERS)
+    return Structure(also=(*keyblocks.TRIGGERS, colours.TRIGGER))

@@ -18,10 +18,12 @@ class Rule:
     """What a kind of secret looks like.
 
     A line without any of the `triggers` (lower case; letters of either case count) is not looked
-    at. `pattern` matches within a line and names the secret `value`; `holds` has the last word.
+    at, nor is one without `needs`. `pattern` matches within a line, never without a trigger, and
+    names the secret `value`; `holds` has the last word.
     """
 
     kind: Kind
     triggers: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     holds: Callable[[Found], bool] = _always
+    needs: bytes = b""

@@ -5,7 +5,7 @@ import re
 from shared.secrets.kinds import Kind
 from shared.secrets.rule import Found, Rule
 from shared.secrets.tokens import TOKENS
-from shared.secrets.worth import is_no_word, is_password, is_token
+from shared.secrets.worth import is_no_word, is_pass, is_password, is_token
 
 _BARE = rb"[^\s\"'&;](?:[^\s&;]*[^\s&;\"'`,.)\]}>])?"
 _VALUE = (
@@ -16,6 +16,8 @@ _VALUE = (
 
 _IS = rb"(?:\\{0,3}[\"'])?\]?[ \t]{0,40}(?:=>|:=|==|=|:)[ \t]{0,40}"
 _TAIL = rb"(?:[_-]?(?:value|data|base64|b64|plain|plaintext|text|string|new|old|\d{1,3})){0,2}"
+_BARE_PASS = tuple(b"pass%c" % byte for byte in b"=:\"'\\] \t_-vdbptsno0123456789")
+"""What may follow a bare `pass`; `passed` and `passing` stand in too many lines."""
 _PASS_WORD = rb"pass(?:word|wd|phrase|code|wort)"
 _BEFORE_PASS = (
     rb"(?:(?<![a-z])|(?<=db)|(?<=user)|(?<=root)|(?<=admin)|(?<=mysql)|(?<=pg)|(?<=smtp))"
@@ -31,8 +33,8 @@ _KEY_WORDS = (
 _KEYS = tuple(word + between + b"key" for word in _KEY_WORDS for between in (b"", b"_", b"-", b"."))
 """Every way to write a key with what it is for: `key` alone stands in too many lines."""
 _NAMED_TOKEN = (
-    rb"(?:(?:" + b"|".join(_KEY_WORDS) + rb")[_.-]?keys?|secrets?|tokens?"
-    rb"|client-key-data|credentials?|unseal key \d+|connection[_-]?string)"
+    rb"(?<!\$\{)(?:(?:" + b"|".join(_KEY_WORDS) + rb")[_.-]?keys?|secrets?|tokens?"
+    rb"|client-key-data|tls\.key|psk|credentials?|unseal key \d+|connection[_-]?string)"
 )
 
 
@@ -55,15 +57,15 @@ def _triggers(text: bytes) -> tuple[bytes, ...]:
 _NAMED = (
     Rule(
         Kind.PASSWORD,
-        _triggers(b"pass"),
+        _triggers(b"passwo passwd passph passco"),
         _pattern(rb"pass(?:word|wd|phrase|code|wort)s?" + _TAIL + _IS + _VALUE),
         is_password,
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"pass"),
+        _BARE_PASS,
         _pattern(_BEFORE_PASS + rb"pass" + _TAIL + _IS + _VALUE),
-        is_password,
+        is_pass,
     ),
     Rule(
         Kind.PASSWORD,
@@ -73,7 +75,7 @@ _NAMED = (
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"pass"),
+        _triggers(b"passwo passwd passph passco"),
         _pattern(
             rb"(?:" + _PASS_WORD + rb"|passwd)[ \t]+(?:is|was|set to|changed to|will be)"
             rb"[ \t]*:?[ \t]*" + _VALUE
@@ -83,19 +85,49 @@ _NAMED = (
     Rule(
         Kind.PASSWORD,
         _triggers(b"password identified"),
-        _pattern(rb"(?:password|identified[ \t]+by)[ \t]+(?P<quote>[\"'])(?P<value>[^\"'\r\n]+)"),
+        _pattern(
+            rb"(?:password|identified[ \t]+(?:with[ \t]+\S+[ \t]+)?by)[ \t]+"
+            rb"(?P<quote>[\"'])(?P<value>[^\"'\r\n]+)"
+        ),
     ),
     Rule(
         Kind.TOKEN,
         (b"secret", b"token", b"credential", b"connectionstring", b"connection_string",
-         b"connection-string", b"unseal", b"client-key-data", *_KEYS),
+         b"connection-string", b"unseal", b"client-key-data", b"tls.key", b"psk", *_KEYS),
         _pattern(_NAMED_TOKEN + _TAIL + _IS + _VALUE),
         is_token,
     ),
     Rule(
         Kind.PASSWORD,
+        _triggers(b"passwo"),
+        _pattern(
+            rb"(?:temporary|initial|generated|new|default|one-time)[ \t]+password\b"
+            rb"[^:=\r\n]{1,60}:[ \t]+" + _VALUE
+        ),
+        is_no_word,
+    ),
+    Rule(
+        Kind.PASSWORD,
         _triggers(b"requirepass masterauth"),
         _pattern(rb"^[ \t]*(?:requirepass|masterauth)[ \t]+" + _VALUE),
+    ),
+    Rule(
+        Kind.PASSWORD,
+        _triggers(b"passwo passwd secret token apikey api-key"),
+        _pattern(
+            rb"<(?:[\w.:-]{0,40}?)(?:password|passwd|secret|token|api-?key)>"
+            rb"(?P<value>[^<\r\n]+)</"
+        ),
+        is_password,
+    ),
+    Rule(
+        Kind.PASSWORD,
+        _triggers(b"passwo passwd secret token api_key"),
+        _pattern(
+            rb"(?:password|passwd|secret|token|secret_key|api_key)[\"'][ \t]*,[ \t]*"
+            rb"(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote))[^\r\n])+)(?P=quote)"
+        ),
+        is_no_word,
     ),
     Rule(
         Kind.TOKEN,
@@ -122,11 +154,14 @@ _COMMANDS = (
     ),
     Rule(
         Kind.PASSWORD,
-        _triggers(b"sshpass docker podman helm redis-cli htpasswd"),
+        _triggers(b"sshpass docker podman helm redis-cli htpasswd ldap createuser useradd"),
         _pattern(
             rb"(?:sshpass\b[^|;\r\n]{0,80}?[ \t]-p[ \t]*"
             rb"|(?:docker|podman|helm)\b[^|;\r\n]{0,80}?\blogin\b[^|;\r\n]{0,200}?[ \t]-p[ \t]+"
             rb"|redis-cli\b[^|;\r\n]{0,200}?[ \t]-a[ \t]+"
+            rb"|ldap\w{1,12}\b[^|;\r\n]{0,200}?[ \t]-w[ \t]*"
+            rb"|useradd\b[^|;\r\n]{0,200}?[ \t]-p[ \t]+"
+            rb"|createuser[ \t]+\S+[ \t]+(?:md5|sha\S*)[ \t]+"
             rb"|htpasswd[ \t]+-\w*b\w*(?:[ \t]+-\w+)*[ \t]+\S+[ \t]+\S+[ \t]+)" + _VALUE
         ),
         is_password,
@@ -136,7 +171,7 @@ _COMMANDS = (
         _triggers(b"curl"),
         _pattern(
             rb"\bcurl\b[^|;\r\n]{0,400}?[ \t](?:-u|--user|--proxy-user)[ \t=]*"
-            rb"[\"']?[^\s:\"']{1,100}:(?P<value>[^\s\"']+)"
+            rb"[\"']?[^\s:\"']{1,100}:(?!//)(?P<value>[^\s\"']+)"
         ),
         is_password,
     ),
@@ -164,8 +199,9 @@ _PLACES = (
         (b"://",),
         _pattern(rb"://[^\s/?#@:'\"<>]{0,256}:(?P<value>[^\s/'\"<>]+)@"),
         is_password,
+        needs=b"@",
     ),
-    Rule(Kind.TOKEN, (b"://",), _pattern(rb"://(?P<value>[A-Za-z0-9_-]{16,})@")),
+    Rule(Kind.TOKEN, (b"://",), _pattern(rb"://(?P<value>[A-Za-z0-9_-]{16,})@"), needs=b"@"),
     Rule(
         Kind.TOKEN,
         _triggers(b"sig= signature= token= code= key="),
@@ -205,8 +241,16 @@ _HEADERS = (
         Kind.HEADER,
         _triggers(b"authorization"),
         _pattern(
+            rb"authorization(?:\\{0,3}[\"'])?[ \t]*[:=][ \t]*(?:\\{0,3}[\"'])?(?:digest|hawk"
+            rb"|aws4-hmac-sha256)[ \t]+(?P<value>[^\r\n]*[^\s'])"
+        ),
+    ),
+    Rule(
+        Kind.HEADER,
+        _triggers(b"authorization"),
+        _pattern(
             rb"authorization(?:\\{0,3}[\"'])?[ \t]*[:=][ \t]*(?:\\{0,3}[\"'])?(?:bearer|basic|token"
-            rb"|digest|negotiate|ntlm|apikey|bot|key|splunk|hawk|aws4-hmac-sha256)[ \t]+(?!realm)"
+            rb"|negotiate|ntlm|apikey|bot|key|splunk)[ \t]+(?!realm)"
             rb"(?P<value>[^\s\"'\\][^\"'\\\r\n]*)"
         ),
     ),

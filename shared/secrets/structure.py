@@ -1,7 +1,7 @@
 """Applying the rules: only lines that hold a trigger are looked at, each until nothing is left."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
@@ -10,13 +10,8 @@ from shared.secrets.rule import Rule
 from shared.secrets.rules import RULES
 from shared.secrets.spans import Span, joined, replaced
 
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """Something at `start` is worth a look by these rules, or (none) by whoever asked for it."""
-
-    start: int
-    rules: tuple[Rule, ...]
+Suspicion = tuple[int, tuple[Rule, ...]]
+"""Where something stands that is worth a look, and by which rules; without any: for others."""
 
 
 class Structure:
@@ -34,12 +29,9 @@ class Structure:
         )
 
     def suspicions(self, text: bytes) -> list[Suspicion]:
-        """Where triggers stand, in order."""
+        """Where triggers stand, line by line; within a line in any order."""
         found = self._triggers.find_matches_as_indexes(text.lower(), overlapping=True)
-        return sorted(
-            (Suspicion(start, self._rules[number]) for number, start, _ in found),
-            key=lambda suspicion: suspicion.start,
-        )
+        return [(start, self._rules[number]) for number, start, _ in found]
 
     def masked(self, line: bytes, rules: Iterable[Rule]) -> bytes:
         """The line with what the rules find replaced, until they find nothing more."""
@@ -54,6 +46,8 @@ class Structure:
         # The words of a mask are nobody's: `secret:` in one is not followed by a value.
         blind = MARK.sub(lambda mark: b"\xff" * len(mark[0]), line) if marks else line
         for rule in dict.fromkeys(rules):
+            if rule.needs not in line:
+                continue
             mask = mask_for(rule.kind).encode()
             for match in rule.pattern.finditer(blind):
                 start, end = _around(marks, *match.span("value"))
@@ -62,15 +56,19 @@ class Structure:
 
 
 def _around(marks: list[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    for first, last in marks:
-        if first < start < last:
-            start = first
-        if first < end < last:
-            end = last
-    return start, end
+    """The stretch, made longer by what it cuts off of a mask."""
+    return _mask_at(marks, start)[0], _mask_at(marks, end)[1]
+
+
+def _mask_at(marks: list[tuple[int, int]], place: int) -> tuple[int, int]:
+    """The mask that a place is inside of; else the place itself."""
+    number = bisect_left(marks, (place, 0)) - 1
+    if number >= 0 and place < marks[number][1]:
+        return marks[number]
+    return place, place
 
 
 def _hidden(marks: list[tuple[int, int]], start: int, end: int) -> bool:
-    """True when nothing but masks, and quotes and blanks between them, stands there."""
-    covered = sum(last - first for first, last in marks if start <= first and last <= end)
-    return covered >= end - start
+    """True when nothing but masks stands there."""
+    within = marks[bisect_left(marks, (start, 0)) : bisect_left(marks, (end, 0))]
+    return sum(last - first for first, last in within) >= end - start

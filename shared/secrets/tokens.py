@@ -69,7 +69,7 @@ _PREFIXED: tuple[tuple[bytes, bytes], ...] = (
     (b"sntry", rb"sntry[su]_[\w=+/-]{40,}"),
     (b"ops_eyj", rb"ops_eyJ[\w=-]{60,}"),
     (b"eyj", rb"eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?"),
-    (b":aa", rb"\d{8,10}:AA[\w-]{32,34}"),
+    (b":aa", rb"(?:bot)?\d{8,10}:AA[\w-]{32,34}"),
     # base64 of a private key's first line, for each usual kind
     (b"ls0tls1crudjti", rb"LS0tLS1CRUdJTi(?:BQUklWQVRFIEtFWS|BSU0EgUFJJVkFURSBLRV"
      rb"|BPUEVOU1NIIFBSSVZBVEUgS0VZ|BFQyBQUklWQVRFIEtFWS|BFTkNSWVBURUQgUFJJVkFURSBLRV)"

@@ -1,21 +1,44 @@
 """Hosts in rows: enrolled with a pinned key, found by name, removed."""
 
+from dataclasses import replace as replaced
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.errors import Rejected
+from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import LOCALHOST, Host
 from shared.domain.host import Connection as Via
 from shared.domain.task import ENDED_RUN
 from shared.store.tables import HostRow, RunRow
 
-_FIELDS = ("name", "connection", "address", "port", "user", "key_path", "host_key", "workdir")
+_FIELDS = (
+    "name",
+    "connection",
+    "address",
+    "port",
+    "user",
+    "key_path",
+    "host_key",
+    "workdir",
+    "jump",
+    "password",
+    "passphrase",
+    "sudo_password",
+    "distrusted",
+)
+
+MOST_JUMPS = 5
+"""More hosts on the way to one are taken for a mistake."""
+
+_DISTRUST = text("UPDATE hosts SET distrusted = :reason WHERE name = :name AND distrusted IS NULL")
 
 
 def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
-    """Enrol a host. Raises Rejected when the name is taken, unless it is to be replaced."""
+    """Enrol a host; one that is replaced is trusted again.
+
+    Raises Rejected when the name is taken and not to be replaced.
+    """
     values = {name: getattr(host, name) for name in _FIELDS} | {"connection": host.connection.value}
     statement = upsert(HostRow).values(values)
     if replace:
@@ -63,9 +86,60 @@ def named(connection: Connection, name: str) -> Host:
     )
 
 
+def reached(connection: Connection, host: Host) -> Host:
+    """The host with the way to it: `via` is looked up, and what that one is reached through.
+
+    Raises Misconfigured when a host on the way is not enrolled or distrusted, or the way leads
+    nowhere.
+    """
+    return _reached(connection, host, (host.name,))
+
+
+def _reached(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
+    if host.jump is None:
+        return host
+    if host.jump in way or len(way) > MOST_JUMPS:
+        raise Misconfigured(
+            f"the way to {way[0]} leads nowhere: {' → '.join((*way, host.jump))}",
+            stage="connect",
+            next_step_cmd="replan host list",
+        )
+    jump = find(connection, host.jump)
+    if jump is None or jump.connection is not Via.SSH:
+        raise Misconfigured(
+            f"{host.name} is reached through {host.jump}, which is no host enrolled for SSH",
+            stage="connect",
+            next_step_cmd=f"replan host add {host.jump} --address ADDRESS --user USER --key FILE",
+        )
+    require_trusted(jump)
+    return replaced(host, via=_reached(connection, jump, (*way, jump.name)))
+
+
+def require_trusted(host: Host) -> None:
+    """Raise Misconfigured, saying what a person has to do, when nothing may run on the host."""
+    if host.distrusted:
+        raise Misconfigured(
+            f"{host.name} is disabled: {host.distrusted}",
+            stage="host_key",
+            next_step_cmd=f"replan host add {host.name} --replace-host-key",
+        )
+
+
+def distrust(connection: Connection, name: str, reason: str) -> bool:
+    """Let nothing run on a host any more; False when it was so already, or it is not enrolled."""
+    return connection.execute(_DISTRUST, {"name": name, "reason": reason}).rowcount > 0
+
+
 def remove(connection: Connection, name: str) -> None:
-    """Take a host out. Raises Rejected while a run on it has not ended."""
+    """Take a host out. Raises Rejected while a run on it has not ended, or others need it."""
     named(connection, name)
+    behind = connection.execute(select(HostRow.name).where(HostRow.jump == name)).scalars().all()
+    if behind:
+        raise Rejected(
+            f"{', '.join(sorted(behind))} can only be reached through {name}",
+            stage="input",
+            next_step_cmd=f"replan host remove {min(behind)}",
+        )
     busy = connection.execute(
         select(func.count())
         .select_from(RunRow)

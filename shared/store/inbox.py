@@ -10,8 +10,8 @@ from shared.store.recordset import as_rows
 from shared.store.tables import InboxRow
 from shared.wire import encode_fact
 
-_SEND = text("""
-    WITH sent AS (
+SENT = """
+    sent AS (
         INSERT INTO inbox (task_id, run_id, kind, body, created_at)
         SELECT task_id, run_id, kind, body, clock_timestamp() - make_interval(secs => ago)
         FROM ROWS FROM (
@@ -20,8 +20,10 @@ _SEND = text("""
         ) WITH ORDINALITY AS r(task_id, run_id, kind, body, ago, place)
         ORDER BY place
     )
-    SELECT pg_notify(:channel, '')
-""")
+"""
+"""A part of a statement that sends facts, for who writes something else along with them."""
+
+_SEND = text(f"WITH {SENT} SELECT pg_notify(:channel, '')")
 
 Report = tuple[int, int | None, Fact]
 """Whom a fact is about (task, run or None) and the fact."""
@@ -34,13 +36,19 @@ def send(connection: Connection, reports: Iterable[Report]) -> None:
 
 def send_dated(connection: Connection, reports: Iterable[tuple[Report, float]]) -> None:
     """The same for facts that came about so many seconds ago."""
+    dated = list(reports)
+    if dated:
+        connection.execute(_SEND, sending(dated))
+
+
+def sending(reports: Iterable[tuple[Report, float]]) -> dict[str, str]:
+    """The parameters of `SENT`, and the `channel` to notify, for such facts."""
     rows = []
     for (task_id, run_id, fact), ago in reports:
         kind, body = encode_fact(fact)
         row = {"task_id": task_id, "run_id": run_id, "kind": kind, "body": body, "ago": ago}
         rows.append(row)
-    if rows:
-        connection.execute(_SEND, {"rows": as_rows(rows), "channel": REPORTS})
+    return {"rows": as_rows(rows), "channel": REPORTS}
 
 
 def newest(connection: Connection) -> int:

@@ -3,54 +3,32 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    DateTime,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Text,
-    func,
-    text,
-)
+from sqlalchemy import BigInteger, ForeignKey, Index, text
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s",
-    "pk": "pk_%(table_name)s",
-}
+from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
+from shared.store.row import Row, now, number
 
-Moment = DateTime(timezone=True)
-
-
-class Row(DeclarativeBase):
-    """What all rows share: one metadata, text for str, UTC timestamps from the database's clock."""
-
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it as a class attribute
-        str: Text,
-        int: BigInteger,
-        datetime: Moment,
-        dict[str, Any]: JSONB,
-        list[Any]: JSONB,
-        list[int]: ARRAY(Integer),
-        bytes: LargeBinary,
-    }
-
-
-def _key() -> Mapped[int]:
-    return mapped_column(BigInteger, primary_key=True, autoincrement=True)
-
-
-def _now() -> Mapped[datetime]:
-    return mapped_column(server_default=func.clock_timestamp())
+__all__ = [
+    "AttemptRow",
+    "AuditHeadRow",
+    "AuditRow",
+    "BlobRow",
+    "BundleRow",
+    "EventRow",
+    "HostRow",
+    "InboxRow",
+    "InterventionRow",
+    "JobRow",
+    "OutputRow",
+    "RevisionRow",
+    "Row",
+    "RunRow",
+    "RunStepRow",
+    "TaskRow",
+    "TokenRow",
+]
 
 
 class TaskRow(Row):
@@ -58,7 +36,7 @@ class TaskRow(Row):
 
     __tablename__ = "tasks"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     prompt: Mapped[str]
     improved_prompt: Mapped[str | None]
     phase: Mapped[str]
@@ -68,7 +46,7 @@ class TaskRow(Row):
     putting_off: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str] = mapped_column(server_default="")
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
-    created_at: Mapped[datetime] = _now()
+    created_at: Mapped[datetime] = now()
     ended_at: Mapped[datetime | None]
 
     __table_args__ = (
@@ -81,7 +59,12 @@ class TaskRow(Row):
 
 
 class HostRow(Row):
-    """An enrolled host with its pinned key."""
+    """An enrolled host with its pinned key.
+
+    `jump` names the host that it is reached through; `password`, `passphrase` and `sudo_password`
+    name secrets (`${secret:NAME}`) and are none themselves. `distrusted` says why nothing may run
+    there until a person has enrolled it anew.
+    """
 
     __tablename__ = "hosts"
 
@@ -93,7 +76,12 @@ class HostRow(Row):
     key_path: Mapped[str | None]
     host_key: Mapped[str | None]
     workdir: Mapped[str | None]
-    created_at: Mapped[datetime] = _now()
+    jump: Mapped[str | None]
+    password: Mapped[str | None]
+    passphrase: Mapped[str | None]
+    sudo_password: Mapped[str | None]
+    distrusted: Mapped[str | None]
+    created_at: Mapped[datetime] = now()
 
 
 _RANDOM = "replace(gen_random_uuid()::text, '-', '')"
@@ -108,7 +96,7 @@ class RunRow(Row):
 
     __tablename__ = "runs"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
     target: Mapped[str]
     token: Mapped[str] = mapped_column(server_default=text(_RANDOM))
@@ -145,7 +133,7 @@ class RunStepRow(Row):
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     unapproved: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
-    changed_at: Mapped[datetime] = _now()
+    changed_at: Mapped[datetime] = now()
 
 
 class RevisionRow(Row):
@@ -160,7 +148,7 @@ class RevisionRow(Row):
     author_backend: Mapped[str]
     subtasks: Mapped[list[Any]]
     reason: Mapped[str]
-    created_at: Mapped[datetime] = _now()
+    created_at: Mapped[datetime] = now()
 
 
 class JobRow(Row):
@@ -174,7 +162,7 @@ class JobRow(Row):
 
     __tablename__ = "jobs"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     kind: Mapped[str]
     queue: Mapped[str]
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
@@ -192,7 +180,7 @@ class JobRow(Row):
     fence: Mapped[int] = mapped_column(server_default=text("0"))
     claims: Mapped[int] = mapped_column(server_default=text("0"))
     rung_at: Mapped[datetime | None]
-    created_at: Mapped[datetime] = _now()
+    created_at: Mapped[datetime] = now()
     claimed_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
 
@@ -216,12 +204,12 @@ class InboxRow(Row):
 
     __tablename__ = "inbox"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     task_id: Mapped[int]
     run_id: Mapped[int | None]
     kind: Mapped[str]
     body: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime] = _now()
+    created_at: Mapped[datetime] = now()
 
     __table_args__ = (Index("ix_inbox_task_id", "task_id", "id"),)
 
@@ -231,13 +219,13 @@ class EventRow(Row):
 
     __tablename__ = "events"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     task_id: Mapped[int]
     run_id: Mapped[int | None]
     kind: Mapped[str]
     body: Mapped[dict[str, Any]]
     rules: Mapped[int]
-    at: Mapped[datetime] = _now()
+    at: Mapped[datetime] = now()
 
     __table_args__ = (Index("ix_events_task_id", "task_id", "id"),)
 
@@ -250,7 +238,7 @@ class AttemptRow(Row):
 
     __tablename__ = "attempts"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     key: Mapped[str] = mapped_column(unique=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     step: Mapped[int]
@@ -295,7 +283,7 @@ class OutputRow(Row):
 
     __tablename__ = "live_output"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     attempt_key: Mapped[str]
     stream: Mapped[str]
     text: Mapped[str]
@@ -310,7 +298,7 @@ class BlobRow(Row):
 
     digest: Mapped[str] = mapped_column(primary_key=True)
     data: Mapped[bytes]
-    created_at: Mapped[datetime] = _now()
+    created_at: Mapped[datetime] = now()
 
 
 class BundleRow(Row):
@@ -318,13 +306,13 @@ class BundleRow(Row):
 
     __tablename__ = "bundles"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     step: Mapped[int]
     revision: Mapped[int]
     pass_no: Mapped[int]
     body: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime] = _now()
+    created_at: Mapped[datetime] = now()
 
     __table_args__ = (
         Index("uq_bundles_pass", "run_id", "step", "revision", "pass_no", unique=True),
@@ -336,7 +324,7 @@ class InterventionRow(Row):
 
     __tablename__ = "interventions"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
     run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     step: Mapped[int | None]
@@ -345,7 +333,7 @@ class InterventionRow(Row):
     reason: Mapped[str]
     next_step_cmd: Mapped[str | None]
     asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
-    opened_at: Mapped[datetime] = _now()
+    opened_at: Mapped[datetime] = now()
     closed_at: Mapped[datetime | None]
 
     __table_args__ = (
@@ -363,12 +351,12 @@ class ApprovalRow(Row):
 
     __tablename__ = "approvals"
 
-    id: Mapped[int] = _key()
+    id: Mapped[int] = number()
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
     digest: Mapped[str]
     scope: Mapped[str]
     given_by: Mapped[str]
-    given_at: Mapped[datetime] = _now()
+    given_at: Mapped[datetime] = now()
     expires_at: Mapped[datetime]
     signature: Mapped[str]
     used_at: Mapped[datetime | None]

@@ -20,6 +20,7 @@ DOORS: Final = {
     "sqlalchemy": (
         "shared.store.*",
         "orchestrator.store",
+        "orchestrator.access.*",
         "orchestrator.submission",
         "orchestrator.rows",
         "orchestrator.views.*",

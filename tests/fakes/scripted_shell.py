@@ -40,6 +40,7 @@ class Call:
 
     command: str
     timeout: float
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class ScriptedShell:
@@ -92,7 +93,7 @@ class ScriptedShell:
         call = self._expected(command, key)
         if key is not None and key in self._kept:
             return self._kept[key][1]
-        result = self._answered(command, timeout, on_output, cancelled)
+        result = self._answered(Call(command, timeout, variables), on_output, cancelled)
         if key is not None:
             self._kept[key] = Recalled(command, label), result
         if call is not None:
@@ -140,14 +141,11 @@ class ScriptedShell:
         return self._kept[key][0] if key in self._recalled else None
 
     def _answered(
-        self,
-        command: str,
-        timeout: float,
-        on_output: OnOutput | None,
-        cancelled: Cancelled | None,
+        self, call: Call, on_output: OnOutput | None, cancelled: Cancelled | None
     ) -> CommandResult:
+        command, timeout = call.command, call.timeout
         with self._lock:
-            self.calls.append(Call(command, timeout))
+            self.calls.append(call)
             answer = _plain(self._pick(command))
         started = datetime.now(UTC)
         if cancelled is not None and cancelled():

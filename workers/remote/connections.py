@@ -1,6 +1,7 @@
 """Opens shells on any host, however it is reached."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,13 @@ _COOLING_SECONDS = 5.0
 
 
 class HostConnections:
-    """The `workers.ports.Connections` of a worker; safe to use from many threads."""
+    """The `workers.ports.Connections` of a worker; safe to use from many threads.
 
-    def __init__(self) -> None:
+    `reveal` gives the secret of a name that a host's entry mentions; without it there is no vault.
+    """
+
+    def __init__(self, reveal: Callable[[str], str] | None = None) -> None:
+        self._reveal = reveal
         self._ssh: SshConnections | None = None
         self._here: dict[Host, RunnerPool] = {}
         self._lock = threading.Lock()
@@ -61,7 +66,9 @@ class HostConnections:
                 # paramiko is loaded by those who need it.
                 from workers.remote.ssh import SshConnections
 
-                self._ssh = SshConnections()
+                self._ssh = (
+                    SshConnections(reveal=self._reveal) if self._reveal else SshConnections()
+                )
             return self._ssh
 
     def _keep_cool(self) -> None:

@@ -14,6 +14,7 @@ from workers.remote.connections import HostConnections
 from workers.remote.facts import FACTS_TIMEOUT, gather
 from workers.remote.fitness import SESSIONS_WANTED, Problem, notice, notices
 from workers.remote.hostkeys import HostKey, pinned_key
+from workers.remote.login import Reveal, no_vault
 
 _ROUND_TRIPS = 5
 _OTHERS = 0o077
@@ -38,23 +39,37 @@ class HostReport:
         return self.runs_commands and not any(problem.blocking for problem in self.problems)
 
 
-def fetch_host_key(address: str, port: int = 22, *, timeout: float = 10.0) -> HostKey:
-    """The key that the host offers, for a person to compare; nobody logs in.
+def fetch_host_key(
+    address: str,
+    port: int = 22,
+    *,
+    timeout: float = 10.0,
+    via: Host | None = None,
+    reveal: Reveal = no_vault,
+) -> HostKey:
+    """The key that the host offers, for a person to compare; nobody logs in there.
+
+    `via` is the jump host, whose key is known; `reveal` gives the secrets that its entry names.
 
     It is the one the connection would use later: ed25519 where the host has it. Raises Transient
     (unreachable) or Misconfigured (no such name).
     """
     from workers.remote.transport import Timing, host_key_of, negotiate
 
-    host = Host(name=address, address=address, port=port)
+    host = Host(
+        name=address, address=address, port=port, via=via, jump=None if via is None else via.name
+    )
     timing = Timing(connect=timeout, banner=timeout, handshake=timeout)
-    with closing(negotiate(host, None, timing)) as transport:
+    with closing(negotiate(host, None, timing, reveal=reveal)) as transport:
         return host_key_of(transport)
 
 
-def check_host(host: Host) -> HostReport:
-    """Reach the host, log in, run a command, and gather facts; never raises for what it finds."""
-    with closing(HostConnections()) as connections:
+def check_host(host: Host, reveal: Reveal = no_vault) -> HostReport:
+    """Reach the host, log in, run a command, and gather facts; never raises for what it finds.
+
+    `reveal` gives the secrets that the host's entry names.
+    """
+    with closing(HostConnections(reveal)) as connections:
         try:
             shell = connections.shell(host)
         except ReplanError as error:

@@ -5,8 +5,9 @@ import binascii
 import hashlib
 from dataclasses import dataclass
 
+from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
-from workers.remote.sentences import misconfigured, replace_key_command
+from workers.remote.sentences import misconfigured, place, replace_key_command
 
 _LENGTH_BYTES = 4
 _RSA_ALGORITHMS = ("rsa-sha2-512", "rsa-sha2-256")
@@ -42,6 +43,18 @@ class HostKey:
 
     def __str__(self) -> str:
         return f"{self.key_type} {self.fingerprint}"
+
+
+class HostKeyChanged(Misconfigured):
+    """The `host` of that name has shown another key than the one it was enrolled with."""
+
+    def __init__(self, host: Host, sentence: str) -> None:
+        super().__init__(
+            f"{place(host)}: {sentence}",
+            stage="host_key",
+            next_step_cmd=replace_key_command(host),
+        )
+        self.host = host.name
 
 
 def parse_host_key(text: str) -> HostKey:

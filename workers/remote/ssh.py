@@ -7,6 +7,7 @@ from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.ports import Cancelled, PassRecord
 from workers.remote.capture import STREAM_LIMIT
+from workers.remote.login import Reveal, no_vault
 from workers.remote.pool import Pool
 from workers.remote.runner_text import EXEC_LINE, EXEC_LINE_OWN_SESSION
 from workers.remote.runners import RunnerPool
@@ -22,8 +23,13 @@ class SshConnections:
     """Opens shells over SSH and keeps their connections warm; safe to use from many threads."""
 
     def __init__(
-        self, timing: Timing = DEFAULT_TIMING, *, stream_limit: int = STREAM_LIMIT
+        self,
+        timing: Timing = DEFAULT_TIMING,
+        *,
+        stream_limit: int = STREAM_LIMIT,
+        reveal: Reveal = no_vault,
     ) -> None:
+        self._reveal = reveal
         self._timing = timing
         self._stream_limit = stream_limit
         self._places: dict[Host, tuple[Pool, RunnerPool]] = {}
@@ -56,7 +62,7 @@ class SshConnections:
     def _place(self, host: Host) -> tuple[Pool, RunnerPool]:
         with self._lock:
             if host not in self._places:
-                opening = partial(connect, host, self._timing)
+                opening = partial(connect, host, self._timing, reveal=self._reveal)
                 pool = Pool(host, opening, open_timeout=self._timing.open_session)
                 self._places[host] = pool, RunnerPool(host, partial(_reach, host, pool))
             return self._places[host]

@@ -9,25 +9,20 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import paramiko
-from cryptography.exceptions import UnsupportedAlgorithm
 from paramiko.common import MSG_CHANNEL_REQUEST
 from paramiko.message import Message
 
-from shared.domain.errors import Misconfigured, ReplanError, Transient
+from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
-from workers.remote.hostkeys import HostKey, pinned_key
-from workers.remote.sentences import (
-    copy_key_command,
-    misconfigured,
-    replace_key_command,
-    transient,
-)
+from workers.remote.hostkeys import HostKey, HostKeyChanged, pinned_key
+from workers.remote.login import Reveal, log_in, login_of, no_vault
+from workers.remote.sentences import misconfigured, replace_key_command, transient
 from workers.remote.signals import exit_code_of
 from workers.remote.translation import translated
+from workers.remote.tunnel import Tunnel, through
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +78,24 @@ class ExitSignalTransport(paramiko.Transport):
 
 
 def connect(
-    host: Host, timing: Timing = DEFAULT_TIMING, *, sleep: Sleep = time.sleep
+    host: Host,
+    timing: Timing = DEFAULT_TIMING,
+    *,
+    sleep: Sleep = time.sleep,
+    reveal: Reveal = no_vault,
 ) -> paramiko.Transport:
     """An open, authenticated connection; only the enrolled host key is accepted.
 
-    Raises Transient when the host cannot be reached or is busy, Misconfigured when the key, the
-    host key or the account are wrong. Keys of an agent or of the worker's home are never tried.
+    It goes through the host's jump host, where there is one, with the same promises for that.
+    `reveal` gives the secret of a name. Raises Transient when the host cannot be reached or is
+    busy, Misconfigured when the key, the host key or the account are wrong. Keys of an agent or of
+    the worker's home are never tried.
     """
-    user, key_path = _account(host)
+    login = login_of(host, reveal)
     pinned = pinned_key(host)
-    key = load_key(key_path, host)
-    transport = negotiate(host, pinned, timing, sleep=sleep)
+    transport = negotiate(host, pinned, timing, sleep=sleep, reveal=reveal)
     try:
-        _authenticate(transport, host, user, key)
+        log_in(transport, host, login)
     except BaseException:
         transport.close()
         raise
@@ -109,6 +109,7 @@ def negotiate(
     timing: Timing = DEFAULT_TIMING,
     *,
     sleep: Sleep = time.sleep,
+    reveal: Reveal = no_vault,
 ) -> paramiko.Transport:
     """An encrypted connection before anybody has logged in; `pinned` None accepts any host key.
 
@@ -118,28 +119,13 @@ def negotiate(
     pause, give_up_at = timing.first_pause, time.monotonic() + timing.banner
     for tried in itertools.count(1):
         try:
-            return _negotiate_once(host, pinned, timing)
+            return _negotiate_once(host, pinned, timing, reveal)
         except _BusyError as busy:
             if tried >= timing.tries or time.monotonic() > give_up_at:
                 raise busy.error from None
         sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter, not a secret
         pause *= 2
     raise AssertionError("unreachable")
-
-
-def load_key(path: Path, host: Host) -> paramiko.PKey:
-    """Read a private key file; raises Misconfigured when it is missing, locked or not a key."""
-    try:
-        return paramiko.PKey.from_path(path)
-    except FileNotFoundError:
-        reason = f"the key file {path} does not exist on the worker's machine"
-    except OSError as error:
-        reason = f"the key file {path} cannot be read: {error.strerror}"
-    except (paramiko.PasswordRequiredException, TypeError):
-        reason = f"the key file {path} is protected by a passphrase, which a worker cannot type"
-    except (paramiko.SSHException, paramiko.pkey.UnknownKeyType, ValueError, UnsupportedAlgorithm):
-        reason = f"the file {path} is not a private key that can be used"
-    raise misconfigured(host, reason, stage="authenticate")
 
 
 class _BusyError(Exception):
@@ -150,20 +136,14 @@ class _BusyError(Exception):
         self.error = error
 
 
-def _account(host: Host) -> tuple[str, Path]:
-    if not host.user:
-        raise misconfigured(host, "no user is set to log in as", stage="authenticate")
-    if not host.key_path:
-        raise misconfigured(host, "no key file is set to log in with", stage="authenticate")
-    return host.user, Path(host.key_path).expanduser()
-
-
-def _negotiate_once(host: Host, pinned: HostKey | None, timing: Timing) -> paramiko.Transport:
-    transport = _unstarted(host, _socket(host, timing), timing)
+def _negotiate_once(
+    host: Host, pinned: HostKey | None, timing: Timing, reveal: Reveal
+) -> paramiko.Transport:
+    transport = _unstarted(host, _way(host, timing, reveal), timing)
     try:
         if pinned is not None:
             _pin(transport, host, pinned)
-        _start(transport, host, timing)
+        _start(transport, host, timing, reveal)
         if pinned is not None:
             _compare(transport, host, pinned)
     except BaseException:
@@ -173,6 +153,13 @@ def _negotiate_once(host: Host, pinned: HostKey | None, timing: Timing) -> param
         transport.packetizer.complete_handshake()
         raise
     return transport
+
+
+def _way(host: Host, timing: Timing, reveal: Reveal) -> socket.socket | Tunnel:
+    if host.via is None:
+        return _socket(host, timing)
+    jump = connect(host.via, timing, reveal=reveal)
+    return through(jump, host, timeout=timing.connect)
 
 
 def _socket(host: Host, timing: Timing) -> socket.socket:
@@ -191,10 +178,10 @@ def _socket(host: Host, timing: Timing) -> socket.socket:
     return connected
 
 
-def _unstarted(host: Host, connected: socket.socket, timing: Timing) -> paramiko.Transport:
+def _unstarted(host: Host, connected: socket.socket | Tunnel, timing: Timing) -> paramiko.Transport:
     _quieten()
     try:
-        transport = ExitSignalTransport(connected)
+        transport = ExitSignalTransport(cast(socket.socket, connected))
     except paramiko.SSHException as error:
         connected.close()
         raise translated(error, host, stage="connect") from error
@@ -205,13 +192,13 @@ def _unstarted(host: Host, connected: socket.socket, timing: Timing) -> paramiko
     return transport
 
 
-def _start(transport: paramiko.Transport, host: Host, timing: Timing) -> None:
+def _start(transport: paramiko.Transport, host: Host, timing: Timing, reveal: Reveal) -> None:
     try:
         transport.start_client(timeout=timing.banner + timing.handshake)
         transport.get_remote_server_key()
     except paramiko.ssh_exception.IncompatiblePeer as error:
         if "host key" in str(error):
-            raise _no_pinned_key(host, timing) from error
+            raise _no_pinned_key(host, timing, reveal) from error
         raise translated(error, host, stage="connect") from error
     except (paramiko.SSHException, EOFError, OSError) as error:
         failed = translated(error, host, stage="connect")
@@ -254,58 +241,23 @@ def host_key_of(transport: paramiko.Transport) -> HostKey:
     return HostKey(key.get_name(), key.asbytes())
 
 
-def _no_pinned_key(host: Host, timing: Timing) -> Misconfigured:
+def _no_pinned_key(host: Host, timing: Timing, reveal: Reveal) -> HostKeyChanged:
     pinned, offered = pinned_key(host), None
     with contextlib.suppress(ReplanError):
-        transport = negotiate(host, None, timing)
+        transport = negotiate(host, None, timing, reveal=reveal)
         offered = host_key_of(transport)
         transport.close()
     return _changed(host, pinned, offered)
 
 
-def _changed(host: Host, pinned: HostKey, offered: HostKey | None) -> Misconfigured:
+def _changed(host: Host, pinned: HostKey, offered: HostKey | None) -> HostKeyChanged:
     now = (
         "it no longer offers a key of that type" if offered is None else f"it now offers {offered}"
     )
-    return misconfigured(
+    return HostKeyChanged(
         host,
         f"its host key has changed: {pinned} was enrolled, {now}; "
         "either the host was set up anew or somebody stands between",
-        stage="host_key",
-        next_step_cmd=replace_key_command(host),
-    )
-
-
-def _authenticate(transport: paramiko.Transport, host: Host, user: str, key: paramiko.PKey) -> None:
-    try:
-        still_wanted = transport.auth_publickey(user, key)
-    except paramiko.AuthenticationException as error:
-        if type(error) is paramiko.AuthenticationException and _was_lost(transport, error):
-            sentence = "the connection was lost while logging in"
-            raise transient(host, sentence, stage="authenticate") from error
-        raise _refused(host, key, error) from error
-    except (paramiko.SSHException, EOFError, OSError) as error:
-        raise translated(error, host, stage="authenticate") from error
-    if still_wanted:
-        wanted = ", ".join(still_wanted)
-        raise misconfigured(
-            host, f"the host wants more than a key ({wanted})", stage="authenticate"
-        )
-
-
-def _was_lost(transport: paramiko.Transport, error: paramiko.AuthenticationException) -> bool:
-    return "timeout" in str(error) or not transport.is_active()
-
-
-def _refused(
-    host: Host, key: paramiko.PKey, error: paramiko.AuthenticationException
-) -> Misconfigured:
-    translation = translated(error, host, stage="authenticate")
-    public = HostKey(key.get_name(), key.asbytes())
-    return Misconfigured(
-        f"{translation.reason}: {public} from {host.key_path}",
-        stage="authenticate",
-        next_step_cmd=copy_key_command(host),
     )
 
 

@@ -54,20 +54,18 @@ class Vaults:
         Raises Misconfigured: no vault has it, the vault is in no order, the value is empty, no
         text, or cannot be hidden. The message holds the name, never the value.
         """
-        _entry, value = self._found(name)
-        secret = Secret(name, value)
-        refuse_what_cannot_be_hidden([secret])
-        return secret
+        return self.found(name)[1]
 
     def secrets(self, names: Iterable[str]) -> tuple[Secret, ...]:
         """The secrets of those names; raises Misconfigured as `secret` does."""
         return tuple(map(self.secret, dict.fromkeys(names)))
 
-    def where(self, name: str) -> Entry:
-        """Which vault has a usable value for it; raises Misconfigured as `secret` does."""
+    def found(self, name: str) -> tuple[Entry, Secret]:
+        """The secret with the vault that it is from; raises Misconfigured as `secret` does."""
         entry, value = self._found(name)
-        refuse_what_cannot_be_hidden([Secret(name, value)])
-        return entry
+        secret = Secret(name, value)
+        refuse_what_cannot_be_hidden([secret])
+        return entry, secret
 
     def entries(self) -> tuple[Entry, ...]:
         """What the vaults that can list their names have, in the order of names."""

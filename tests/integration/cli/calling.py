@@ -75,8 +75,6 @@ class Cli:
 
     def everything(self) -> dict[str, int]:
         """How many rows each table has."""
-        tables = (
-            *("tasks", "runs", "run_steps", "revisions", "jobs", "inbox", "events", "hosts"),
-            *("interventions", "approvals"),
-        )
+        known = ("tasks", "runs", "run_steps", "revisions", "jobs", "inbox", "events", "hosts")
+        tables = (*known, "tokens", "audit", "interventions", "approvals")
         return {name: self.rows(f"SELECT count(*) FROM {name}")[0][0] for name in tables}  # noqa: S608

@@ -49,6 +49,8 @@ def test_a_secret_is_set_listed_and_checked(told: Any, bare: Path) -> None:
     code, out, _ = told("check", "DB")
     assert code == 0
     assert "DB can be read from files in" in out
+    assert 'commands get "${REPLAN_SECRET_DB}"' in out
+    assert "output shows ‹secret:DB›" in out
 
 
 @pytest.mark.parametrize(

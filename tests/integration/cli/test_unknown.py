@@ -110,6 +110,9 @@ def test_an_answer_is_taken_once(
         "intervention": "I1",
         "answer": answer.value,
     }
+    entry = coordinated.json("audit", "list")["details"]["entries"][0]
+    assert (entry["verb"], entry["ref"]) == ("intervention.answer", f"{ref}.1@localhost")
+    assert entry["details"] == {"intervention": "I1", "answer": answer.value}
     for again, _ in ANSWERS:
         refused = coordinated.refused("intervention", "answer", "I1", again)
         assert f"answered already: {answer.value.replace('_', ' ')}" in refused["reason"]

@@ -83,6 +83,16 @@ def test_the_servers_have_no_more_rights_than_they_need(services: Services) -> N
     assert services["redis"]["read_only"] is True
 
 
+def test_flower_is_deployed_behind_a_password_alone(services: Services) -> None:
+    """The one way to start it reads the options that refuse to start without one."""
+    words = [*services["flower"]["entrypoint"], *services["flower"]["command"]]
+    assert words[-1] == "--conf=/opt/replan/flower/flower_options.py"
+    assert not [word for word in words if "auth" in word]
+    password = environment(services["flower"])["FLOWER_BASIC_AUTH"].partition(":")[2]
+    assert ":?" in password
+    assert not [name for name in environment(services["flower"]) if "UNAUTHENTICATED" in name]
+
+
 def test_only_flower_is_published_and_only_on_loopback(services: Services) -> None:
     published = {name: each["ports"] for name, each in services.items() if "ports" in each}
     assert set(published) == {"flower"}

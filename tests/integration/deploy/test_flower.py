@@ -93,10 +93,12 @@ def flower(
 
 
 def test_nobody_looks_without_the_password(flower: Flower) -> None:
-    for path in ("/", "/tasks", "/worker/executor", "/broker", "/api/tasks", "/api/workers"):
+    shown = ("/", "/tasks", "/worker/executor", "/broker", "/api/tasks", "/api/workers", "/metrics")
+    for path in shown:
         assert flower.get(path, None)[0] == 401, path
         assert flower.get(path, "wrong")[0] == 401, path
         assert flower.get(path)[0] == 200, path
+    assert flower.get("/healthcheck", None) == (200, "OK")
 
 
 def test_it_does_not_start_without_a_password(

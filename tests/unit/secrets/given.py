@@ -27,6 +27,7 @@ PIECES = [
     *(form for secret in SECRETS[:5] for form in sorted(forms(secret.reveal()))[::5]),
     *(line.encode() for line in SECRETS[5].reveal().splitlines()),
     *(secret.reveal().encode() for secret in SECRETS),
+    b"hunter2\x1b[31m-correct-\x1b[0mhorse",
     *(secret.reveal().encode()[:-2] for secret in SECRETS),
     PRIVATE_KEY.encode(),
     *(line.encode() for line in PRIVATE_KEY.splitlines(keepends=True)),

@@ -1,0 +1,174 @@
+"""The audit: every human action, written in the commit that it changes something in."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from orchestrator.access.actor import Actor
+from orchestrator.access.chain import Anchor, Fault, Link, faults
+from shared.domain.errors import Misconfigured
+from shared.store import inbox
+from shared.store.database import Database
+from shared.store.inbox import Report
+
+# The head is one row: whoever appends holds it until the commit, so the chain has no forks. The
+# coordinator never appends, so it never waits here. The moment is taken before that wait.
+CHAINED = """
+    head AS (
+        UPDATE audit_head SET
+            seq = audit_head.seq + 1,
+            previous = audit_head.hash,
+            hash = sha256(audit_head.hash || convert_to(json_build_array(
+                audit_head.seq + 1,
+                to_char(act.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'),
+                CAST(:actor AS text), CAST(:verb AS text), act.ref, CAST(:details AS text)
+            )::text, 'UTF8'))
+        FROM act RETURNING audit_head.*
+    ),
+    recorded AS (
+        INSERT INTO audit (seq, at, actor, verb, ref, details, previous, hash)
+        SELECT head.seq, act.at, :actor, :verb, act.ref, :details, head.previous, head.hash
+        FROM head, act
+        RETURNING seq
+    )
+"""
+"""A part of a statement that appends what its `act` says (`at`, `ref`); `recorded` has a row then.
+
+For who learns only in that statement to what something is done. `values` has its parameters.
+"""
+
+_RECORDED = f"""
+    act AS (SELECT clock_timestamp() AS at, CAST(:ref AS text) AS ref), {CHAINED}
+"""
+_RECORD = text(f"WITH {_RECORDED} SELECT count(*) FROM recorded")  # noqa: S608 - constants
+_RECORD_AND_SEND = text(f"""
+    WITH {inbox.SENT}, {_RECORDED} SELECT count(*), pg_notify(:channel, '') FROM recorded
+""")  # noqa: S608 - constants
+
+_HEAD = text("SELECT seq, hash FROM audit_head")
+_COLUMNS = "seq, at, actor, verb, ref, details, previous, hash"
+_LINKS = text(f"""
+    SELECT {_COLUMNS} FROM audit WHERE seq > :after ORDER BY seq LIMIT :limit
+""")  # noqa: S608 - constants
+_NEWEST = text(f"""
+    SELECT {_COLUMNS} FROM audit
+    WHERE (CAST(:around AS bigint) IS NULL OR seq BETWEEN :around - :near AND :around + :near)
+      AND (CAST(:actor AS text) IS NULL OR actor = :actor)
+      AND (CAST(:ref AS text) IS NULL OR ref = :ref OR starts_with(ref, :ref || '.')
+           OR starts_with(ref, :ref || '@'))
+    ORDER BY seq DESC LIMIT :limit
+""")  # noqa: S608 - constants
+
+_ONE_MOMENT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+NEAR = 2
+"""How many entries before and after one are shown around it."""
+
+_PAGE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What somebody does: a verb of the table of roles, to what, and what else is worth knowing.
+
+    Nothing secret belongs into the details: they are kept for good.
+    """
+
+    verb: str
+    ref: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def record(connection: Connection, actor: Actor, act: Act) -> None:
+    """Append an act; it stands if this transaction commits. Others who append wait until then.
+
+    Raises Misconfigured when the chain has lost its head.
+    """
+    require_recorded(connection.execute(_RECORD, values(actor, act)).scalar_one())
+
+
+def record_sent(connection: Connection, actor: Actor, act: Act, reports: Iterable[Report]) -> None:
+    """The same, and put the facts into the inbox that the act consists of: one statement."""
+    sending = inbox.sending((report, 0.0) for report in reports)
+    given = values(actor, act) | sending
+    require_recorded(connection.execute(_RECORD_AND_SEND, given).one()[0])
+
+
+def newest(
+    connection: Connection,
+    *,
+    limit: int,
+    actor: str | None = None,
+    ref: str | None = None,
+    around: int | None = None,
+) -> tuple[Link, ...]:
+    """The last acts, the newest first.
+
+    Only those of an actor, those to a thing and what is in it, or those next to an entry.
+    """
+    wanted = {"limit": limit, "actor": actor, "ref": ref, "around": around, "near": NEAR}
+    return tuple(_link(row) for row in connection.execute(_NEWEST, wanted))
+
+
+def head(connection: Connection) -> Anchor:
+    """Where the chain ends. Raises Misconfigured when it has lost its head."""
+    row = connection.execute(_HEAD).one_or_none()
+    if row is None:
+        raise _headless()
+    return Anchor(row.seq, bytes(row.hash))
+
+
+def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, list[Fault]]:
+    """The head, and what is wrong with the chain that leads to it: nothing when it is whole.
+
+    Raises Misconfigured when the chain has lost its head.
+    """
+    with database.begin() as connection:
+        # Or what is appended meanwhile would look like a fault.
+        connection.execute(_ONE_MOMENT)
+        end = head(connection)
+        return end, list(faults(_links(connection), end, anchor))
+
+
+def _links(connection: Connection) -> Iterator[Link]:
+    after = -1
+    while page := connection.execute(_LINKS, {"after": after, "limit": _PAGE}).all():
+        yield from (_link(row) for row in page)
+        after = page[-1].seq
+
+
+def _link(row: Any) -> Link:
+    return Link(
+        seq=row.seq,
+        at=row.at,
+        actor=row.actor,
+        verb=row.verb,
+        ref=row.ref,
+        details=row.details,
+        previous=bytes(row.previous),
+        hash=bytes(row.hash),
+    )
+
+
+def values(actor: Actor, act: Act) -> dict[str, Any]:
+    """The parameters of an entry."""
+    details = json.dumps(dict(act.details), ensure_ascii=False, sort_keys=True)
+    return {"actor": actor.name, "verb": act.verb, "ref": act.ref, "details": details}
+
+
+def require_recorded(rows: int) -> None:
+    """Raise Misconfigured when nothing was appended: the chain has lost its head."""
+    if not rows:
+        raise _headless()
+
+
+def _headless() -> Misconfigured:
+    return Misconfigured(
+        "the audit has lost its head: somebody has removed the row of audit_head, and nothing "
+        "that would have to be recorded is done until it is back",
+        stage="audit",
+        next_step_cmd="replan audit list",
+    )

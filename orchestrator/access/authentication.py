@@ -1,0 +1,71 @@
+"""From the text of a token to who acts with it."""
+
+import hmac
+from enum import StrEnum
+
+from sqlalchemy import Connection, text
+
+from orchestrator.access.actor import Actor
+from orchestrator.access.bearer import parse_bearer
+from orchestrator.access.roles import Role
+from shared.domain.errors import Rejected
+
+_FIND = text("""
+    SELECT name, role, hash, revoked_at IS NOT NULL AS revoked,
+        expires_at <= clock_timestamp() AS expired,
+        last_used_at IS NULL OR last_used_at < clock_timestamp() - interval '10 minutes' AS unseen
+    FROM tokens WHERE id = :id
+""")
+# Whoever finds the row locked leaves it: somebody else notes the same just now.
+_SEEN = text("""
+    UPDATE tokens SET last_used_at = clock_timestamp()
+    WHERE id IN (SELECT id FROM tokens WHERE id = :id FOR UPDATE SKIP LOCKED)
+""")
+
+_NOBODY = b"\0" * 32
+
+
+class Why(StrEnum):
+    """Why a token opens nothing; for the log of this side, never for the answer."""
+
+    SHAPE = "it has not the shape of a token"
+    UNKNOWN = "there is no such token"
+    SECRET = "its secret is not that of the token"  # noqa: S105 - a sentence
+    REVOKED = "it was revoked"
+    EXPIRED = "it has expired"
+
+
+class Unauthenticated(Rejected):
+    """A token that opens nothing. Its words are always the same; `why` is not for the outside."""
+
+    def __init__(self, why: Why) -> None:
+        super().__init__(
+            "this token is not accepted: it is unknown, has expired or was revoked",
+            stage="access",
+            next_step_cmd="replan token list",
+        )
+        self.why = why
+
+
+def authenticate(connection: Connection, presented: str) -> Actor:
+    """Who acts with a token, by the database's clock; raises Unauthenticated for any other text.
+
+    Its last use is noted to ten minutes. The answer takes as long whether or not there is such a
+    token, and hashes are compared without a hint at how much of them is right.
+    """
+    bearer = parse_bearer(presented)
+    if bearer is None:
+        raise Unauthenticated(Why.SHAPE)
+    row = connection.execute(_FIND, {"id": bearer.id}).one_or_none()
+    same = hmac.compare_digest(bearer.hash, _NOBODY if row is None else bytes(row.hash))
+    if row is None:
+        raise Unauthenticated(Why.UNKNOWN)
+    if not same:
+        raise Unauthenticated(Why.SECRET)
+    if row.revoked:
+        raise Unauthenticated(Why.REVOKED)
+    if row.expired:
+        raise Unauthenticated(Why.EXPIRED)
+    if row.unseen:
+        connection.execute(_SEEN, {"id": bearer.id})
+    return Actor(f"token:{row.name}", Role(row.role))

@@ -1,0 +1,120 @@
+"""The chain of the audit: each link bears the hash of what it says and of the link before.
+
+A link that was changed, taken out or moved breaks it, unless every later link and the head are
+written anew as well: whoever can write all of Postgres can do that. Against them a link that was
+noted elsewhere helps, the *anchor* (`42:5f0c…`).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from shared.domain.errors import Rejected
+
+START = b"\0" * 32
+"""What the first link follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One entry: who did what to what and when; `details` is JSON, as it was written."""
+
+    seq: int
+    at: datetime
+    actor: str
+    verb: str
+    ref: str
+    details: str
+    previous: bytes
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The number and the hash of a link, as somebody has seen it."""
+
+    seq: int
+    hash: bytes
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash.hex()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at a place of the chain."""
+
+    seq: int
+    reason: str
+
+
+NOTHING = Anchor(0, START)
+"""The head of a chain without a link."""
+
+
+def parse_anchor(text: str) -> Anchor:
+    """Read `42:5f0c…`. Raises Rejected."""
+    number, _, digest = text.partition(":")
+    try:
+        anchor = Anchor(int(number), bytes.fromhex(digest))
+    except ValueError:
+        anchor = Anchor(-1, b"")
+    if anchor.seq < 0 or len(anchor.hash) != len(START):
+        raise Rejected(
+            f"{text!r} is no anchor: it looks like 42:5f0c… (a number and 64 hexadecimal digits)",
+            stage="input",
+            next_step_cmd="replan audit verify",
+        )
+    return anchor
+
+
+def digest(link: Link) -> bytes:
+    """The hash that a link must bear; Postgres computes the same when it is written."""
+    moment = link.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+    said = [link.seq, moment, link.actor, link.verb, link.ref, link.details]
+    content = json.dumps(said, ensure_ascii=False, separators=(", ", ": "))
+    return hashlib.sha256(link.previous + content.encode()).digest()
+
+
+def faults(links: Iterable[Link], head: Anchor, anchor: Anchor | None = None) -> Iterator[Fault]:
+    """What is wrong with a chain, in its order; nothing when it is whole.
+
+    `links` come by their numbers, `head` says where the chain ended when it was last written, and
+    `anchor` is a link that must still be as it was.
+    """
+    last = NOTHING
+    reached = anchor is None or anchor == NOTHING
+    for link in links:
+        yield from _broken(link, last)
+        if anchor is not None and link.seq == anchor.seq:
+            reached = True
+            if link.hash != anchor.hash:
+                yield Fault(link.seq, "it is another than the one that the anchor names")
+        last = Anchor(link.seq, link.hash)
+    yield from _unlike(last, head)
+    if anchor is not None and not reached:
+        yield Fault(anchor.seq, "the entry that the anchor names is gone")
+
+
+def _broken(link: Link, last: Anchor) -> Iterator[Fault]:
+    if link.seq != last.seq + 1:
+        yield Fault(link.seq, f"{_missing(last.seq + 1, link.seq - 1)} before it")
+    elif link.previous != last.hash:
+        yield Fault(link.seq, "it does not follow from the entry before it: one of them was moved")
+    if digest(link) != link.hash:
+        yield Fault(link.seq, "what it says was changed after it was written")
+
+
+def _unlike(last: Anchor, head: Anchor) -> Iterator[Fault]:
+    if last.seq < head.seq:
+        yield Fault(head.seq, f"{_missing(last.seq + 1, head.seq)} at the end")
+    elif last != head:
+        yield Fault(last.seq, "the chain does not end where its head says")
+
+
+def _missing(first: int, final: int) -> str:
+    if first == final:
+        return f"entry {first} is missing"
+    return f"entries {first} to {final} are missing"

@@ -1,0 +1,114 @@
+"""Which role may do which verb: one table, for every face. Nothing here but values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from shared.domain.errors import Misconfigured, Rejected
+
+
+class Role(StrEnum):
+    """What somebody may do; each role may do whatever those before it may."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    APPROVER = "approver"
+    ADMIN = "admin"
+
+    def covers(self, needed: "Role") -> bool:
+        """Whether this role may do what that one may."""
+        order = list(Role)
+        return order.index(self) >= order.index(needed)
+
+
+def role_named(text: str) -> Role:
+    """The role of that name. Raises Rejected, with the names there are."""
+    known = {role.value: role for role in Role}
+    if text not in known:
+        raise Rejected(
+            f"{text!r} is no role; there are {', '.join(known)}",
+            stage="input",
+            next_step_cmd="replan token create --help",
+        )
+    return known[text]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What a verb takes: the least role, and whether it changes something (then it is audited)."""
+
+    role: Role
+    changes: bool = False
+
+
+_LOOK: Final = Verb(Role.VIEWER)
+_ACT: Final = Verb(Role.OPERATOR, changes=True)
+_APPROVE: Final = Verb(Role.APPROVER, changes=True)
+_RULE: Final = Verb(Role.ADMIN, changes=True)
+
+VERBS: Final[Mapping[str, Verb]] = {
+    "task.list": _LOOK,
+    "task.show": _LOOK,
+    "task.watch": _LOOK,
+    "task.report": _LOOK,
+    "plan.show": _LOOK,
+    "step.show": _LOOK,
+    "attempt.list": _LOOK,
+    "attempt.show": _LOOK,
+    "attempt.tail": _LOOK,
+    "bundle.show": _LOOK,
+    "intervention.list": _LOOK,
+    "intervention.show": _LOOK,
+    "host.list": _LOOK,
+    "config.show": _LOOK,
+    "guard.check": _LOOK,
+    "schema.show": _LOOK,
+    "db.status": _LOOK,
+    "host.check": Verb(Role.OPERATOR),
+    "doctor": Verb(Role.OPERATOR),
+    "task.submit": _ACT,
+    "task.cancel": _ACT,
+    "task.resume": _ACT,
+    "plan.provide": _ACT,
+    "step.revise": _ACT,
+    "step.abandon": _ACT,
+    "attempt.cancel": _ACT,
+    "intervention.answer": _ACT,
+    "intervention.approve": _APPROVE,
+    "intervention.deny": _APPROVE,
+    "plan.approve": _APPROVE,
+    "host.add": _RULE,
+    "host.remove": _RULE,
+    "token.create": _RULE,
+    "token.rotate": _RULE,
+    "token.revoke": _RULE,
+    "token.list": Verb(Role.ADMIN),
+    "audit.list": Verb(Role.ADMIN),
+    "audit.verify": Verb(Role.ADMIN),
+}
+"""Every verb that a token may ever stand for."""
+
+ON_THE_MACHINE: Final = frozenset(
+    {"db.migrate", "worker.start", "coordinator.start", "up", "demo", "intervention.key"}
+)
+"""What only an account on the machine can do, whatever its token says: its processes, its key."""
+
+
+def require(role: Role, verb: str) -> None:
+    """Return when the role may do the verb.
+
+    Raises Rejected when it may not, and Misconfigured when the verb is for nobody but an account
+    on the machine, or is none: what the table does not name is never allowed.
+    """
+    needed = VERBS.get(verb)
+    if needed is None:
+        raise Misconfigured(
+            f"{verb} cannot be done with a token: log in to the machine", stage="access"
+        )
+    if not role.covers(needed.role):
+        raise Rejected(
+            f"{verb} takes the role {needed.role.value}, and this is a {role.value}",
+            stage="access",
+            next_step_cmd=f"replan token create NAME --role {needed.role.value}",
+        )

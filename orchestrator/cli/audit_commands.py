@@ -1,0 +1,109 @@
+"""`replan audit …`."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import listing, moment, next_step, plain
+
+if TYPE_CHECKING:  # `--help` is quick
+    from orchestrator.access.chain import Link
+
+group = typer.Typer(name="audit", no_args_is_help=True)
+
+
+@add(group, "list", example="replan audit list --ref T12")
+def list_(
+    call: Invocation,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
+    actor: Annotated[str | None, typer.Option(help="Only what this one did.")] = None,
+    ref: Annotated[str | None, typer.Option(help="Only what was done to this: T12, web1.")] = None,
+    around: Annotated[int | None, typer.Option(min=1, help="Next to this entry.")] = None,
+) -> Result:
+    """What people did, the newest first: who, what, to what and when."""
+    from orchestrator.access import audit
+
+    with call.database.begin() as connection:
+        found = audit.newest(connection, limit=limit, actor=actor, ref=ref, around=around)
+
+    def show(console: Console) -> None:
+        rows = [
+            (str(e.seq), moment(e.at), plain(e.actor), e.verb, plain(e.ref), plain(_brief(e)))
+            for e in found
+        ]
+        heads = ("entry", "when", "who", "what", "to what", "")
+        console.print(listing(heads, rows) if rows else "nobody has done anything yet")
+
+    entries = [_entry(each) for each in found]
+    return Result("audit.list", {"entries": entries}, show, items=entries)
+
+
+@add(group, "verify", example="replan audit verify --anchor 42:5f0c…")
+def verify(
+    call: Invocation,
+    *,
+    anchor: Annotated[
+        str | None, typer.Option(help="What an earlier verification ended with.")
+    ] = None,
+) -> Result:
+    """Whether the audit is as it was written: nothing in it changed, taken out or moved.
+
+    Keep the anchor that it prints where the database's owner cannot write: against somebody who
+    has written the whole chain anew only that helps.
+    """
+    from orchestrator.access import audit
+    from orchestrator.access.chain import parse_anchor
+
+    known = None if anchor is None else parse_anchor(anchor)
+    end, faults = audit.verify(call.database, known)
+
+    def show(console: Console) -> None:
+        for fault in faults:
+            console.print(f"[red]✗[/] entry {fault.seq}: {fault.reason}")
+        if not faults:
+            console.print(f"[green]✓[/] {end.seq} entries, and the chain is whole")
+            console.out(f"  anchor: {end}", highlight=False)
+        else:
+            next_step(console, f"replan audit list --around {faults[0].seq}")
+
+    first = faults[0] if faults else None
+    return Result(
+        "audit.verify",
+        {"anchor": str(end), "entries": end.seq, "faults": faults},
+        show,
+        exit_code=ExitCode.FAILED if first else ExitCode.DONE,
+        stage="audit" if first else None,
+        reason=f"entry {first.seq}: {first.reason}" if first else None,
+        next_step_cmd=f"replan audit list --around {first.seq}" if first else None,
+    )
+
+
+def _brief(entry: "Link") -> str:
+    return ", ".join(f"{name}={value}" for name, value in _details(entry).items())
+
+
+def _details(entry: "Link") -> dict[str, Any]:
+    """What was written; an entry that somebody has tampered with is shown as it is now."""
+    try:
+        details = json.loads(entry.details)
+    except ValueError:
+        return {"unreadable": entry.details}
+    return details if isinstance(details, dict) else {"unreadable": entry.details}
+
+
+def _entry(entry: "Link") -> dict[str, Any]:
+    return {
+        "seq": entry.seq,
+        "at": entry.at.isoformat(),
+        "actor": entry.actor,
+        "verb": entry.verb,
+        "ref": entry.ref,
+        "details": _details(entry),
+        "previous": entry.previous.hex(),
+        "hash": entry.hash.hex(),
+    }

@@ -1,0 +1,40 @@
+"""`replan doctor`."""
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import next_step, plain
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    add(app, "doctor", example="replan doctor")(doctor)
+
+
+def doctor(call: Invocation) -> Result:
+    """Look at everything that has to be right; exits with 1 when something is not."""
+    from orchestrator.doctor import examine
+
+    findings = tuple(examine(call.settings.server))
+    wrong = [finding for finding in findings if not finding.ok]
+
+    def show(console: Console) -> None:
+        for finding in findings:
+            mark = "[green]✓[/]" if finding.ok else "[red]✗[/]"
+            console.print(f"{mark} {finding.check}: {plain(finding.reason)}", highlight=False)
+            if not finding.ok:
+                next_step(console, finding.next_step_cmd)
+
+    first = wrong[0] if wrong else None
+    return Result(
+        "doctor",
+        {"findings": list(findings)},
+        show,
+        items=findings,
+        exit_code=ExitCode.FAILED if first else ExitCode.DONE,
+        stage=first.check if first else None,
+        reason=first.reason if first else None,
+        next_step_cmd=first.next_step_cmd if first else None,
+    )

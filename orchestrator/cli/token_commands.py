@@ -1,0 +1,105 @@
+"""`replan token …`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import listing, moment, next_step, plain
+
+if TYPE_CHECKING:  # SQLAlchemy comes along: `--help` is quick
+    from orchestrator.access.tokens import Issued
+
+group = typer.Typer(name="token", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+DaysOption = Annotated[int, typer.Option(help="How long it is good for.")]
+
+
+@add(group, "create", example="replan token create ci --role operator --days 30")
+def create_(
+    call: Invocation,
+    name: NameArgument,
+    *,
+    role: Annotated[str, typer.Option(help="What it may do: viewer, operator, approver or admin.")],
+    days: DaysOption = 90,
+) -> Result:
+    """Make a token for a program or a colleague; it is shown this once, and only its hash kept."""
+    from orchestrator.access import tokens
+    from orchestrator.access.roles import role_named
+
+    wanted = role_named(role)
+    with call.database.begin() as connection:
+        issued = tokens.create(connection, call.actor, name, wanted, days=days)
+    return _issued("token.create", issued)
+
+
+@add(group, "list", example="replan token list --all")
+def list_(
+    call: Invocation,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Those that were revoked, too.")] = False,
+) -> Result:
+    """The tokens, what each may do and when it was last used; never what opens."""
+    from orchestrator.access import tokens
+
+    with call.database.begin() as connection:
+        found = tokens.listed(connection, every=every)
+
+    def show(console: Console) -> None:
+        rows = [
+            (
+                plain(t.name),
+                t.role,
+                t.state,
+                moment(t.expires_at),
+                moment(t.last_used_at),
+                plain(t.created_by),
+            )
+            for t in found
+        ]
+        if rows:
+            console.print(listing(("token", "role", "", "until", "last used", "made by"), rows))
+        else:
+            console.print("no tokens yet")
+            next_step(console, "replan token create ci --role operator")
+
+    return Result("token.list", {"tokens": list(found)}, show, items=found)
+
+
+@add(group, "rotate", example="replan token rotate ci")
+def rotate(call: Invocation, name: NameArgument, *, days: DaysOption = 90) -> Result:
+    """Replace a token by a new one of the same role; the old one opens nothing from now on."""
+    from orchestrator.access import tokens
+
+    with call.database.begin() as connection:
+        issued = tokens.rotate(connection, call.actor, name, days=days)
+    return _issued("token.rotate", issued)
+
+
+@add(group, "revoke", example="replan token revoke ci")
+def revoke(call: Invocation, name: NameArgument) -> Result:
+    """End a token: it opens nothing from now on, and its name is free again."""
+    from orchestrator.access import tokens
+
+    with call.database.begin() as connection:
+        tokens.revoke(connection, call.actor, name)
+    return Result("token.revoke", {"name": name}, lambda c: c.print(f"revoked {plain(name)}"))
+
+
+def _issued(kind: str, issued: "Issued") -> Result:
+    def show(console: Console) -> None:
+        told = f"{issued.name} may do what a {issued.role.value} may, until"
+        console.print(f"{plain(told)} {moment(issued.expires_at)}")
+        console.print("This is shown once:")
+        console.out(issued.bearer.text, highlight=False)
+
+    details = {
+        "name": issued.name,
+        "role": issued.role.value,
+        "expires_at": issued.expires_at.isoformat(),
+        "token": issued.bearer.text,
+    }
+    return Result(kind, details, show, next_step_cmd="replan token list")

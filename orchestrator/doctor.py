@@ -1,0 +1,85 @@
+"""Looking at an installation: a list of checks, each with what it found."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from orchestrator.access import audit
+from shared.domain.errors import ReplanError
+from shared.queue.app import knock
+from shared.settings import ServerSettings
+from shared.store import hosts
+from shared.store.database import Database
+from shared.store.migrate import require_current
+
+MOST_FAULTS = 20
+"""More faults of one chain are not listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found, and the command to type next when that is not `ok`."""
+
+    check: str
+    ok: bool
+    reason: str
+    next_step_cmd: str | None = None
+
+
+def examine(server: ServerSettings) -> Iterator[Finding]:
+    """Look at everything, one finding at a time; never raises for what it finds.
+
+    What needs the database is not looked at while that cannot be used.
+    """
+    database: list[Database] = []
+
+    def open_database() -> str:
+        found = Database(server.database_url, pooled=False)
+        require_current(found)
+        database.append(found)
+        return "reached, and of this program's version"
+
+    yield _checked("database", open_database)
+    yield _checked("broker", lambda: _knocked(server))
+    for found in database:
+        yield from _audit(found)
+        yield from _hosts(found)
+
+
+def _checked(name: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, ok=True, reason=look())
+    except ReplanError as error:
+        return Finding(name, False, error.reason, error.next_step_cmd or "replan config show")
+
+
+def _knocked(server: ServerSettings) -> str:
+    knock(server.broker_url)
+    return "reached"
+
+
+def _audit(database: Database) -> Iterator[Finding]:
+    try:
+        end, faults = audit.verify(database)
+    except ReplanError as error:
+        yield Finding("audit", False, error.reason, error.next_step_cmd or "replan audit verify")
+        return
+    for fault in faults[:MOST_FAULTS]:
+        reason = f"entry {fault.seq}: {fault.reason}"
+        yield Finding("audit", False, reason, f"replan audit list --around {fault.seq}")
+    if not faults:
+        yield Finding("audit", True, f"{end.seq} entries, and the chain is whole")
+
+
+def _hosts(database: Database) -> Iterator[Finding]:
+    try:
+        with database.begin() as connection:
+            enrolled = hosts.listed(connection)
+    except ReplanError as error:
+        yield Finding("hosts", False, error.reason, error.next_step_cmd or "replan host list")
+        return
+    distrusted = [host for host in enrolled if host.distrusted]
+    for host in distrusted:
+        command = f"replan host add {host.name} --replace-host-key"
+        yield Finding("hosts", False, f"{host.name} is disabled: {host.distrusted}", command)
+    if not distrusted:
+        yield Finding("hosts", True, f"{len(enrolled)} enrolled, none disabled")

@@ -1,0 +1,191 @@
+"""`replan token …`, `replan audit …`, `replan doctor`; and that no act goes unrecorded."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from orchestrator.access.actor import account
+from orchestrator.access.authentication import authenticate
+from orchestrator.access.roles import VERBS, Role
+from tests.integration.cli.calling import Cli
+
+BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
+
+WAITING = """
+planner: human
+steps:
+  - title: Go wrong
+    subtasks:
+      - {run: "exit 3", check: test -e MADE}
+"""
+
+
+def test_a_token_is_shown_once_and_opens(cli: Cli) -> None:
+    said = cli("token", "create", "ci", "--role", "approver", "--days", "3")
+    assert said.code == 0
+    (shown,) = BEARER.findall(said.out)
+    with cli.database.begin() as connection:
+        assert authenticate(connection, shown).role is Role.APPROVER
+    (listed,) = cli.json("token", "list")["details"]["tokens"]
+    assert (listed["name"], listed["role"], listed["state"]) == ("ci", "approver", "good")
+    assert listed["created_by"] == account().name
+    for said in (cli("token", "list"), cli("token", "list", "--all"), cli("audit", "list")):
+        assert "ci" in said.out
+        assert shown.split("_", 2)[2] not in said.out
+    assert [json.loads(line)["kind"] for line in lines(cli, "token", "list")] == ["token.line"]
+
+
+def test_a_token_is_replaced_and_ended(cli: Cli) -> None:
+    first = cli.json("token", "create", "ci", "--role", "viewer")["details"]["token"]
+    second = cli.json("token", "rotate", "ci", "--days", "7")["details"]["token"]
+    assert first != second
+    assert cli.json("token", "revoke", "ci")["details"] == {"name": "ci"}
+    assert cli.json("token", "list")["details"]["tokens"] == []
+    assert "no tokens yet" in cli("token", "list").out
+    states = [t["state"] for t in cli.json("token", "list", "--all")["details"]["tokens"]]
+    assert states == ["revoked", "revoked"]
+    verbs = [e["verb"] for e in cli.json("audit", "list", "--ref", "ci")["details"]["entries"]]
+    assert verbs == ["token.revoke", "token.rotate", "token.create"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("create", "ci", "--role", "root"), "is no role; there are viewer"),
+        (("create", "c i", "--role", "viewer"), "is no name for a token"),
+        (("create", "ci", "--role", "viewer", "--days", "0"), "1 to 730 days"),
+        (("create", "taken", "--role", "viewer"), "already"),
+        (("rotate", "nobody"), "there is no token called 'nobody'; there are: taken"),
+        (("revoke", "nobody"), "there is no token called 'nobody'"),
+    ],
+)
+def test_what_cannot_be_is_refused(cli: Cli, words: tuple[str, ...], said: str) -> None:
+    cli.json("token", "create", "taken", "--role", "viewer")
+    assert said in cli.refused("token", *words)["reason"]
+
+
+def test_the_audit_is_verified_and_what_was_done_to_it_is_named(cli: Cli) -> None:
+    for name in ("a", "b", "c"):
+        cli.json("token", "create", name, "--role", "viewer")
+    whole = cli.json("audit", "verify")["details"]
+    assert (whole["entries"], whole["faults"]) == (3, [])
+    assert whole["anchor"] in cli("audit", "verify").out
+    assert cli.json("audit", "verify", "--anchor", whole["anchor"])["ok"]
+    assert "is no anchor" in cli.refused("audit", "verify", "--anchor", "3:x")["reason"]
+    cli.rows("UPDATE audit SET details = 'x' WHERE seq = 2 RETURNING seq")
+    broken = cli.json("audit", "verify", code=1)
+    assert broken["reason"] == "entry 2: what it says was changed after it was written"
+    assert broken["next_step_cmd"] == "replan audit list --around 2"
+    told = cli("audit", "verify")
+    assert told.code == 1
+    assert "entry 2" in told.out
+    near = cli.json("audit", "list", "--around", "2")["details"]["entries"]
+    assert near[1]["details"] == {"unreadable": "x"}
+    assert cli("audit", "list", "--around", "2").code == 0
+
+
+def test_the_audit_can_be_searched(cli: Cli) -> None:
+    assert "nobody has done anything yet" in cli("audit", "list").out
+    cli.json("token", "create", "a", "--role", "viewer")
+    cli.json("host", "add", "here", "--local")
+    (entry,) = cli.json("audit", "list", "--ref", "here")["details"]["entries"]
+    assert (entry["actor"], entry["verb"]) == (account().name, "host.add")
+    assert cli.json("audit", "list", "--actor", "nobody")["details"]["entries"] == []
+    assert len(cli.json("audit", "list", "--limit", "1")["details"]["entries"]) == 1
+    assert [json.loads(line)["kind"] for line in lines(cli, "audit", "list")] == ["audit.line"] * 2
+
+
+def test_the_doctor_finds_nothing_where_nothing_is_wrong(
+    cli: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPLAN_BROKER_URL", broker_url)
+    findings = cli.json("doctor")["details"]["findings"]
+    assert {f["check"]: f["ok"] for f in findings} == {
+        "database": True,
+        "broker": True,
+        "audit": True,
+        "hosts": True,
+    }
+    assert cli("doctor").code == 0
+
+
+def test_the_doctor_names_what_is_wrong_and_what_to_type(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPLAN_BROKER_URL", "redis://127.0.0.1:1/0")
+    cli.json("host", "add", "here", "--local")
+    cli.rows("UPDATE hosts SET distrusted = 'another key' RETURNING name")
+    cli.rows("DELETE FROM audit RETURNING seq")
+    answer = cli.json("doctor", code=1)
+    wrong = {f["check"]: f for f in answer["details"]["findings"] if not f["ok"]}
+    assert set(wrong) == {"broker", "audit", "hosts"}
+    assert "entry 1 is missing" in wrong["audit"]["reason"]
+    assert wrong["hosts"]["next_step_cmd"] == "replan host add here --replace-host-key"
+    assert all(f["next_step_cmd"] for f in wrong.values())
+    told = cli("doctor")
+    assert told.code == 1
+    assert "next: replan audit list --around 1" in told.out
+
+
+def test_the_doctor_says_that_the_database_is_away(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPLAN_BROKER_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("REPLAN_DATABASE_URL", "postgresql://me@127.0.0.1:1/none")
+    findings = cli.json("doctor", code=1)["details"]["findings"]
+    assert [(f["check"], f["ok"]) for f in findings] == [("database", False), ("broker", False)]
+
+
+def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: Path) -> None:
+    """Each of them once, with who did it, to what; and the chain is whole afterwards."""
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(WAITING.replace("MADE", str(tmp_path / "made")))
+    fix = tmp_path / "fix.yaml"
+    fix.write_text("subtasks:\n  - run: sleep 60\n")
+
+    def waiting() -> str:
+        answer = working.json("task", "submit", "--plan", plan, "--local", "--wait", code=3)
+        return str(answer["details"]["ref"])
+
+    ref = waiting()
+    working.json("task", "resume", ref)
+    working.json("task", "watch", ref, code=3)
+    working.json("step", "abandon", f"{ref}.1")
+    ref = waiting()
+    working.json("task", "cancel", ref)
+    ref = waiting()
+    working.json("step", "revise", f"{ref}.1", "--file", fix)
+    working.json("attempt", "cancel", running(working, ref), "--wait")
+    asked = ("task", "submit", "greet", "--local", "--planner", "human", "--wait")
+    ref = working.json(*asked, code=3)["details"]["ref"]
+    working.json("plan", "provide", ref, "--file", plan)
+    working.json("host", "add", "here", "--local")
+    working.json("host", "remove", "here")
+    working.json("token", "create", "ci", "--role", "viewer")
+    working.json("token", "rotate", "ci")
+    working.json("token", "revoke", "ci")
+
+    entries = working.json("audit", "list")["details"]["entries"]
+    changing = {verb for verb, its in VERBS.items() if its.changes}
+    # What only a lost command asks for has its own test below.
+    assert {e["verb"] for e in entries} == changing - {"intervention.answer"}
+    assert {e["actor"] for e in entries} == {account().name}
+    assert all(e["ref"] for e in entries)
+    assert working.json("audit", "verify")["details"]["faults"] == []
+
+
+def running(cli: Cli, ref: str) -> str:
+    """The attempt of a task that runs, as soon as there is one."""
+    while True:
+        for attempt in cli.json("attempt", "list", ref)["details"]["attempts"]:
+            if attempt["outcome"] == "running":
+                return str(attempt["ref"])
+
+
+def lines(cli: Cli, *words: str) -> list[str]:
+    """What it prints as one object a line."""
+    said = cli(*words, "--format", "jsonl")
+    assert said.code == 0
+    return said.out.splitlines()

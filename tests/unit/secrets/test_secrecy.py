@@ -1,0 +1,118 @@
+"""What a worker has fetched once it hides for ever; a command gets what it names."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.plan import Subtask
+from shared.domain.verdict import VerdictKind
+from shared.secrets.value import Secret
+from shared.secrets.vaults.command import CommandVault
+from shared.secrets.vaults.environment import EnvironmentVault
+from shared.secrets.vaults.files import FileVault
+from shared.secrets.vaults.vault import Vaults
+from tests.fakes.scripted_shell import ScriptedShell
+from tests.unit.executor.given import ScriptedJudge
+from workers.executor.discretion import DiscreetJudge, ProvidedShell
+from workers.ports import Foreseen
+from workers.secrecy import Secrecy, texts_of, with_variables
+
+USES_X = 'printf %s "${REPLAN_SECRET_X}"'
+
+
+def secrecy(environ: dict[str, str]) -> Secrecy:
+    """Of an environment, and of a command that knows every name."""
+    unlisted = CommandVault(["echo", "printed-for-NAME"], timeout=20)
+    return Secrecy(Vaults([EnvironmentVault(environ), unlisted]), [Secret("OWN", "our own key")])
+
+
+def test_what_vaults_list_is_hidden_without_being_asked_for() -> None:
+    of = secrecy({"REPLAN_SECRET_A": "value of A"})
+    masked = "‹secret:A›, ‹secret:OWN›"
+    assert of.known().masker.text("value of A, our own key") == masked
+    assert of.text("value of A, our own key") == masked
+
+
+def test_what_cannot_be_listed_is_hidden_once_it_was_fetched() -> None:
+    of = secrecy({})
+    assert of.text("printed-for-X") == "printed-for-X"
+    known = of.known([USES_X, "true"])
+    assert known.variables(USES_X) == {"REPLAN_SECRET_X": "printed-for-X"}
+    assert known.variables("true") == {}
+    assert of.text("printed-for-X") == "‹secret:X›"
+
+
+def test_a_changed_value_counts_and_the_old_one_stays_hidden() -> None:
+    environ = {"REPLAN_SECRET_X": "the old value"}
+    of = secrecy(environ)
+    of.known([USES_X])
+    environ["REPLAN_SECRET_X"] = "one that is new"
+    assert of.known([USES_X]).variables(USES_X) == {"REPLAN_SECRET_X": "one that is new"}
+    assert of.text("the old value, one that is new") == "‹secret:X›, ‹secret:X›"
+
+
+def test_a_secret_that_is_not_there_is_told() -> None:
+    with pytest.raises(Misconfigured, match="no vault has the secret X"):
+        Secrecy(Vaults([EnvironmentVault({})])).known([USES_X])
+
+
+def test_a_vault_in_no_order_stops_work_and_no_text(tmp_path: Path) -> None:
+    """Texts go on to be told, without what was known before."""
+    folder = tmp_path / "vault"
+    folder.mkdir(mode=0o755)
+    of = Secrecy(Vaults([FileVault(folder)]), [Secret("OWN", "our own key")])
+    with pytest.raises(Misconfigured):
+        of.known()
+    assert of.text("our own key") == "‹secret:OWN›"
+
+
+def test_threads_learn_from_each_other() -> None:
+    of = secrecy({f"REPLAN_SECRET_N{n}": f"the value {n:03d}." for n in range(40)})
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: of.known([f"echo $REPLAN_SECRET_N{n}"]), range(40)))
+    told = of.text(" ".join(f"the value {n:03d}." for n in range(40)))
+    assert told == " ".join(f"‹secret:N{n}›" for n in range(40))
+
+
+def test_a_subtask_runs_with_variables_in_place_of_secrets() -> None:
+    planned = Subtask(
+        1, "a", "", 'a "${secret:X}"', check="b ${secret:Y}", preconditions=("c ${secret:Z}",)
+    )
+    run = with_variables(planned)
+    assert texts_of([run]) == (
+        'a "${REPLAN_SECRET_X}"',
+        'b "${REPLAN_SECRET_Y}"',
+        'c "${REPLAN_SECRET_Z}"',
+    )
+    with pytest.raises(Rejected, match="single quotes"):
+        with_variables(Subtask(1, "a", "", "echo '${secret:X}'"))
+
+
+def test_a_command_with_a_value_in_it_is_denied() -> None:
+    """In whatever form, and the verdict does not show it."""
+    masker = secrecy({"REPLAN_SECRET_A": "value of A"}).known().masker
+    judge = DiscreetJudge(ScriptedJudge(), masker)
+    assert judge.judge("echo value").allowed
+    for command in ("echo 'value of A'", "echo dmFsdWUgb2YgQQ== | base64 -d"):
+        verdict = judge.judge(command)
+        assert verdict.kind is VerdictKind.DENY
+        assert "${secret:A}" in verdict.reason
+        assert "value of" not in verdict.reason
+
+
+def test_a_shell_gives_each_command_what_it_names() -> None:
+    known = secrecy({}).known([USES_X])
+    inner = ScriptedShell()
+    shell = ProvidedShell(inner, known)
+    shell.foresee(Foreseen(text, 5) for text in ("true", USES_X))
+    shell.run("true", timeout=5)
+    assert not shell.used
+    shell.run(USES_X, timeout=5)
+    assert shell.used
+    assert inner.foreseen == ["true", USES_X]
+    assert [call.variables for call in inner.calls] == [
+        {},
+        {"REPLAN_SECRET_X": "printed-for-X"},
+    ]

@@ -1,0 +1,40 @@
+"""The secrets of this installation itself: they are hidden in output like those that plans name."""
+
+from urllib.parse import unquote, urlsplit
+
+from shared.domain.errors import Misconfigured
+from shared.secrets.known import refuse_what_cannot_be_hidden
+from shared.secrets.value import Secret
+from shared.settings import ServerSettings
+
+
+def own_secrets(settings: ServerSettings) -> tuple[Secret, ...]:
+    """The keys of the model and the passwords in the addresses of database and broker.
+
+    One that cannot be hidden (it is short, or a word of the masks) is left out: nobody named it in
+    a plan, and a development database may well have such a password.
+    """
+    given = {
+        "ANTHROPIC_API_KEY": settings.anthropic_api_key,
+        "ANTHROPIC_AUTH_TOKEN": settings.anthropic_auth_token,
+        "REPLAN_DATABASE_PASSWORD": _password(settings.database),
+        "REPLAN_BROKER_PASSWORD": _password(settings.broker),
+    }
+    secrets = (Secret(name, value) for name, value in given.items() if value)
+    return tuple(secret for secret in secrets if _can_be_hidden(secret))
+
+
+def _password(address: str | None) -> str | None:
+    try:
+        password = urlsplit(address or "").password
+    except ValueError:
+        return None
+    return unquote(password) if password else None
+
+
+def _can_be_hidden(secret: Secret) -> bool:
+    try:
+        refuse_what_cannot_be_hidden([secret])
+    except Misconfigured:
+        return False
+    return True
