@@ -30,6 +30,13 @@ class Other(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Other).serve_forever()
 """
 
+_POLICY = """
+# The demonstration writes the programs that it then runs, which a plan may not do unasked.
+allow:
+  - reason: the demonstration's own service, and the programs that look after it
+    rules: [python3]
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -63,6 +70,9 @@ def staged(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
     """Everything up, and the port taken by somebody else; nothing is left running afterwards."""
     site = folder / "site"
     site.mkdir(parents=True, exist_ok=True)
+    policy = folder / "policy.yaml"
+    policy.write_text(_POLICY, encoding="utf-8")
+    environ = {**environ, "REPLAN_GUARD_POLICY": str(policy)}
     with together(folder / "data", environ) as services:
         port = any_free()
         argv = (sys.executable, "-c", _OCCUPANT, str(port))

@@ -1,14 +1,16 @@
 """Execution jobs: one pass over a step on its host, written to the journal as it goes."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
-from shared.guard import Guard, default_entries, version_of
+from shared.domain.plan import SubtaskKind
+from shared.guard import Guard, PlanGuard, Site, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.approvals import PassApprovals
@@ -34,7 +36,7 @@ class Executor:
         database: Database,
         journal: Journal,
         connections: Connections,
-        guard_for: Callable[[tuple[str, ...]], Guard],
+        guard_for: Callable[[tuple[str, ...], str], Guard],
         secrecy: Secrecy,
         *,
         signatures: Signatures,
@@ -53,14 +55,15 @@ class Executor:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
         known = self._secrecy.known(texts_of(order.subtasks))
-        guard = self._guard_for(order.policy.forbidden_commands)
+        whole = self._guard_for(order.policy.forbidden_commands, order.host.name)
+        guard = PlanGuard(whole, _texts(order))
         approvals = PassApprovals(
             database=self._database,
             task=job.task_id,
             step=brief.step.ordinal,
             revision=job.revision,
             host=brief.host,
-            policy=version_of(guard, order.policy.forbidden_commands),
+            policy=whole.version,
             signatures=self._signatures,
         )
         log = HeldLog(self._journal, hold, known.masker)
@@ -135,18 +138,36 @@ class HeldLog:
 
 
 class Guards:
-    """One guard for each list of forbidden commands: what it has judged before it knows."""
+    """One guard for each policy: what it has judged before it knows."""
 
-    def __init__(self) -> None:
-        self._guards: dict[tuple[str, ...], Guard] = {}
+    def __init__(self, policy_file: Path | None = None) -> None:
+        """Read the site's policy; raises Misconfigured for one that cannot be used."""
+        self._site: Site = load_site(policy_file)
+        self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
+        self._by_version: dict[str, Guard] = {}
         self._lock = threading.Lock()
 
-    def __call__(self, forbidden: tuple[str, ...]) -> Guard:
-        """The guard for the operator's list; the rules that ship with it are always in force."""
+    def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
+        """The guard for a host, under a task's own list; hosts of one policy share theirs.
+
+        Raises Misconfigured for a list or a policy that cannot be used.
+        """
+        asked = (forbidden, host)
         with self._lock:
-            if forbidden not in self._guards:
-                self._guards[forbidden] = Guard((*default_entries(), *forbidden))
-            return self._guards[forbidden]
+            if asked not in self._by_asked:
+                policy = self._site.for_host(host, forbidden)
+                if policy.version not in self._by_version:
+                    self._by_version[policy.version] = Guard(policy)
+                self._by_asked[asked] = self._by_version[policy.version]
+            return self._by_asked[asked]
+
+
+def _texts(order: PassOrder) -> Iterator[str]:
+    """What the pass may send to its host as it is written, to be judged in one go."""
+    for subtask in order.subtasks:
+        if subtask.kind is SubtaskKind.COMMAND:
+            yield from subtask.preconditions
+            yield from filter(None, (subtask.command, subtask.check))
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:

@@ -206,9 +206,8 @@ def _performers(
     secrecy: Secrecy,
 ) -> dict[JobKind, Perform]:
     backends = _backends(server, secrecy)
-    guards = Guards()
+    guards = Guards(server.guard_policy)
     signatures = Signatures(server.approval_keys, server.data_dir)
-
     executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
 
     def execute(hold: Hold) -> Fact:
@@ -218,7 +217,7 @@ def _performers(
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
         masker = secrecy.known(texts_of(subtasks)).masker
         with distrusting(database), closing(connections.shell(host, masker=masker)) as shell:
-            return take(shell, guards(policy.forbidden_commands))
+            return take(shell, guards(policy.forbidden_commands, host.name))
 
     return {
         JobKind.REFINE: Taskmaster(database, backends).perform,

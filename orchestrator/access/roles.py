@@ -90,9 +90,15 @@ VERBS: Final[Mapping[str, Verb]] = {
 """Every verb that a token may ever stand for."""
 
 ON_THE_MACHINE: Final = frozenset(
-    {"db.migrate", "worker.start", "coordinator.start", "up", "demo", "intervention.key"}
+    {
+        *("db.migrate", "worker.start", "coordinator.start", "up", "demo"),
+        *("secret.list", "secret.check", "secret.set", "intervention.key"),
+    }
 )
-"""What only an account on the machine can do, whatever its token says: its processes, its key."""
+"""What only an account on the machine can do, whatever its token says.
+
+It starts processes there, or looks into the vaults and keys of that machine.
+"""
 
 
 def require(role: Role, verb: str) -> None:

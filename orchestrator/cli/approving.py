@@ -15,6 +15,7 @@ from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict
 from shared.secrets.expansion import to_environment
 from shared.secrets.named import variables_in
+from shared.settings import ServerSettings
 
 if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
     from datetime import datetime
@@ -25,15 +26,18 @@ if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
 GuardFor = Callable[[str], "Guard"]
 """The guard of the host of that name."""
 
-POLICY_CMD = "replan config show forbidden_commands"
+POLICY_CMD = "replan guard rules"
 
 
-def guards_of(policy: Policy) -> GuardFor:
-    """The guards that a task's commands are held against, by the name of the host."""
-    from shared.guard import Guard, default_entries
+def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
+    """The guards that a task's commands are held against, by the name of the host.
 
-    everywhere = Guard((*default_entries(), *policy.forbidden_commands))
-    return lambda _: everywhere
+    Raises Misconfigured when the site's policy cannot be used.
+    """
+    from shared.guard import Guard, load_site
+
+    site = load_site(server.guard_policy)
+    return lambda host: Guard(site.for_host(host, policy.forbidden_commands))
 
 
 def refuse_unless_asked(view: "InterventionView") -> None:
@@ -97,21 +101,20 @@ def approvals_of(
 
 
 def asked_by_plan(
-    plan: Plan, task: int, hosts: Iterable[Host], policy: Policy, guard_for: GuardFor
+    plan: Plan, task: int, hosts: Iterable[Host], guard_for: GuardFor
 ) -> tuple[Asked, ...]:
     """All that a whole plan would run and a person has to see, on every host.
 
     Every command, and the checks and preconditions that the guard does not allow by itself. Raises
     Rejected when something in it is forbidden.
     """
-    from shared.guard import version_of
-
     found: list[Asked] = []
     for host in hosts:
         guard = guard_for(host.name)
-        version = version_of(guard, policy.forbidden_commands)
         for place, part, text in _texts(plan):
-            subject = Subject(task, place, text, host, version, environment=variables_in(text))
+            subject = Subject(
+                task, place, text, host, guard.version, environment=variables_in(text)
+            )
             verdict = guard.judge(text)
             if verdict.denied:
                 raise _forbidden(subject, verdict)

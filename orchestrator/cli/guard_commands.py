@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,10 +14,15 @@ from orchestrator.cli.tables import plain
 from shared.domain.errors import Rejected
 from shared.domain.verdict import Verdict
 
+if TYPE_CHECKING:  # the guard loads its parser when a command asks for it
+    from shared.guard import Guard
+    from shared.guard.allowlist import Finding
+
 group = typer.Typer(name="guard", no_args_is_help=True)
 
 Judge = Callable[[str, str], Verdict]
 
+POLICY = typer.Option(help="A policy file, in place of the one in the settings.", metavar="FILE")
 COLOURS = {"allow": "green", "approve": "yellow", "deny": "red"}
 
 
@@ -30,11 +35,11 @@ def check(
         Path | None, typer.Option(help='Many of them, one {"id", "cmd"} a line.')
     ] = None,
     interpreter: Annotated[str, typer.Option(help="The shell that would run it.")] = "sh",
+    host: Annotated[str | None, typer.Option(help="Under the policy of this host.")] = None,
+    policy: Annotated[Path | None, POLICY] = None,
 ) -> Result:
     """Whether the guard would let a command run, and why; nothing is run."""
-    from shared.guard import Guard, default_entries
-
-    guard = Guard((*default_entries(), *call.settings.agent.forbidden_commands))
+    guard = _guard(call, host, policy)
     if file is not None:
         return _many(call, guard.judge, file, interpreter)
     if command is None:
@@ -43,7 +48,9 @@ def check(
             stage="input",
             next_step_cmd="replan guard check --help",
         )
-    verdict = guard.judge(command, interpreter)
+    explanation = guard.explain(command, interpreter)
+    verdict = explanation.verdict
+    programs = [_program(finding) for finding in explanation.findings if finding.run.argv]
 
     def show(console: Console) -> None:
         kind = verdict.kind.value
@@ -52,17 +59,82 @@ def check(
             console.print(f"  rule: {plain(verdict.rule)}", highlight=False)
         if verdict.part:
             console.print(f"  at:   {plain(verdict.part)}", highlight=False)
+        for found in programs:
+            console.print(f"  {plain(_line(found))}", highlight=False)
 
     refused = not verdict.allowed
     return Result(
         "guard.check",
-        _told(verdict) | {"command": command},
+        _told(verdict) | {"command": command, "programs": programs, "version": guard.version},
         show,
         exit_code=ExitCode.FAILED if refused else ExitCode.DONE,
         stage="guard" if refused else None,
         reason=verdict.reason if refused else None,
-        next_step_cmd="replan config show forbidden_commands" if refused else None,
+        next_step_cmd="replan guard rules" if refused else None,
     )
+
+
+@add(group, "rules", example="replan guard rules --host web1")
+def rules(
+    call: Invocation,
+    program: Annotated[str | None, typer.Argument(help="Only what is said of it.")] = None,
+    *,
+    host: Annotated[str | None, typer.Option(help="Under the policy of this host.")] = None,
+    policy: Annotated[Path | None, POLICY] = None,
+) -> Result:
+    """Every rule that holds: what is denied and what is allowed, by whom, and for which reason."""
+    guard = _guard(call, host, policy)
+    rows = [
+        {"verdict": "deny", "rule": f.entry, "reason": f.reason, "source": f.source}
+        for f in guard.policy.forbidden
+        if program is None or program in f.entry.split()
+    ]
+    rows += [
+        {"verdict": "allow", "rule": a.name, "reason": a.reason, "source": a.source}
+        for a in guard.policy.allowances
+        if program is None or a.run[0] == program
+    ]
+
+    def show(console: Console) -> None:
+        for row in rows:
+            console.print(
+                f"[{COLOURS[row['verdict']]}]{row['verdict']:6}[/] {plain(row['rule'])}  "
+                f"({plain(row['source'])}: {plain(row['reason'] or 'no reason given')})",
+                highlight=False,
+            )
+        console.print("whatever no rule lists asks for a person's approval")
+        console.print(f"policy version {guard.version}", highlight=False)
+
+    found = {"rules": rows, "version": guard.version}
+    return Result("guard.rules", found, show, items=tuple(rows))
+
+
+def _guard(call: Invocation, host: str | None, policy: Path | None) -> "Guard":
+    """The guard of a host under the settings of this call. Raises Misconfigured."""
+    from shared.guard import Guard, load_site
+
+    settings = call.settings
+    site = load_site(policy or settings.server.guard_policy)
+    return Guard(site.for_host(host, settings.agent.forbidden_commands))
+
+
+def _program(finding: "Finding") -> dict[str, Any]:
+    """One program that the command would run: its words, and what was found about it."""
+    allowance, doubt = finding.allowance, finding.doubt
+    return {
+        "runs": " ".join(map(str, finding.run.argv)),
+        "at": finding.run.part,
+        "verdict": "approve" if doubt else "allow",
+        "rule": allowance.name if allowance else (doubt.rule if doubt else ""),
+        "source": allowance.source if allowance else "",
+        "reason": allowance.reason if allowance else (doubt.reason if doubt else ""),
+    }
+
+
+def _line(found: dict[str, Any]) -> str:
+    told = f"{found['verdict']:7} {found['runs']}"
+    source = f"{found['source']}: " if found["source"] else ""
+    return f"{told}  <- {source}{found['rule']} ({found['reason']})" if found["rule"] else told
 
 
 def _many(call: Invocation, judge: Judge, file: Path, interpreter: str) -> Result:

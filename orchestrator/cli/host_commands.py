@@ -14,7 +14,8 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import listing, next_step, plain
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.host import Connection, Host, secret_name
+from shared.domain.host import Connection, Host
+from shared.domain.secret import name_of
 
 group = typer.Typer(name="host", no_args_is_help=True)
 
@@ -264,7 +265,7 @@ def _described(name: str, before: Host | None, said: dict[str, Any]) -> Host:
 
 
 def _reference(option: str, given: str | None) -> str | None:
-    if given is None or secret_name(given) is not None:
+    if given is None or name_of(given) is not None:
         return given
     raise Rejected(
         f"{option} names a secret as ${{secret:NAME}} and never takes the secret itself",

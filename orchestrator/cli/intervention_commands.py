@@ -147,7 +147,7 @@ def approve(
         asked = asked_of(connection, name)
         policy = from_json(Policy, task_view(connection, parse_ref(view.ref)).policy)
         until = in_seconds(connection, policy.approval_ttl)
-    approving.refuse_forbidden(asked, approving.guards_of(policy))
+    approving.refuse_forbidden(asked, approving.guards_of(call.settings.server, policy))
     signer = Signer(call.settings.server.data_dir)
     words = approving.approvals_of(asked, scope, call.actor.name, until)
     task = parse_ref(view.ref).task

@@ -87,8 +87,8 @@ def approve(
         places = [hosts.reached(connection, host) for host in named]
         policy = from_json(Policy, view.policy)
         until = in_seconds(connection, policy.approval_ttl)
-    guard_for = approving.guards_of(policy)
-    asked = approving.asked_by_plan(plan, place.task, places, policy, guard_for)
+    guard_for = approving.guards_of(call.settings.server, policy)
+    asked = approving.asked_by_plan(plan, place.task, places, guard_for)
     details = {"ref": view.ref, "phase": view.phase, "wanted": [wanted(each) for each in asked]}
 
     def show(console: Console) -> None:

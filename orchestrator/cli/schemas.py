@@ -125,6 +125,7 @@ DETAILS: dict[str, Any] = {
     "doctor": lambda: _views("findings", Finding),
     "config.show": lambda: _list_of("settings", _SETTING),
     "guard.check": lambda: _OPEN,
+    "guard.rules": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
     "db.migrate": lambda: _object(found=_TEXT, needed=_TEXT),
     "db.status": lambda: _object(found={"type": ["string", "null"]}, needed=_TEXT),

@@ -1,16 +1,7 @@
 """A host: where commands run, and how it is reached."""
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
-
-_SECRET = re.compile(r"\$\{secret:(?P<name>[A-Za-z0-9][A-Za-z0-9_.-]{0,63})\}")
-
-
-def secret_name(reference: str) -> str | None:
-    """NAME of `${secret:NAME}`; None when the text is no such reference, and nothing else."""
-    found = _SECRET.fullmatch(reference)
-    return None if found is None else found["name"]
 
 
 class Connection(StrEnum):

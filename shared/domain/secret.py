@@ -23,6 +23,12 @@ def reference(name: str) -> str:
     return f"${{secret:{name}}}"
 
 
+def name_of(text: str) -> str | None:
+    """NAME, when the text is `${secret:NAME}` and nothing else."""
+    found = _REFERENCE.fullmatch(text)
+    return None if found is None else found[1]
+
+
 def secret_names(text: str) -> tuple[str, ...]:
     """The names in a text, each once, in the order of their first place.
 

@@ -1,7 +1,19 @@
-"""The guard decides which commands may run: `Guard(forbidden).judge(command)`."""
+"""The guard decides which commands may run: `Guard(load_site(None).for_host("web1")).judge(…)`."""
 
-from shared.guard.defaults import DEFAULT_FORBIDDEN, Forbidden, default_entries
+from shared.guard.defaults import default_entries
 from shared.guard.guard import Guard
-from shared.guard.version import version_of
+from shared.guard.inplan import PlanGuard
+from shared.guard.policy import Forbidden, Policy, Site, load_site, only_forbidden
+from shared.guard.policy import shipped_forbidden as default_forbidden
 
-__all__ = ["DEFAULT_FORBIDDEN", "Forbidden", "Guard", "default_entries", "version_of"]
+__all__ = [
+    "Forbidden",
+    "Guard",
+    "PlanGuard",
+    "Policy",
+    "Site",
+    "default_entries",
+    "default_forbidden",
+    "load_site",
+    "only_forbidden",
+]

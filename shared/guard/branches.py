@@ -9,6 +9,7 @@ from shared.guard.flow import Input, Outcome, unchanged
 from shared.guard.paths import NOWHERE
 from shared.guard.scope import Scope, merged
 from shared.guard.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement, Substitution
+from shared.guard.variables import changes_programs, holds_command
 from shared.guard.words import Run, Word, joined, unknown
 
 MOST_ITEMS = 32
@@ -17,6 +18,8 @@ MOST_ITEMS = 32
 MOST_PASSES = 4
 """A loop that still changes variables after so many turns is followed with all unknown."""
 
+_NEVER_WAIT = frozenset({":", "true", "false", "echo", "printf", "test", "["})
+
 
 class Branching(Protocol):
     """The walk, as branches need it."""
@@ -24,6 +27,9 @@ class Branching(Protocol):
     @property
     def count(self) -> int:
         """How many runs have been found."""
+
+    def doubt(self, rule: str, reason: str) -> None:
+        """Something cannot be decided."""
 
     def block(self, block: Block, scope: Scope, given: Input) -> Outcome:
         """Follow statements, one after the other."""
@@ -115,6 +121,8 @@ def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Outcome:
 def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
     walk.evaluate(loop.inner, (), scope)
     with walk.choice():
+        if changes_programs(loop.name) or holds_command(loop.name):
+            walk.doubt("environment", f"it sets {loop.name}, which changes what programs do")
         if loop.items is not None:
             expansion = walk.expansion(scope)
             items = expansion.words(loop.items)
@@ -124,7 +132,12 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
             return _repeat(walk, loop, scope.assign(loop.name, unknown()), given)
         if loop.name:
             scope = scope.assign(loop.name, unknown())
-        return _repeat(walk, loop, scope, given)
+        first = walk.count
+        outcome = _repeat(walk, loop, scope, given)
+        programs = [run.program for run in walk.makers_since(first)]
+        if programs and set(programs) <= _NEVER_WAIT and programs[0] in (":", "true"):
+            walk.doubt("endless-loop", "a loop never waits and never ends")
+        return outcome
 
 
 def _for_each(

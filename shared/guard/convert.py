@@ -46,11 +46,11 @@ class Unreadable(ValueError):
 
 
 class Conversion:
-    """One tree from one parse of `text`; `posix` where a shell knows no more than POSIX."""
+    """One tree from one parse of `source`; `posix` where a shell knows no more than POSIX."""
 
-    def __init__(self, text: str, *, posix: bool) -> None:
+    def __init__(self, source: bytes, *, posix: bool) -> None:
         self._posix = posix
-        self._bytes = text.encode("utf-8", "surrogateescape")
+        self._bytes = source
         self._statements = 0
 
     def block(self, nodes: list[Node] | None) -> Block:

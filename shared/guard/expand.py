@@ -21,6 +21,7 @@ from shared.guard.tree import (
 from shared.guard.words import Glob, Hole, Piece, Text, Word, unknown
 
 _TILDE = re.compile(r"~([A-Za-z0-9_.+-]*)(?=([/:]|$))")
+_LATER_TILDE = re.compile("=~")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -78,15 +79,17 @@ class Expansion:
         """The parts with `~` as the home directory; bash looks into `NAME=~` arguments, too."""
         bash = self.dialect is Dialect.BASH
         opening = parts[0].text if parts and isinstance(parts[0], Literal) else ""
-        signs = ":" if assigned else ""
-        if as_argument and bash and _ASSIGNED.match(opening):
-            signs = ":="
+        name = _ASSIGNED.match(opening) if as_argument and bash else None
+        signs = ":" if assigned or name else ""
         for index, part in enumerate(parts):
             if isinstance(part, Literal) and not part.quoted and "~" in part.text:
                 starts = {place + 1 for place, sign in enumerate(part.text) if sign in signs}
                 if index == 0:
-                    starts.add(0)
+                    starts |= {0, name.end()} if name else {0}
                 ends = "/:" if assigned or bash else "/"
+                if name and _LATER_TILDE.search(part.text, name.end() if index == 0 else 0):
+                    yield Hole()  # bash sometimes looks behind a later `=` as well
+                    continue
                 yield from self._tildes(part.text, starts, ends, last=index == len(parts) - 1)
             else:
                 yield part
@@ -148,7 +151,7 @@ class Expansion:
         if part.argument is not None:
             value = self._or_argument(part.name, part.operator, value, part.argument)
         elif part.operator == OPAQUE:
-            value = unknown()
+            value = _unknown_part(value)
         yield from _inserted(value, quoted=part.quoted)
 
     def _or_argument(self, name: str, operator: str, value: Word, node: WordNode) -> Word:
@@ -158,7 +161,10 @@ class Expansion:
         if not value.literal:  # unknown, or empty, where the colon decides
             if operator == "=":
                 self.scope = self.scope.assign(name, unknown())
-            return unknown(makers=(*value.makers, *argument.makers))
+            holes = _unknown_part(value), _unknown_part(argument)
+            secrets = (p.secret for w in holes for p in w.pieces if isinstance(p, Hole))
+            secret = next(filter(None, secrets), "")
+            return Word((Hole(makers=(*value.makers, *argument.makers), secret=secret),))
         return argument if operator == "+" else value
 
     def _arguments(self, part: Parameter) -> Iterator[_Item]:
@@ -174,6 +180,12 @@ class Expansion:
             yield from _inserted(argument, quoted=part.quoted)
 
 
+def _unknown_part(value: Word) -> Word:
+    """A value of which a part is taken or changed: unknown, but as secret as it was."""
+    holes = (piece.secret for piece in value.pieces if isinstance(piece, Hole))
+    return Word((Hole(secret=next(filter(None, holes), "")),))
+
+
 def _inserted(value: Word, *, quoted: bool) -> Iterator[_Item]:
     """A value where it is used: split into words unless it stands in quotes."""
     for piece in value.pieces:
@@ -184,8 +196,8 @@ def _inserted(value: Word, *, quoted: bool) -> Iterator[_Item]:
                 yield from _split(text)
             case Glob():
                 yield piece
-            case Hole(_, below, makers, content):
-                yield Hole(not quoted and not below, below, makers, content)
+            case Hole(_, below, makers, content, secret):
+                yield Hole(not quoted and not below, below, makers, content, secret)
 
 
 def _split(text: str) -> Iterator[_Item]:

@@ -35,8 +35,10 @@ class Follower(Protocol):
         *,
         writes: tuple[Word, ...] = (),
         feeders: tuple[Run, ...] = (),
+        reads: tuple[Word, ...] = (),
+        sets: tuple[str, ...] = (),
     ) -> Run:
-        """A program runs."""
+        """A program runs, or the shell itself opens files."""
 
     def deeper(self) -> AbstractContextManager[None]:
         """One level of commands inside commands."""

@@ -3,20 +3,27 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 from threading import Lock
 
+from shared.domain.errors import Misconfigured
 from shared.domain.verdict import Verdict, VerdictKind, worst
+from shared.guard.allowlist import AllowList, Finding
+from shared.guard.convert import Unreadable
 from shared.guard.entries import rule_of
 from shared.guard.flow import Input
-from shared.guard.parse import Shfmt, installed_shfmt
+from shared.guard.parse import Dialect, Shfmt, dialects, installed_shfmt
 from shared.guard.plain import plain_words
+from shared.guard.policy import Policy
 from shared.guard.reading import Doubt, Reading
 from shared.guard.ruleset import RuleSet
 from shared.guard.scope import Scope
 from shared.guard.screen import objection
+from shared.guard.secrecy import breaches, in_file
 from shared.guard.walk import TooMuch, Walk
 
 CACHED_VERDICTS = 4096
@@ -25,47 +32,143 @@ _HARMLESS_OPTION = re.compile(r"-[ceufx]+|-o|pipefail|errexit|nounset")
 _SHELLS_WITH_PLAIN_WORDS = frozenset({"sh", "bash", "dash", "ash", "rbash"})
 
 
-class Guard:
-    """Holds commands against a list of forbidden ones. Thread-safe; one serves a whole process."""
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A verdict, and what was found for every program that the text would run."""
 
-    def __init__(self, forbidden: Sequence[str], shfmt: Shfmt | None = None) -> None:
-        """Read the entries; raises Misconfigured for a bad one, or when the parser is missing."""
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict, and what it depends on in a plan.
+
+    `runs_code` is the part that runs what lies in a directory of the host (empty: none does),
+    `writes_code` says that what it writes may be run by others.
+    """
+
+    verdict: Verdict
+    runs_code: str = ""
+    writes_code: bool = True
+
+
+class Guard:
+    """Holds commands against a policy. Thread-safe; one serves a whole process.
+
+    `version` names the policy and the parser: the same version gives the same verdicts.
+    """
+
+    def __init__(self, policy: Policy, shfmt: Shfmt | None = None) -> None:
+        """Read the rules.
+
+        Raises Misconfigured for a bad entry, when the parser is missing, and when one of the
+        policy's own checks gets another verdict than it says.
+        """
         self._shfmt = shfmt or installed_shfmt()
-        self._rules = RuleSet(rule_of(entry, self._shfmt) for entry in forbidden)
-        self._verdicts: OrderedDict[bytes, Verdict] = OrderedDict()
+        self.policy = policy
+        self.version = f"{policy.version}-{self._shfmt.version}"
+        entries = [(f, rule_of(f.entry, self._shfmt)) for f in policy.forbidden]
+        self._rules = RuleSet(rule for _, rule in entries)
+        self._list = AllowList(
+            policy.allowances, policy.territory, policy.variables, policy.programs
+        )
+        self._verdicts: OrderedDict[bytes, Judged] = OrderedDict()
         self._lock = Lock()
+        self._hold_checks()
+
+    def _hold_checks(self) -> None:
+        for command, expected in self.policy.checks:
+            verdict = self.judge(command)
+            if verdict.kind.value != expected:
+                raise Misconfigured(
+                    f"{self.policy.source}: the policy denies its own check: {command!r} has to be"
+                    f" {expected}, and is {verdict.kind.value} ({verdict.reason or 'allowed'})",
+                    stage="guard",
+                    next_step_cmd="replan guard rules",
+                )
+
+    def explain(self, command: str, interpreter: str = "sh") -> Explanation:
+        """The verdict with the rule for every program found; for people, not for speed."""
+        verdict = self.judge(command, interpreter)
+        if objection(command):
+            return Explanation(verdict, ())
+        try:
+            reading = self._read(command, interpreter_name(interpreter), None)
+        except Exception:  # noqa: BLE001 - the verdict already says that the guard failed
+            return Explanation(verdict, ())
+        return Explanation(verdict, tuple(self._list.findings(reading.runs)))
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """Whether `interpreter` may be given `command`: the worst of all that is found in it.
 
         Never raises: what cannot be judged needs an approval.
         """
+        return self.judged(command, interpreter).verdict
+
+    def judged(self, command: str, interpreter: str = "sh") -> Judged:
+        """The same with what matters to the other commands of a plan. Never raises."""
         try:
             key = _key(command, interpreter)
         except (AttributeError, UnicodeEncodeError, TypeError):
-            return Verdict(VerdictKind.APPROVE, "unreadable", "it is not valid Unicode text")
+            told = "it is not valid Unicode text"
+            return Judged(Verdict(VerdictKind.APPROVE, "unreadable", told))
         with self._lock:
-            verdict = self._verdicts.get(key)
-            if verdict is not None:
+            judged = self._verdicts.get(key)
+            if judged is not None:
                 self._verdicts.move_to_end(key)
-                return verdict
-        verdict = self._judge(command, interpreter)
+                return judged
+        judged = self._judge(command, interpreter)
         with self._lock:
-            self._verdicts[key] = verdict
+            self._verdicts[key] = judged
             while len(self._verdicts) > CACHED_VERDICTS:
                 self._verdicts.popitem(last=False)
-        return verdict
+        return judged
 
-    def _judge(self, command: str, interpreter: str) -> Verdict:
+    def judge_all(self, commands: Iterable[str], interpreter: str = "sh") -> list[Verdict]:
+        """The verdict on each of many commands, in their order.
+
+        Those that have not been seen before are parsed together, far cheaper than one by one.
+        """
+        listed = list(commands)
+        name = interpreter_name(interpreter)
+        by_dialect: dict[Dialect, list[str]] = {}
+        for command in listed:
+            if not self._is_plain(command, name):
+                with suppress(Unreadable):
+                    for dialect in dialects(name, command):
+                        by_dialect.setdefault(dialect, []).append(command)
+        for dialect, texts in by_dialect.items():
+            self._shfmt.read_ahead(texts, dialect)
+        return [self.judge(command, interpreter) for command in listed]
+
+    @staticmethod
+    def _is_plain(command: str, interpreter: str) -> bool:
+        if objection(command):
+            return True
+        return interpreter in _SHELLS_WITH_PLAIN_WORDS and bool(plain_words(command))
+
+    def _judge(self, command: str, interpreter: str) -> Judged:
         try:
             if problem := objection(command):
-                return _of_doubt(problem)
+                return Judged(_of_doubt(problem))
             name = interpreter_name(interpreter)
             words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
-            reading = self._read(command, name, words)
-            return worst([*self._rules.verdicts(reading.runs), *map(_of_doubt, reading.doubts)])
+            return self._of_reading(self._read(command, name, words))
         except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
-            return Verdict(VerdictKind.APPROVE, "guard-failed", f"the guard failed: {error!r}")
+            told = f"the guard failed: {error!r}"
+            return Judged(Verdict(VerdictKind.APPROVE, "guard-failed", told))
+
+    def _of_reading(self, reading: Reading) -> Judged:
+        spilled = (in_file(spill.rule, spill.part) for spill in reading.spilled)
+        verdicts = [*self._rules.verdicts(reading.runs), *breaches(reading.runs), *spilled]
+        verdicts += map(_of_doubt, reading.doubts)
+        if self.policy.unlisted_allowed:
+            return Judged(worst(verdicts), writes_code=False)
+        findings = list(self._list.findings(reading.runs))
+        verdicts += (_of_doubt(found.doubt) for found in findings if found.doubt is not None)
+        code = next((found.run.part for found in findings if found.runs_code), "")
+        return Judged(worst(verdicts), code, self._list.writes_code(findings))
 
     def _read(self, command: str, interpreter: str, words: list[str] | None) -> Reading:
         walk = Walk(self._shfmt)

@@ -5,9 +5,13 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from collections import OrderedDict
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from shared.domain.errors import Misconfigured
 from shared.guard.convert import Conversion, Unreadable
@@ -16,8 +20,11 @@ from shared.guard.tree import Block
 TIMEOUT = 3.0
 """Seconds one parse may take; a usual one takes three thousandths."""
 MOST_JSON = 16 * 1024 * 1024
-CACHED_TREES = 256
+CACHED_TREES = 1024
+MOST_TOGETHER = 64 * 1024
+"""Bytes of texts that one process is given at once."""
 _PARSED_AT_MOST_ONCE = 4096
+_NEXT = "__replan_next"
 
 
 class Dialect(StrEnum):
@@ -74,22 +81,73 @@ class Shfmt:
     def __init__(self, binary: Path | None = None) -> None:
         """Find the binary and run it once; raises Misconfigured when it is not there."""
         self._binary = str(_found(binary))
-        self._cached = lru_cache(CACHED_TREES)(self._parse)
+        self._trees: OrderedDict[tuple[str, Dialect], Block | Unreadable] = OrderedDict()
+        self._lock = Lock()
         self.version = self._ask_version()
 
     def parse(self, text: str, dialect: Dialect) -> Block:
         """The statements of `text`; raises Unreadable, BadSyntax among them."""
         if len(text) > _PARSED_AT_MOST_ONCE:
             return self._parse(text, dialect)
-        return self._cached(text, dialect)
+        with self._lock:
+            kept = self._trees.get((text, dialect))
+        if kept is None:
+            try:
+                kept = self._parse(text, dialect)
+            except BadSyntax as error:
+                kept = error
+            self._keep(text, dialect, kept)
+        if isinstance(kept, Unreadable):
+            raise kept
+        return kept
+
+    def read_ahead(self, texts: Sequence[str], dialect: Dialect) -> None:
+        """Parse many texts with few processes, for `parse` to find; never raises for a text."""
+        waiting = [text for text in dict.fromkeys(texts) if self._can_wait(text, dialect)]
+        while waiting:
+            together, size = [], 0
+            while waiting and size < MOST_TOGETHER:
+                together.append(waiting.pop())
+                size += len(together[-1])
+            self._parse_together(together, dialect)
+
+    def _can_wait(self, text: str, dialect: Dialect) -> bool:
+        if len(text) > _PARSED_AT_MOST_ONCE or _misread(text) or not text.isascii():
+            return False
+        with self._lock:
+            return (text, dialect) not in self._trees
+
+    def _parse_together(self, texts: list[str], dialect: Dialect) -> None:
+        """Keep the trees of all; those that cannot be told apart are left to `parse`."""
+        if len(texts) <= 1:
+            return
+        source = "".join(f"{text}\n{_NEXT}\n" for text in texts).encode()
+        try:
+            done = self._read(source, dialect)
+            blocks = _apart(texts, source, done.stdout, dialect) if done.returncode == 0 else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return  # Unreadable among them: `parse` will say so of the text that is to blame
+        if blocks is None:
+            # one of them is unlike the others: it is sought by halves
+            half = len(texts) // 2
+            self._parse_together(texts[:half], dialect)
+            self._parse_together(texts[half:], dialect)
+            return
+        for text, block in zip(texts, blocks, strict=True):
+            self._keep(text, dialect, block)
+
+    def _keep(self, text: str, dialect: Dialect, tree: Block | Unreadable) -> None:
+        with self._lock:
+            self._trees[text, dialect] = tree
+            while len(self._trees) > CACHED_TREES:
+                self._trees.popitem(last=False)
 
     def _parse(self, text: str, dialect: Dialect) -> Block:
-        if _JOINED_COMMENT.search(text):
-            raise Unreadable("what may be a comment ends in a backslash")
-        if _JOINED_OPERATOR.search(text):
-            raise Unreadable("a line is joined in the middle of an operator")
+        if why := _misread(text):
+            raise Unreadable(why)
         try:
-            done = self._read(text.encode("utf-8", "surrogateescape"), dialect)
+            source = text.encode("utf-8", "surrogateescape")
+            done = self._read(source, dialect)
         except UnicodeEncodeError as error:
             raise Unreadable("it is not valid Unicode") from error
         except OSError as error:
@@ -99,7 +157,7 @@ class Shfmt:
             raise BadSyntax(f"it does not parse as {dialect.value} shell: {message[:200]}")
         if len(done.stdout) > MOST_JSON:
             raise Unreadable("it is too large to analyse")
-        return _tree(text, done.stdout, dialect)
+        return _tree(source, done.stdout, dialect)
 
     def _read(self, text: bytes, dialect: Dialect) -> subprocess.CompletedProcess[bytes]:
         """The answer of the parser, which is asked twice before a long silence is the text's fault.
@@ -144,14 +202,67 @@ def installed_shfmt() -> Shfmt:
     return Shfmt()
 
 
-def _tree(text: str, answer: bytes, dialect: Dialect) -> Block:
+def _misread(text: str) -> str:
+    """Why the parser would read the text unlike a shell; nothing when it would not."""
+    if _JOINED_COMMENT.search(text):
+        return "what may be a comment ends in a backslash"
+    if _JOINED_OPERATOR.search(text):
+        return "a line is joined in the middle of an operator"
+    return ""
+
+
+def _tree(source: bytes, answer: bytes, dialect: Dialect) -> Block:
     try:
-        conversion = Conversion(text, posix=dialect is Dialect.POSIX)
-        return conversion.block(json.loads(answer).get("Stmts"))
+        return _block(source, json.loads(answer).get("Stmts"), dialect)
     except RecursionError as error:
         raise Unreadable("it is nested too deeply") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise Unreadable(f"the parser's answer is not understood ({error!r})") from error
+
+
+def _block(source: bytes, statements: list[Any] | None, dialect: Dialect) -> Block:
+    return Conversion(source, posix=dialect is Dialect.POSIX).block(statements)
+
+
+def _apart(
+    texts: list[str], source: bytes, answer: bytes, dialect: Dialect
+) -> list[Block | Unreadable] | None:
+    """The trees of texts that were parsed one below the other; None when they ran together.
+
+    Each text ends where the mark behind it is a command of its own, at the place where it was put:
+    no quote, heredoc, operator or block of the text before has reached into it.
+    """
+    waiting = iter(json.loads(answer).get("Stmts") or ())
+    blocks: list[Block | Unreadable] = []
+    end = 0
+    for text in texts:
+        end += len(text) + 1
+        statements = []
+        for statement in waiting:
+            if statement["Pos"]["Offset"] >= end:
+                break
+            statements.append(statement)
+        else:
+            return None
+        if not _is_mark(statement, end):
+            return None
+        try:
+            blocks.append(_block(source, statements, dialect))
+        except Unreadable as error:
+            blocks.append(error)
+        end += len(_NEXT) + 1
+    return blocks
+
+
+def _is_mark(statement: dict[str, Any], offset: int) -> bool:
+    command = statement.get("Cmd") or {}
+    return (
+        statement["Pos"]["Offset"] == offset
+        and statement["End"]["Offset"] == offset + len(_NEXT)
+        and command.get("Type") == "CallExpr"
+        and not statement.get("Redirs")
+        and not statement.get("Background")
+    )
 
 
 def _found(binary: Path | None) -> Path:

@@ -23,3 +23,5 @@ class Reading:
 
     runs: list[Run] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
+    spilled: list[Doubt] = field(default_factory=list)
+    """Secrets that would be written to a file; `rule` names the secret's variable."""

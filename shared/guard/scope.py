@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from shared.guard.paths import NOWHERE, START, canonical
 from shared.guard.tree import Function
-from shared.guard.words import HOME, Hole, Word, known, unknown
+from shared.guard.words import HOME, SECRET_PREFIX, Hole, Word, known, unknown
 
 _MOST_DIRECTORIES = 6
 _NUMBERS = frozenset({"#", "?", "$", "!", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO"})
@@ -30,6 +30,8 @@ class Scope:
         found = self.variables.get(name)
         if found is not None:
             return found
+        if name.startswith(SECRET_PREFIX):
+            return Word((Hole(secret=name),))
         if name in _NUMBERS:
             return Word((Hole(below=True),))
         if name == "HOME":

@@ -15,6 +15,7 @@ from shared.guard.flow import Input, Outcome, silent, sources, unchanged
 from shared.guard.parse import BadSyntax, Dialect, Shfmt, dialects
 from shared.guard.reading import FORK_BOMB, Doubt, Reading
 from shared.guard.scope import Scope, merged
+from shared.guard.secrecy import secret_in, spilled
 from shared.guard.tree import (
     Apart,
     Block,
@@ -26,7 +27,7 @@ from shared.guard.tree import (
     Statement,
     Substitution,
 )
-from shared.guard.variables import assign
+from shared.guard.variables import assign, dangerous_in
 from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
 
 MOST_RUNS = 4000
@@ -88,11 +89,14 @@ class Walk:
         *,
         writes: tuple[Word, ...] = (),
         feeders: tuple[Run, ...] = (),
+        reads: tuple[Word, ...] = (),
+        sets: tuple[str, ...] = (),
     ) -> Run:
-        """A program runs; raises TooMuch past the limit."""
+        """A program runs, or the shell itself opens files; raises TooMuch past the limit."""
         if len(self.reading.runs) >= MOST_RUNS:
             raise TooMuch(f"it runs more than {MOST_RUNS} commands")
-        run = Run(argv, program, scope.directories, writes, feeders, self._part, self._sure)
+        where = scope.directories
+        run = Run(argv, program, where, writes, feeders, self._part, self._sure, reads, sets)
         self.reading.runs.append(run)
         return run
 
@@ -152,6 +156,8 @@ class Walk:
         if self._parses > MOST_PARSES:
             raise TooMuch(f"it has more than {MOST_PARSES} texts inside texts")
         block = self._shfmt.parse(text, dialect)
+        if name := dangerous_in(text):
+            self.doubt("environment", f"it sets {name}, which changes what programs do")
         before, self.dialect = self.dialect, dialect
         try:
             with self.deeper():
@@ -230,7 +236,7 @@ class Walk:
             target = expansion.value(redirect.target).with_globs()
             given = self._input(redirect, target, expansion, given)
             if redirect.operator in _WRITES and not _names_descriptor(redirect, target):
-                self._opened_for_writing(target, expansion.scope)
+                self.found((), "", expansion.scope, writes=(target,))
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
                     outputs.append((target, redirect.operator.endswith(">>")))
         first = self.count
@@ -239,6 +245,8 @@ class Walk:
             return outcome
         makers = self.makers_since(first)
         content = outcome.output or unknown(makers=makers)
+        if name := spilled(content, makers, [path for path, _ in outputs]):
+            self.reading.spilled.append(Doubt(name, "", self._part))
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
         return replace(outcome, output=known(""))
@@ -251,14 +259,13 @@ class Walk:
             return Input(text=text) if redirect.descriptor in ("", "0") else given
         if target.prefix.startswith(("/dev/tcp/", "/dev/udp/")):
             self.doubt("network-redirect", f"it opens a network connection: {target}")
+        if redirect.operator in ("<", "<>"):
+            self.found((), "", expansion.scope, reads=(target,))
         if redirect.operator in ("<", "<>") and redirect.descriptor in ("", "0"):
             return Input(file=target, makers=target.makers)
         if redirect.operator == "<&":
             return Input(piped=True)
         return given
-
-    def _opened_for_writing(self, target: Word, scope: Scope) -> None:
-        self.found((), "", scope, writes=(target,))
 
     def _command(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
         match statement.command:
@@ -296,11 +303,12 @@ class Walk:
         inside = scope
         for name, value in values:
             inside = assign(self, inside, name, value).export(name)
+            if not secret_in((value,)):
+                self.found((), "", inside, sets=(name,))
         if simple.words and any(isinstance(p, Substitution) for p in simple.words[0].parts):
             self.doubt("computed-command", f"the name of the command is computed: {words[0]}")
         outcome = self.execute(tuple(words), inside, given)
-        # shells differ in whether the variables keep these values
-        names = frozenset(name for name, _ in values)
+        names = frozenset(name for name, _ in values)  # shells differ in whether these stay
         return outcome.forgetting(names) if names else outcome
 
     def execute(
@@ -342,7 +350,7 @@ class Walk:
         for substitution in inner:
             self.substitute(substitution, scope)
         if any(map(runs_in_arithmetic, texts)):
-            self.doubt("arithmetic-code", "arithmetic would run a command inside a text")
+            self.doubt("arithmetic-code", "arithmetic would run a command in it")
 
     # functions and substitutions
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 HOME = "\ue000"
 """Stands for the unknown home directory inside texts; a command that holds it is never read."""
 
+SECRET_PREFIX = "REPLAN_SECRET_"  # noqa: S105 - a name, no password
+"""How the variables begin that hold secrets; the rest is the name of the secret."""
+
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -30,13 +33,15 @@ class Hole:
 
     `split`: it may turn into any number of words. `below`: it names something beneath the
     directory before it, so it holds no `..`. `makers`: the commands whose output it is. `content`:
-    the text of the file that it names, where that is known.
+    the text of the file that it names, where that is known. `secret`: the variable of a secret
+    whose value, or a part of it, this is.
     """
 
     split: bool = False
     below: bool = False
     makers: tuple["Run", ...] = ()
     content: "Word | None" = None
+    secret: str = ""
 
 
 Piece = Text | Glob | Hole
@@ -145,7 +150,8 @@ class Run:
     `directories` are those it may run in, the likeliest first. `writes` are the files it opens for
     writing. `feeders` are the runs whose output it takes as its program (shells, interpreters) or
     as its input (all others). `part` is the piece of the text that it comes from. `sure` is False
-    where another reading of the text is as likely.
+    where another reading of the text is as likely. `reads` are the files that a redirection opens
+    for reading, `sets` the variables that are handed to a program.
     """
 
     argv: tuple[Word, ...]
@@ -155,6 +161,8 @@ class Run:
     feeders: tuple["Run", ...] = ()
     part: str = ""
     sure: bool = True
+    reads: tuple[Word, ...] = ()
+    sets: tuple[str, ...] = ()
 
 
 def known(text: str) -> Word:

@@ -54,6 +54,7 @@ def _inside(walk: Follower, program: str, wrapper: Wrapper, inner: Inner, scope:
         scope = Scope(arguments=(), directories=(START,))
     for name, value in inner.assigned:
         scope = assign(walk, scope, name, value).export(name)
+        walk.found((), "", scope, sets=(name,))
     for path in option_values(inner.before, *_DIRECTORY_OPTIONS.get(program, ("", ()))):
         scope = scope.go(path)
     return scope

@@ -24,7 +24,7 @@ class Kind(StrEnum):
     NUMBER = "a number"
     TEXT = "text"
     TEXTS = "a list of texts"
-    PATH = "a folder"
+    PATH = "a file or folder"
     PATHS = "a list of folders"
 
 
@@ -118,6 +118,7 @@ _ABOUT = {
     "data_dir": "where `replan up` keeps its data",
     "approval_keys": "public keys of those whose approvals an executor believes",
     "log_level": "how much the services log",
+    "guard_policy": "the site's own rules of what may run, beside the built-in ones",
     "runbook_dirs": "folders of known jobs, read beside the built-in ones",
     "anthropic_base_url": "where the model is reached",
     "model": "the model of every role that has none of its own",
@@ -183,7 +184,7 @@ def _key(scope: Scope, field: Field[Any], hint: object) -> Key:
         limits=_LIMITS.get(name),
         choices=_CHOICES.get(name, ()),
         schemes=_SCHEMES.get(name, ()),
-        optional=hint == str | None,
+        optional=hint in (str | None, Path | None),
         secret=name in _SECRET,
     )
 

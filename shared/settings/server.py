@@ -44,6 +44,7 @@ class ServerSettings:
     data_dir: Path = Path("replan-data")
     approval_keys: tuple[str, ...] = ()
     log_level: str = "info"
+    guard_policy: Path | None = None
     runbook_dirs: tuple[Path, ...] = ()
     anthropic_base_url: str | None = None
     model: str = "claude-sonnet-5-5"

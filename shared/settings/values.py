@@ -56,8 +56,10 @@ def from_toml(key: Key, value: object, places: Places) -> Value:
             return value
         case Kind.WHOLE | Kind.NUMBER:
             return _fits(key, value)
-        case Kind.TEXT | Kind.PATH if isinstance(value, str):
-            return _text(key, value) if key.kind is Kind.TEXT else _folder(key, value, places)
+        case Kind.TEXT if isinstance(value, str):
+            return _text(key, value)
+        case Kind.PATH if isinstance(value, str):
+            return _folder(key, value, places)
         case Kind.TEXTS if isinstance(value, list):
             return tuple(_plain(key, entry) for entry in value)
         case Kind.PATHS if isinstance(value, list):

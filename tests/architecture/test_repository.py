@@ -19,6 +19,7 @@ TOP_LEVEL: Final = {
     "workers",
     "shared",
     "deploy",
+    "docs",
     "tests",
     "docker-compose.yml",
     "Makefile",

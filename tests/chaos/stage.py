@@ -83,6 +83,7 @@ def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> I
         assert address.port is not None
         link = stack.enter_context(Proxy(address.port))
         ledger.prepare()
+        (folder / "policy.yaml").write_text("unlisted: allow  # this is not about the guard\n")
         (folder / "runbooks").mkdir()
         (folder / "runbooks" / "rehearsal.yaml").write_text(library)
         rows = Rows(services.database_url)
@@ -92,6 +93,7 @@ def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> I
             "REPLAN_DATABASE_URL": address.set(port=link.port).render_as_string(False),
             "REPLAN_BROKER_URL": services.broker_url,
             "REPLAN_RUNBOOK_DIRS": str(folder / "runbooks"),
+            "REPLAN_GUARD_POLICY": str(folder / "policy.yaml"),
         }
         crew = stack.enter_context(Crew(folder, environ))
         for name, kind in CREW.items():

@@ -9,7 +9,8 @@ import paramiko
 from cryptography.exceptions import UnsupportedAlgorithm
 
 from shared.domain.errors import Misconfigured
-from shared.domain.host import Host, secret_name
+from shared.domain.host import Host
+from shared.domain.secret import name_of
 from workers.remote.hostkeys import HostKey
 from workers.remote.sentences import copy_key_command, misconfigured, transient
 from workers.remote.translation import translated
@@ -127,7 +128,7 @@ def _refused(host: Host, login: Login, error: paramiko.AuthenticationException) 
 def _revealed(host: Host, reference: str | None, reveal: Reveal) -> str | None:
     if reference is None:
         return None
-    name = secret_name(reference)
+    name = name_of(reference)
     if name is None:
         sentence = "its entry has to name a secret as ${secret:NAME}, and holds something else"
         raise misconfigured(host, sentence, stage="secrets")

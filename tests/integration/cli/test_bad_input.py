@@ -203,6 +203,16 @@ def test_a_demonstration_that_nobody_plans(cli: Cli) -> None:
     assert "'human'" in cli.refused("demo", "--planner", "human")["reason"]
 
 
+def test_a_policy_that_cannot_be_used(cli: Cli, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("profiles: [nosuch]")
+    for verb in (("check", "ls"), ("rules",)):
+        refused = cli.refused("guard", *verb, "--policy", policy)
+        assert f"{policy}: line 1" in refused["reason"]
+        assert refused["stage"] == "guard"
+        assert refused["next_step_cmd"]
+
+
 def test_guarding_nothing_or_an_unreadable_file(cli: Cli, tmp_path: Path) -> None:
     assert "say a command" in cli.refused("guard", "check")["reason"]
     assert "cannot be read" in cli.refused("guard", "check", "--file", tmp_path)["reason"]

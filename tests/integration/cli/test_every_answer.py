@@ -230,6 +230,17 @@ def test_settings_are_shown_with_where_they_came_from_and_without_secrets(
     assert (one["key"], one["value"]) == ("planner", "anthropic")
 
 
+def test_the_guard_explains_and_lists_the_rules_of_a_host(cli: Cli, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("groups: {web: {hosts: ['web*'], profiles: [strict]}}")
+    told = cli.json("guard", "check", "sudo cat x", "--policy", policy)["details"]
+    assert [found["rule"] for found in told["programs"]] == ["sudo", "cat"]
+    cli.json("guard", "check", "cat x", "--policy", policy, "--host", "web1", code=1)
+    rules = cli.json("guard", "rules", "cat", "--policy", policy)["details"]
+    assert {rule["source"] for rule in rules["rules"]} == {"profile read-only"}
+    assert rules["version"] == told["version"]
+
+
 def test_the_guard_says_what_may_run(cli: Cli, tmp_path: Path) -> None:
     assert cli.json("guard", "check", "ls -l")["details"]["verdict"] == "allow"
     denied = cli.json("guard", "check", "sudo rm -rf /", code=1)

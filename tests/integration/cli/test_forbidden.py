@@ -29,7 +29,7 @@ def test_what_was_forbidden_since_cannot_be_approved_either(
     refused = working.refused("intervention", "approve", "I1")
     assert refused["stage"] == "guard"
     assert f"{ref}.1.1@localhost is forbidden, and no approval lets it run" in refused["reason"]
-    assert refused["next_step_cmd"] == "replan config show forbidden_commands"
+    assert refused["next_step_cmd"] == "replan guard rules"
     assert not ledger.exists()
 
 

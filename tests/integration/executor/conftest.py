@@ -10,7 +10,7 @@ import pytest
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, default_entries, only_forbidden
 from tests.unit.executor.given import Approving, MemoryLog
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
@@ -107,7 +107,7 @@ Carry = Callable[..., RealPass]
 @pytest.fixture
 def carry(shell: NarrowShell) -> Carry:
     """Carry out an order with the real guard, the real clock and the narrow shell."""
-    guard = Guard(default_entries())
+    guard = Guard(only_forbidden(default_entries()))
 
     def run(
         order: PassOrder,

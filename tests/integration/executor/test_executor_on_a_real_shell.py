@@ -11,7 +11,7 @@ from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.plan import SubtaskKind
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, load_site
 from tests.integration.executor.conftest import Carry, NarrowShell
 from tests.unit.executor.given import MemoryLog, order, subtask
 from workers.executor.failed_assumptions import failed_assumptions
@@ -268,7 +268,7 @@ def test_the_real_guard_stops_a_forbidden_string(
 
 def test_the_real_guard_lets_every_probe_of_the_snapshot_through(shell: NarrowShell) -> None:
     """S0.50: one round trip on this very machine; what every Linux has is there."""
-    state = take(shell.inner, Guard(default_entries()))
+    state = take(shell.inner, Guard(load_site(None).for_host()))
     assert set(state) == set(PROBES)
     assert "MemTotal" in state["memory"]
     assert "uid=" in state["identity"]

@@ -6,12 +6,11 @@ import pytest
 
 from orchestrator.cli.approving import asked_by_plan
 from shared.domain.approval import Part
-from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
 from shared.domain.plan import Author, Plan, Role, Step, Subtask, SubtaskKind
 from shared.domain.snippet import as_command
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.approvals import PassApprovals
@@ -19,8 +18,7 @@ from workers.ports import Unapproved
 from workers.signatures import Signatures
 
 WEB = Host(name="web1", address="192.0.2.1", user="deploy")
-POLICY = Policy(forbidden_commands=("halt",))
-GUARD = Guard((*default_entries(), "halt"))
+GUARD = Guard(load_site(None).for_host("web1", ("halt",)))
 
 
 def plan(*subtasks: Subtask) -> Plan:
@@ -30,7 +28,7 @@ def plan(*subtasks: Subtask) -> Plan:
 
 def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() -> None:
     one = Subtask(1, "a", "", "true", check="test -e /a", preconditions=("eval $X", "true"))
-    asked = asked_by_plan(plan(one), 7, (LOCALHOST, WEB), POLICY, lambda _: GUARD)
+    asked = asked_by_plan(plan(one), 7, (LOCALHOST, WEB), lambda _: GUARD)
     assert [(a.subject.host.name, a.part, a.subject.command) for a in asked] == [
         (host, part, text)
         for host in ("localhost", "web1")
@@ -55,7 +53,7 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     subtask: Subtask, text: str, tmp_path: Path
 ) -> None:
     """Each side on its own, from the plan and from the final bytes."""
-    (asked,) = asked_by_plan(plan(subtask), 7, (WEB,), POLICY, lambda _: GUARD)
+    (asked,) = asked_by_plan(plan(subtask), 7, (WEB,), lambda _: GUARD)
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
@@ -67,6 +65,6 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
 def test_nothing_is_asked_where_something_is_forbidden() -> None:
     both = plan(Subtask(1, "a", "", "true"), Subtask(2, "b", "", "halt"))
     with pytest.raises(Rejected, match=r"T7\.3\.2@web1 is forbidden, and no approval") as raised:
-        asked_by_plan(both, 7, (WEB,), POLICY, lambda _: GUARD)
+        asked_by_plan(both, 7, (WEB,), lambda _: GUARD)
     assert raised.value.stage == "guard"
     assert raised.value.next_step_cmd

@@ -9,28 +9,39 @@ import pytest
 import yaml
 
 from shared.domain.verdict import VerdictKind
-from shared.guard import Guard, default_entries
+from shared.guard import Guard, default_entries, load_site, only_forbidden
 
 CASES = Path(__file__).parents[2] / "cases" / "guard"
 TABLES = sorted(CASES.glob("*.yaml"))
-ROWS: list[dict[str, Any]] = [
-    json.loads(line) for line in (CASES / "corpus.jsonl").read_text().splitlines()
-]
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of a corpus."""
+    return [json.loads(line) for line in (CASES / name).read_text().splitlines()]
+
+
+ROWS = rows_of("corpus.jsonl")
+
+
+@pytest.fixture(scope="module")
+def rules() -> Guard:
+    """A guard that knows only what is forbidden."""
+    return Guard(only_forbidden(default_entries()))
 
 
 @pytest.fixture(scope="module")
 def guard() -> Guard:
-    """A guard with the default list."""
-    return Guard(default_entries())
+    """The guard of a fresh installation."""
+    return Guard(load_site(None).for_host())
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: str(path.stem))
-def test_every_command_of_a_table_gets_its_verdict(guard: Guard, table: Path) -> None:
+def test_every_command_of_a_table_gets_its_verdict(rules: Guard, table: Path) -> None:
     """The kind and the rule are those written beside the command."""
     cases = yaml.safe_load(table.read_text())
     wrong = []
     for case in cases:
-        verdict = guard.judge(case["command"], case.get("interpreter", "sh"))
+        verdict = rules.judge(case["command"], case.get("interpreter", "sh"))
         if (verdict.kind, verdict.rule) != (case["verdict"], case.get("rule", "")):
             wrong.append((case, verdict))
     assert cases
@@ -61,18 +72,46 @@ def test_no_row_of_the_corpus_that_must_not_run_is_allowed(guard: Guard, interpr
 
 
 @pytest.mark.parametrize("interpreter", ["sh", "bash"])
-def test_no_harmless_row_of_the_corpus_is_stopped(guard: Guard, interpreter: str) -> None:
-    """All 60 rows that expect to be allowed are."""
-    assert verdicts(guard, interpreter, "allow") == {"allow": 60}
+def test_most_harmless_rows_of_the_corpus_are_allowed(guard: Guard, interpreter: str) -> None:
+    """Of the 60 that expect it at least 57 are; none is denied."""
+    found = verdicts(guard, interpreter, "allow")
+    assert found["allow"] >= 57
+    assert found["deny"] == 0
+    assert found.total() == 60
 
 
 @pytest.mark.parametrize("interpreter", ["sh", "bash"])
-def test_the_rows_that_ask_for_a_person_are_stopped_as_far_as_rules_reach(
-    guard: Guard, interpreter: str
-) -> None:
-    """Without lists of what is allowed, 47 of 88 are; none may be lost again."""
+def test_every_row_that_asks_for_a_person_is_stopped(guard: Guard, interpreter: str) -> None:
+    """All 88 of them."""
     found = verdicts(guard, interpreter, "approve")
-    assert found["approve"] + found["deny"] >= 47
+    assert found["allow"] == 0
+    assert found.total() == 88
+
+
+@pytest.mark.parametrize("interpreter", ["sh", "bash"])
+def test_no_row_of_the_second_team_passes_unseen(guard: Guard, interpreter: str) -> None:
+    """Written by us after the lists were frozen: 22 of 883 passed then; the classes are mended."""
+    rows = rows_of("second_team.jsonl")
+    assert len(rows) > 800
+    passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]
+    assert passed == []
+
+
+@pytest.mark.parametrize("interpreter", ["sh", "bash"])
+def test_no_row_of_the_third_team_passes_unseen(guard: Guard, interpreter: str) -> None:
+    """Written by us after the second was mended: 20 of 291 passed, seven of them harmless."""
+    rows = rows_of("third_team.jsonl")
+    assert len(rows) > 270
+    passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]
+    assert passed == []
+
+
+@pytest.mark.parametrize("interpreter", ["sh", "bash"])
+def test_everyday_commands_ask_nobody(guard: Guard, interpreter: str) -> None:
+    """What plans look at, install, restart and write; each line is allowed."""
+    commands = (CASES / "everyday.txt").read_text().splitlines()
+    verdicts = {command: guard.judge(command, interpreter) for command in commands}
+    assert {c: v for c, v in verdicts.items() if not v.allowed} == {}
 
 
 def test_what_is_decided_says_why(guard: Guard) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import VerdictKind
-from shared.guard import DEFAULT_FORBIDDEN, Guard
+from shared.guard import Guard, default_forbidden, only_forbidden
 
 FORBIDS = [
     ("rm -rf /", ["rm -rf /", "rm -r -f /", "rm -fr //", "rm --force --recursive /.", "rm -Rf /*"]),
@@ -64,7 +64,7 @@ REFUSED = [
 @pytest.mark.parametrize(("entry", "commands"), FORBIDS)
 def test_an_entry_forbids_all_spellings_of_what_it_says(entry: str, commands: list[str]) -> None:
     """Flags in any order and spelling, paths in any form, the program by any path."""
-    guard = Guard([entry])
+    guard = Guard(only_forbidden([entry]))
     verdicts = {command: guard.judge(command) for command in commands}
     assert {c: v for c, v in verdicts.items() if not v.denied} == {}
     assert {verdict.rule for verdict in verdicts.values()} == {entry}
@@ -73,7 +73,7 @@ def test_an_entry_forbids_all_spellings_of_what_it_says(entry: str, commands: li
 @pytest.mark.parametrize(("entry", "commands"), ALLOWS)
 def test_an_entry_forbids_nothing_else(entry: str, commands: list[str]) -> None:
     """All that the entry says must be there."""
-    guard = Guard([entry])
+    guard = Guard(only_forbidden([entry]))
     assert [command for command in commands if not guard.judge(command).allowed] == []
 
 
@@ -81,12 +81,12 @@ def test_an_entry_forbids_nothing_else(entry: str, commands: list[str]) -> None:
 def test_a_bad_entry_is_refused_by_name(entry: str) -> None:
     """With what is wrong and what to do, before anything is judged."""
     with pytest.raises(Misconfigured) as refused:
-        Guard(["reboot", entry])
+        Guard(only_forbidden(["reboot", entry]))
     assert repr(entry) in refused.value.reason
     assert refused.value.next_step_cmd
 
 
-@pytest.mark.parametrize("forbidden", DEFAULT_FORBIDDEN, ids=lambda forbidden: forbidden.entry)
+@pytest.mark.parametrize("forbidden", default_forbidden(), ids=lambda forbidden: forbidden.entry)
 def test_each_default_entry_has_a_reason_and_hits_by_itself(forbidden: object) -> None:
     """A command that is what the entry says is denied by it, and by nothing in its place."""
     entry: str = getattr(forbidden, "entry", "")
@@ -97,13 +97,13 @@ def test_each_default_entry_has_a_reason_and_hits_by_itself(forbidden: object) -
         command = f"echo a {command}"
     if entry.startswith("sql "):
         command = f"psql -c '{entry.removeprefix('sql ')} a'"
-    verdict = Guard([entry]).judge(command, "bash")
+    verdict = Guard(only_forbidden([entry])).judge(command, "bash")
     assert (verdict.kind, verdict.rule) == (VerdictKind.DENY, entry)
 
 
 def test_an_unknown_part_makes_an_entry_a_question() -> None:
     """What may turn out to be forbidden is neither allowed nor denied (X17)."""
-    guard = Guard(["rm -rf /"])
+    guard = Guard(only_forbidden(["rm -rf /"]))
     verdict = guard.judge('rm -rf "$target"')
     assert verdict.kind is VerdictKind.APPROVE
     assert verdict.rule == "rm -rf /"
@@ -112,7 +112,7 @@ def test_an_unknown_part_makes_an_entry_a_question() -> None:
 
 def test_one_unknown_word_is_not_two_things_at_once() -> None:
     """A quoted variable can be the flag or the operand that is missing, not both."""
-    guard = Guard(["rm -r /"])
+    guard = Guard(only_forbidden(["rm -r /"]))
     assert guard.judge('rm -f "$file"').allowed
     assert not guard.judge("rm -f $files").allowed
     assert not guard.judge('rm "$option" /').allowed
@@ -120,6 +120,6 @@ def test_one_unknown_word_is_not_two_things_at_once() -> None:
 
 def test_without_entries_only_what_cannot_be_decided_is_stopped() -> None:
     """An empty list forbids nothing."""
-    guard = Guard([])
+    guard = Guard(only_forbidden([]))
     assert guard.judge("rm -rf /").allowed
     assert guard.judge("$x").kind is VerdictKind.APPROVE

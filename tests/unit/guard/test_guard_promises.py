@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import VerdictKind
-from shared.guard import Guard, default_entries, parse
+from shared.guard import Guard, default_entries, load_site, only_forbidden, parse
 from shared.guard.guard import CACHED_VERDICTS
 from shared.guard.parse import Shfmt
 from shared.guard.screen import MOST_BYTES
 
-GUARD = Guard(default_entries())
+GUARD = Guard(load_site(None).for_host())
 PIECES = [
     "rm", "-rf", "/", "sudo", "sh", "-c", "eval", "cd", "find", "xargs", "echo", "cat", "ssh",
     "x=", "$x", "${x", "}", "{", "(", ")", "$(", "`", "'", '"', "\\", "\n", ";", "&", "&&", "|",
@@ -89,8 +89,8 @@ def test_threads_get_the_answers_that_one_caller_gets() -> None:
     """One guard serves many threads, cold and warm."""
     commands = [f"rm -rf {place}{n}" for n in range(8) for place in ("/ ", "build/", '"$x" ')]
     commands += [f"for i in {n}; do sudo reboot; done" for n in range(8)]
-    alone = [Guard(default_entries()).judge(command) for command in commands]
-    shared_guard = Guard(default_entries())
+    alone = [Guard(only_forbidden(default_entries())).judge(command) for command in commands]
+    shared_guard = Guard(only_forbidden(default_entries()))
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(shared_guard.judge, commands * 3))
     assert together == alone * 3
@@ -98,7 +98,7 @@ def test_threads_get_the_answers_that_one_caller_gets() -> None:
 
 def test_verdicts_are_kept_in_bounds_and_without_the_command() -> None:
     """The cache forgets the oldest, and holds no text that might hold a secret."""
-    guard = Guard(["reboot"])
+    guard = Guard(only_forbidden(["reboot"]))
     for n in range(CACHED_VERDICTS + 10):
         guard.judge(f"ls {n}")
     assert len(guard._verdicts) == CACHED_VERDICTS
@@ -116,7 +116,7 @@ def test_the_same_text_may_be_judged_otherwise_for_another_interpreter() -> None
 def test_a_missing_parser_is_told_at_once(tmp_path: Path) -> None:
     """Neither at the first command nor by letting commands pass."""
     with pytest.raises(Misconfigured, match="shfmt") as missing:
-        Guard([], Shfmt(tmp_path / "shfmt"))
+        Guard(only_forbidden([]), Shfmt(tmp_path / "shfmt"))
     assert missing.value.next_step_cmd == "python -m pip install shfmt-py"
     assert missing.value.stage == "guard"
 
@@ -135,7 +135,7 @@ def test_a_parser_that_fails_later_lets_nothing_pass(tmp_path: Path) -> None:
     fake = tmp_path / "shfmt"
     fake.write_text(f"#!{sys.executable}\nprint('{{\"Stmts\": [{{}}]}}')\n")
     fake.chmod(0o755)
-    guard = Guard(["reboot"], Shfmt(fake))
+    guard = Guard(only_forbidden(["reboot"]), Shfmt(fake))
     assert guard.judge("ls; reboot").rule == "unreadable"
     fake.unlink()
     assert guard.judge("ls; reboot 2").rule == "unreadable"
@@ -152,6 +152,6 @@ def test_a_silence_of_the_parser_is_not_the_fault_of_the_command(
     waits = f"case $1 in -ln) [ -e {asked} ] || {{ : >{asked}; exec /bin/sleep 5; }} ;; esac"
     fake.write_text(f'#!/bin/sh\n{waits}\nexec {real} "$@"\n')
     fake.chmod(0o755)
-    guard = Guard(["reboot"], Shfmt(fake))
+    guard = Guard(only_forbidden(["reboot"]), Shfmt(fake))
     assert guard.judge("ls; date").allowed
     assert asked.exists()

@@ -194,7 +194,16 @@ def test_a_line_that_a_comment_swallows_in_the_parser_is_not_trusted(recorder: R
 
 @pytest.mark.parametrize(
     "command",
-    ["rec a <&-/", "rec a 777>f /", "X=rec; $\\\nX a", "coproc x=. rec a", "rec `rec \\$x`"],
+    [
+        "rec a <&-/",
+        "rec a 777>f /",
+        "rec k=x=~",
+        "rec k=a'b'x=~",
+        "rec k==~ k=~ k=a:~",
+        "X=rec; $\\\nX a",
+        "coproc x=. rec a",
+        "rec `rec \\$x`",
+    ],
 )
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_the_parser_reads_unlike_a_shell_is_not_trusted(
@@ -204,6 +213,19 @@ def test_what_the_parser_reads_unlike_a_shell_is_not_trusted(
     executed = recorder.executed(shell, command)
     seen, reading = recorder.read(dialect_of(shell), command)
     assert reading.doubts or all(call in seen for call in executed)
+
+
+@pytest.mark.parametrize(
+    "words", ["k=x=~", "k=a'b'x=~", "k==~", "x=~x=~", "k=~", "k=a:~", "k=a:~:~", "'k'=~", "k=''~"]
+)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_home_directory_inside_an_argument_is_seen_or_known_to_be_unknown(
+    shell: str, recorder: Recorder, words: str
+) -> None:
+    """Bash looks for it behind the first `=` of `NAME=`, and sometimes behind a later one."""
+    executed = recorder.executed(shell, f"rec {words}")
+    seen, _ = recorder.read(dialect_of(shell), f"rec {words}")
+    assert seen in (executed, [None])
 
 
 def test_the_recorder_can_tell_a_difference(recorder: Recorder) -> None:

@@ -1,0 +1,69 @@
+"""How a policy writes down which options and operands a program may be given."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal as Choice
+
+Count = Choice["1", "?", "*", "+"]
+_OPTION = re.compile(r"([-+!(),][^\s=]*)(?:(=\??)(\S*))?")
+_COUNTED = re.compile(r"(.+?)([?*+]?)")
+NUMBER = "-#"
+"""Stands for `-5` and every other number behind a dash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option that may be given: `value` is the kind of what it takes, "" when it takes none.
+
+    `attached`: its value, if any, stands in the same word.
+    """
+
+    value: str = ""
+    attached: bool = False
+
+
+Options = Mapping[str, Option] | None
+"""By name, with its dashes. None where every option may be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for operands of one kind: one, `?` at most one, `*` any number, `+` at least one."""
+
+    kind: str
+    count: Count = "1"
+
+
+def options(text: str) -> Options:
+    """The options of `-a -n= --color=? -o=write -#`, or None for `any`.
+
+    `=` means that a value is needed, of any text unless a kind follows; `=?` that one may be
+    attached. Raises ValueError, saying what is wrong.
+    """
+    if text.strip() == "any":
+        return None
+    found: dict[str, Option] = {}
+    for word in text.split():
+        match = _OPTION.fullmatch(word)
+        if match is None:
+            raise ValueError(f"{word!r} is no option: write -x, --long, -x= or -x=KIND")
+        name, equals, kind = match.groups()
+        if name in found:
+            raise ValueError(f"the option {name} stands twice")
+        found[name] = Option((kind or "any") if equals else "", attached=equals == "=?")
+    return found
+
+
+def slots(text: str) -> tuple[Slot, ...]:
+    """The slots of `read* write`; raises ValueError, saying what is wrong."""
+    found = []
+    for word in text.split():
+        match = _COUNTED.fullmatch(word)
+        if match is None:
+            raise ValueError(f"{word!r} is no kind of operand")
+        count: Count = match[2] or "1"  # type: ignore[assignment]
+        found.append(Slot(match[1], count))
+    if sum(slot.count in ("*", "+") for slot in found) > 1:
+        raise ValueError("only one kind of operand may be repeated")
+    return tuple(found)
