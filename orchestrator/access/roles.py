@@ -63,6 +63,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "host.list": _LOOK,
     "config.show": _LOOK,
     "guard.check": _LOOK,
+    "guard.rules": _LOOK,
     "schema.show": _LOOK,
     "db.status": _LOOK,
     "host.check": Verb(Role.OPERATOR),
