@@ -51,6 +51,7 @@ def step_state(row: Any) -> StepState:
         note=row.note,
         unknown=row.unknown,
         unfinished=row.unfinished,
+        unapproved=row.unapproved,
         reason=row.reason,
     )
 
@@ -76,5 +77,6 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "note": step.note,
         "unknown": step.unknown,
         "unfinished": step.unfinished,
+        "unapproved": step.unapproved,
         "reason": step.reason,
     }

@@ -14,6 +14,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
+    Grant,
     InterventionKind,
     OpenIntervention,
     SettleAttempt,
@@ -25,7 +26,7 @@ from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.task import ENDED_RUN, ENDED_TASK
-from shared.store import attempts, jobs
+from shared.store import approvals, attempts, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.recordset import as_rows, columns, recordset
@@ -349,6 +350,8 @@ class SqlUnit:
                     self._open_intervention(task_id, run_id, decision)
                 case CloseInterventions(step, sparing):
                     self._close_interventions(task_id, run_id, step, sparing)
+                case Grant(given):
+                    approvals.grant(self._connection, task_id, given)
                 case SettleAttempt() if run_id is not None:
                     attempts.settle(
                         self._connection, run_id, decision.step, decision.pass_no, decision.answer
@@ -368,6 +371,7 @@ class SqlUnit:
                 stage=decision.stage,
                 reason=decision.reason,
                 next_step_cmd=decision.next_step_cmd,
+                asked=[to_json(asked) for asked in decision.asked],
             )
         )
 

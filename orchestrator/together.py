@@ -15,6 +15,7 @@ from pathlib import Path
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent
+from orchestrator.signing import Signer
 from shared.pulse import FOLDER, silent
 from shared.settings import ConnectionFile
 from shared.store.migrate import upgrade
@@ -39,8 +40,10 @@ def together(
     """
     with _servers(data_dir, existing, on_event) as family:
         upgrade(family.database_url)
+        Signer(data_dir)  # before there are workers, which believe no other
         env = {
             **environ,
+            "REPLAN_DATA_DIR": str(data_dir.absolute()),
             "REPLAN_DATABASE_URL": family.database_url,
             "REPLAN_BROKER_URL": family.broker_url,
         }

@@ -13,6 +13,7 @@ from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, PlanGuard, Site, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
+from workers.approvals import PassApprovals
 from workers.executor.clock import SystemClock
 from workers.executor.discretion import DiscreetJudge, ProvidedShell
 from workers.executor.passes import carry_out
@@ -20,6 +21,7 @@ from workers.journal import Journal
 from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
 from workers.secrecy import Secrecy, texts_of, with_variables
+from workers.signatures import Signatures
 from workers.store import PassBrief, pass_brief
 
 FENCES_A_JOB = 100_000
@@ -36,12 +38,15 @@ class Executor:
         connections: Connections,
         guard_for: Callable[[tuple[str, ...], str], Guard],
         secrecy: Secrecy,
+        *,
+        signatures: Signatures,
     ) -> None:
         self._secrecy = secrecy
         self._database = database
         self._journal = journal
         self._connections = connections
         self._guard_for = guard_for
+        self._signatures = signatures
 
     def perform(self, hold: Hold) -> Fact:
         """One pass. Raises Transient when the host cannot be reached or is lost on the way."""
@@ -52,17 +57,21 @@ class Executor:
         known = self._secrecy.known(texts_of(order.subtasks))
         whole = self._guard_for(order.policy.forbidden_commands, order.host.name)
         guard = PlanGuard(whole, _texts(order))
+        approvals = PassApprovals(
+            database=self._database,
+            task=job.task_id,
+            step=brief.step.ordinal,
+            revision=job.revision,
+            host=brief.host,
+            policy=whole.version,
+            signatures=self._signatures,
+        )
         log = HeldLog(self._journal, hold, known.masker)
         shell = self._connections.shell(order.host, _record(brief, hold, log), known.masker)
         provided = ProvidedShell(shell, known)
+        judge = DiscreetJudge(guard, known.masker)
         try:
-            result = carry_out(
-                order,
-                provided,
-                DiscreetJudge(guard, known.masker),
-                log,
-                SystemClock(),
-            )
+            result = carry_out(order, provided, judge, log, SystemClock(), approvals=approvals)
         finally:
             shell.close()
             if provided.used:
@@ -74,6 +83,7 @@ class Executor:
             ending=result.ending,
             errors=result.errors,
             reason=known.masker.text(result.reason),
+            asked=tuple(approvals.asked(each, known.masker) for each in result.unapproved),
         )
 
 

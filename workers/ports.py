@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
+from shared.domain.approval import Part
 from shared.domain.attempt import Attempt, CommandResult, OnOutput
 from shared.domain.budget import Ending
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.verdict import Verdict
 from shared.secrets.masking import Masker
 
 Cancelled = Callable[[], bool]
@@ -223,6 +225,33 @@ class PassOrder:
     earlier: tuple[Attempt, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Unapproved:
+    """A text of a subtask that waits for a person's approval, and the verdict on it."""
+
+    subtask: int
+    part: Part
+    text: str
+    verdict: Verdict
+
+
+class Approvals(Protocol):
+    """What a person has approved for the step at hand: a text of a subtask, byte for byte."""
+
+    def holds(self, subtask: int, text: str) -> bool:
+        """Whether there is an approval that is not used up."""
+        ...
+
+    def spend(self, subtask: int, text: str, key: str) -> bool:
+        """Use an approval for what starts under that key; False when there is none.
+
+        What serves once serves that key again, so that a pass which is driven on has it still, and
+        no other. It is written down for good before this returns. Raises Transient while that
+        cannot be done.
+        """
+        ...
+
+
 class PassLog(Protocol):
     """Where a pass writes what happens; it returns at once and writes in groups."""
 
@@ -253,8 +282,12 @@ class PassLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """How a pass ended; `errors` counts its own, and those of a pass that it continues."""
+    """How a pass ended; `errors` counts its own, and those of a pass that it continues.
+
+    `unapproved` is what it waits for, where it ended for that.
+    """
 
     ending: Ending
     errors: int
     reason: str
+    unapproved: tuple[Unapproved, ...] = ()

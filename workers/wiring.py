@@ -40,6 +40,7 @@ from workers.ports import PlannerBackend
 from workers.remote.connections import HostConnections
 from workers.revoking import Revoker
 from workers.secrecy import Secrecy, texts_of
+from workers.signatures import Signatures
 from workers.subtask_planner import Reviser, SubtaskPlanner
 from workers.taskmaster import Taskmaster
 from workers.tasks import open_doors, open_panel
@@ -206,7 +207,8 @@ def _performers(
 ) -> dict[JobKind, Perform]:
     backends = _backends(server, secrecy)
     guards = Guards(server.guard_policy)
-    executor = Executor(database, journal, connections, guards, secrecy)
+    signatures = Signatures(server.approval_keys, server.data_dir)
+    executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
 
     def execute(hold: Hold) -> Fact:
         with distrusting(database):

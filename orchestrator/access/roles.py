@@ -44,6 +44,7 @@ class Verb:
 
 _LOOK: Final = Verb(Role.VIEWER)
 _ACT: Final = Verb(Role.OPERATOR, changes=True)
+_APPROVE: Final = Verb(Role.APPROVER, changes=True)
 _RULE: Final = Verb(Role.ADMIN, changes=True)
 
 VERBS: Final[Mapping[str, Verb]] = {
@@ -75,6 +76,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "step.abandon": _ACT,
     "attempt.cancel": _ACT,
     "intervention.answer": _ACT,
+    "intervention.approve": _APPROVE,
+    "intervention.deny": _APPROVE,
+    "plan.approve": _APPROVE,
     "host.add": _RULE,
     "host.remove": _RULE,
     "token.create": _RULE,
@@ -89,12 +93,12 @@ VERBS: Final[Mapping[str, Verb]] = {
 ON_THE_MACHINE: Final = frozenset(
     {
         *("db.migrate", "worker.start", "coordinator.start", "up", "demo"),
-        *("secret.list", "secret.check", "secret.set"),
+        *("secret.list", "secret.check", "secret.set", "intervention.key"),
     }
 )
 """What only an account on the machine can do, whatever its token says.
 
-It starts processes there, or looks into the vaults of that machine.
+It starts processes there, or looks into the vaults and keys of that machine.
 """
 
 

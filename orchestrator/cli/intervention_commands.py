@@ -1,5 +1,6 @@
 """`replan intervention …`."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +14,12 @@ from orchestrator.cli.waiting import show_evidence, show_waiting
 from orchestrator.core.decisions import InterventionKind
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
-from shared.domain.facts import OutcomeTold
+from shared.domain.facts import ApprovalDenied, CommandsApproved, OutcomeTold
 from shared.domain.ids import parse_ref
 
 if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
     from orchestrator.views.interventions import InterventionView
+    from orchestrator.views.steps import StepLine
 
 group = typer.Typer(name="intervention", no_args_is_help=True)
 
@@ -46,7 +48,7 @@ def list_(
         console.print(listing(("", "where", "why", "since", ""), rows))
         for waits in found:
             show_evidence(console, waits)
-            every = waits.evidence is not None
+            every = waits.evidence is not None or bool(waits.wanted)
             for command in waits.commands if every else waits.commands[:1]:
                 next_step(console, command)
 
@@ -68,7 +70,8 @@ def show_(call: Invocation, name: NameArgument) -> Result:
         kind = view.kind.replace("_", " ")
         console.print(f"[bold]{view.name}[/] {view.ref} ({kind}) {plain(view.reason)}")
         show_evidence(console, view)
-        said = f", answered: {view.answer.replace('_', ' ')}" if view.answer else ""
+        by = f" by {plain(view.answered_by)}" if view.answered_by else ""
+        said = f", answered: {view.answer.replace('_', ' ')}{by}" if view.answer else ""
         console.print(f"  waited from {moment(view.opened_at)} to {moment(view.closed_at)}{said}")
 
     return Result("intervention.show", view, show)
@@ -113,6 +116,118 @@ def answer(
         raise _too_late(after)
     details = {"ref": step.ref, "phase": step.phase, "intervention": after.name, "answer": said}
     return outcome("intervention.answer", details, taken=taken)
+
+
+@add(group, "approve", example="replan intervention approve I7")
+def approve(
+    call: Invocation,
+    name: NameArgument,
+    *,
+    for_task: Annotated[
+        bool, typer.Option("--for-task", help="As often as the task has exactly these bytes.")
+    ] = False,
+) -> Result:
+    """Let run what a step asks to run, exactly as it is shown: once, unless you say otherwise.
+
+    It serves for no other bytes, host, account or policy. What is forbidden cannot be approved.
+    """
+    from orchestrator.cli import approving
+    from orchestrator.signing import Signer
+    from orchestrator.views.approvals import in_seconds
+    from orchestrator.views.interventions import asked_of, intervention
+    from orchestrator.views.tasks import task_view
+    from shared.domain.approval import Scope
+    from shared.domain.config import Policy
+    from shared.wire import from_json
+
+    scope = Scope.TASK if for_task else Scope.ONCE
+    with call.database.begin() as connection:
+        view = intervention(connection, name)
+        approving.refuse_unless_asked(view)
+        asked = asked_of(connection, name)
+        policy = from_json(Policy, task_view(connection, parse_ref(view.ref)).policy)
+        until = in_seconds(connection, policy.approval_ttl)
+    approving.refuse_forbidden(asked, approving.guards_of(call.settings.server, policy))
+    signer = Signer(call.settings.server.data_dir)
+    words = approving.approvals_of(asked, scope, call.actor.name, until)
+    task = parse_ref(view.ref).task
+    given = tuple(signer.sign(task, word) for word in words)
+    return _post_word(
+        call,
+        "intervention.approve",
+        view,
+        lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
+    )
+
+
+@add(group, "key", example="replan intervention key")
+def key(call: Invocation) -> Result:
+    """The public half of the key that signs what you approve; it is made when there is none.
+
+    Executors on other machines believe you once it stands in their setting `approval_keys`.
+    """
+    from orchestrator.signing import Signer
+
+    public = Signer(call.settings.server.data_dir).public
+
+    def show(console: Console) -> None:
+        console.print(f'approval_keys = ["{public}"]', highlight=False, markup=False)
+
+    return Result("intervention.key", {"public_key": public}, show)
+
+
+@add(group, "deny", example='replan intervention deny I7 --note "keep the old logs"')
+def deny(
+    call: Invocation,
+    name: NameArgument,
+    *,
+    note: Annotated[str, typer.Option(help="Why, and what instead: its planner reads it.")] = "",
+) -> Result:
+    """Do not let run what a step asks to run; its planner is asked for another way."""
+    from orchestrator.cli import approving
+    from orchestrator.views.interventions import intervention
+
+    with call.database.begin() as connection:
+        view = intervention(connection, name)
+        approving.refuse_unless_asked(view)
+    actor = call.actor.name
+    return _post_word(
+        call,
+        "intervention.deny",
+        view,
+        lambda at: ApprovalDenied(at.ordinal, at.revision, at.pass_no, view.id, actor, note),
+    )
+
+
+def _post_word(
+    call: Invocation,
+    kind: str,
+    asked: "InterventionView",
+    fact_at: "Callable[[StepLine], CommandsApproved | ApprovalDenied]",
+) -> Result:
+    """Post a person's word for or against what a step would run. Raises Rejected when too late."""
+    from orchestrator.access.audit import Act
+    from orchestrator.cli.approving import too_late
+    from orchestrator.posting import post
+    from orchestrator.views.interventions import intervention
+    from orchestrator.views.places import require_step
+    from orchestrator.views.steps import step_view
+
+    ref = parse_ref(asked.ref)
+    with call.database.begin() as connection:
+        place, _ = require_step(connection, ref)
+        step = step_view(connection, ref).step
+    fact = fact_at(step)
+    word = "approved" if isinstance(fact, CommandsApproved) else "denied"
+    act = Act(kind, step.ref, {"intervention": asked.name, "answer": word})
+    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
+    with call.database.begin() as connection:
+        after = intervention(connection, asked.name)
+        step = step_view(connection, ref).step
+    if taken and after.answer != word:
+        raise too_late(after)
+    details = {"ref": step.ref, "phase": step.phase, "intervention": asked.name, "answer": word}
+    return outcome(kind, details, taken=taken)
 
 
 def _said(given: dict[Answer, bool], name: str) -> Answer:

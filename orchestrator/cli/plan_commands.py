@@ -1,7 +1,8 @@
 """`replan plan …`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -9,8 +10,15 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, plain
+from orchestrator.cli.task_commands import outcome, read_text
+from orchestrator.cli.waiting import show_wanted
+from orchestrator.core.decisions import InterventionKind
+from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
+
+if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+    from orchestrator.views.tasks import TaskView
 
 group = typer.Typer(name="plan", no_args_is_help=True)
 
@@ -42,6 +50,84 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     return Result("plan.show", view, show)
 
 
+@add(group, "approve", example="replan plan approve T12")
+def approve(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Only list what would be approved.")
+    ] = False,
+) -> Result:
+    """Let a plan begin that waits for you: exactly the commands that are listed, on each host.
+
+    What a revision changes is asked about anew. What is forbidden cannot be approved.
+    """
+    from orchestrator.access.audit import Act
+    from orchestrator.cli import approving
+    from orchestrator.posting import post
+    from orchestrator.signing import Signer
+    from orchestrator.views.approvals import in_seconds, wanted
+    from orchestrator.views.places import runs_at
+    from orchestrator.views.plans import stored_plan
+    from orchestrator.views.tasks import task_view
+    from shared.domain.approval import Scope, plan_digest
+    from shared.domain.config import Policy
+    from shared.domain.facts import PlanApproved
+    from shared.store import hosts
+    from shared.wire import from_json
+
+    place = parse_ref(ref).of_task()
+    with call.database.begin() as connection:
+        view = task_view(connection, place)
+        _refuse_unless_plan_waits(view)
+        plan = stored_plan(connection, place)
+        targets = [run.target for run in runs_at(connection, place)]
+        named = (hosts.named(connection, target) for target in targets)
+        places = [hosts.reached(connection, host) for host in named]
+        policy = from_json(Policy, view.policy)
+        until = in_seconds(connection, policy.approval_ttl)
+    guard_for = approving.guards_of(call.settings.server, policy)
+    asked = approving.asked_by_plan(plan, place.task, places, guard_for)
+    details = {"ref": view.ref, "phase": view.phase, "wanted": [wanted(each) for each in asked]}
+
+    def show(console: Console) -> None:
+        for each in asked:
+            show_wanted(console, wanted(each))
+
+    if list_only:
+        command = f"replan plan approve {view.ref}"
+        return Result("plan.approve", details | {"approved": False}, show, next_step_cmd=command)
+    actor = call.actor.name
+    given = approving.approvals_of(asked, Scope.ONCE, actor, until)
+    signer = Signer(call.settings.server.data_dir)
+    often = tuple(signer.sign(place.task, replace(each, scope=Scope.TASK)) for each in given)
+    fact = PlanApproved(plan_digest(plan), actor, often)
+    act = Act("plan.approve", view.ref, {"plan": fact.plan_digest})
+    taken = post(call.database, [(place.task, None, fact)], call.actor, act)
+    with call.database.begin() as connection:
+        after = task_view(connection, place)
+    if taken and any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in after.interventions):
+        raise Rejected(
+            f"the plan of {after.ref} is another one by now: look at it again",
+            stage="plan",
+            next_step_cmd=f"replan plan approve {after.ref} --list",
+        )
+    return outcome("plan.approve", details | {"phase": after.phase, "approved": taken}, taken=taken)
+
+
+def _refuse_unless_plan_waits(task: "TaskView") -> None:
+    if any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in task.interventions):
+        return
+    how = "approved already" if task.policy.get("autonomy") == PLAN else "not to be approved first"
+    raise Rejected(
+        f"the plan of {task.ref} does not wait for an approval: the task is {task.phase}"
+        + (f", and its plan {how}" if task.steps_planned else ""),
+        stage="plan",
+        next_step_cmd=f"replan task show {task.ref}",
+    )
+
+
 @add(group, "provide", example="replan plan provide T12 --file plan.yaml")
 def provide(
     call: Invocation,
@@ -51,7 +137,6 @@ def provide(
 ) -> Result:
     """Give the plan of a task that waits for a person to plan it."""
     from orchestrator.access.audit import Act
-    from orchestrator.cli.task_commands import outcome, read_text
     from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_plan
@@ -62,7 +147,15 @@ def provide(
     place = parse_ref(ref)
     with call.database.begin() as connection:
         view = task_view(connection, place)
-    plan = load_plan(read_text(file), policy=from_json(Policy, view.policy), source=str(file))
+    policy = from_json(Policy, view.policy)
+    plan = load_plan(read_text(file), policy=policy, source=str(file))
+    if plan.autonomy not in {None, policy.autonomy}:
+        raise Rejected(
+            f"{file} wants autonomy {plan.autonomy}, and {view.ref} was submitted with "
+            f"{policy.autonomy}, which stays: leave it out",
+            stage="plan",
+            next_step_cmd=f"replan task show {view.ref}",
+        )
     if view.phase != "waiting" or any(run.phase != "not_started" for run in view.runs):
         raise Rejected(
             f"{view.ref} does not wait for a plan: it is {view.phase}",

@@ -8,6 +8,7 @@ from orchestrator.access.chain import Fault
 from orchestrator.access.tokens import Token
 from orchestrator.cli.reply import SCHEMA_VERSION
 from orchestrator.doctor import Finding
+from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
@@ -53,6 +54,12 @@ def _cancelled() -> dict[str, Any]:
     return {**_object(ref=_TEXT, phase=_TEXT, in_hand=ended), "$defs": definitions}
 
 
+def _plan_approval() -> dict[str, Any]:
+    item = _view(Wanted)
+    wanted = {"type": "array", "items": item}
+    return _object(ref=_TEXT, phase=_TEXT, approved={"type": "boolean"}, wanted=wanted)
+
+
 def _verified() -> dict[str, Any]:
     faults = {"type": "array", "items": _view(Fault)}
     return _object(anchor=_TEXT, entries={"type": "integer"}, faults=faults)
@@ -83,6 +90,7 @@ DETAILS: dict[str, Any] = {
     "task.report": lambda: _view(Report),
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _PLACE,
+    "plan.approve": _plan_approval,
     "step.show": lambda: _view(StepView),
     "step.revise": lambda: _PLACE,
     "step.abandon": lambda: _PLACE,
@@ -96,6 +104,11 @@ DETAILS: dict[str, Any] = {
     "intervention.answer": lambda: _object(
         ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
     ),
+    "intervention.approve": lambda: _object(
+        ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
+    ),
+    "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
+    "intervention.key": lambda: _object(public_key=_TEXT),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),

@@ -42,6 +42,10 @@ def submit(
     planner: Annotated[
         str | None, typer.Option(help="Who plans: anthropic, runbook or human.")
     ] = None,
+    autonomy: Annotated[
+        str | None,
+        typer.Option(help="What an approval holds up: ask (all), auto (what needs it) or plan."),
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
     ] = None,
@@ -56,8 +60,11 @@ def submit(
     from orchestrator.submission import Submission
     from orchestrator.submission import submit as put_in
 
-    policy = call.settings.with_agent(_overrides(set_, planner, dry_run=dry_run)).agent
+    overrides = _overrides(set_, planner, autonomy, dry_run=dry_run)
+    policy = call.settings.with_agent(overrides).agent
     given = None if plan is None else _plan(plan, policy)
+    if given is not None and given.autonomy is not None:
+        policy = call.settings.with_agent([f"autonomy={given.autonomy}", *overrides]).agent
     wanted = prompt or (given.summary if given else "") or (plan.stem if plan else "")
     targets = (*(host or ()), *((LOCALHOST.name,) if local else ()))
     submission = Submission(wanted, targets, policy, given, key)
@@ -205,10 +212,14 @@ def report(call: Invocation, ref: RefArgument) -> Result:
     return Result("task.report", compiled, show)
 
 
-def _overrides(given: list[str] | None, planner: str | None, *, dry_run: bool) -> list[str]:
+def _overrides(
+    given: list[str] | None, planner: str | None, autonomy: str | None, *, dry_run: bool
+) -> list[str]:
     overrides = list(given or ())
     if planner is not None:
         overrides += [f"planner={planner}", f"subtask_planner={planner}"]
+    if autonomy is not None:
+        overrides.append(f"autonomy={autonomy}")
     return [*overrides, "dry_run_mode=true"] if dry_run else overrides
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from orchestrator.cli.tables import coloured, first_line, next_step, plain
 
 if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+    from orchestrator.views.approvals import Wanted
     from orchestrator.views.attempts import AttemptLine
     from orchestrator.views.in_hand import InHand
     from orchestrator.views.interventions import InterventionView
@@ -34,12 +35,24 @@ def show_waiting(console: Console, interventions: Iterable["InterventionView"]) 
 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:
-    """What is known of a command whose outcome is not; nothing for the other kinds."""
-    from orchestrator.views.unknowns import told
+    """What is known of a command whose outcome is not, or what would run once it is approved."""
+    from orchestrator.views import approvals, unknowns
 
-    if waits.evidence is None:
-        return
-    for name, text in told(waits.evidence):
+    for wanted in waits.wanted:
+        _show(console, approvals.told(wanted))
+    if waits.evidence is not None:
+        _show(console, unknowns.told(waits.evidence))
+
+
+def show_wanted(console: Console, wanted: "Wanted") -> None:
+    """One text that waits for a person's approval."""
+    from orchestrator.views.approvals import told
+
+    _show(console, told(wanted))
+
+
+def _show(console: Console, parts: Iterable[tuple[str, str]]) -> None:
+    for name, text in parts:
         first, *rest = text.split("\n")
         console.print(f"  [dim]{name}:[/] {plain(first)}", highlight=False)
         for line in rest:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shared.domain.approval import Approval, Asked
 from shared.domain.attempt import Answer
 from shared.domain.config import Policy
 from shared.domain.jobs import JobKind
@@ -18,7 +19,8 @@ class InterventionKind(StrEnum):
     HELD_BUNDLE = "held_bundle"  # X4, S0.84
     ESCALATION = "escalation"  # everything automatic is used up (S0.59)
     BLOCKED = "blocked"  # a forbidden command (S0.61)
-    APPROVAL = "approval"
+    APPROVAL = "approval"  # it may run once a person has approved it (S0.88, X17)
+    PLAN_APPROVAL = "plan_approval"  # nothing of the plan runs before
     UNKNOWN = "unknown"  # nobody can say how a command ended
     OPERATOR = "operator"  # something is misconfigured
 
@@ -46,13 +48,14 @@ class CancelJobs:
 
 @dataclass(frozen=True, slots=True)
 class OpenIntervention:
-    """Wait for a human; `bundle` says whether the step's evidence is attached."""
+    """Wait for a human; `asked` are the texts that are to be approved, if any."""
 
     kind: InterventionKind
     step: int | None
     reason: str
     stage: str
     next_step_cmd: str | None = None
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,13 @@ class SettleAttempt:
     revision: int
     pass_no: int
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Write down what a person has approved; nothing else makes an approval."""
+
+    approvals: tuple[Approval, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +114,7 @@ Decision = (
     | OpenIntervention
     | CloseInterventions
     | SettleAttempt
+    | Grant
     | StartRuns
     | CancelRuns
     | ResumeRuns

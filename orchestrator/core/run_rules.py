@@ -12,7 +12,9 @@ from orchestrator.core.decisions import (
 from orchestrator.core.state import RunState, StepState
 from orchestrator.core.step_rules import (
     after_answer,
+    after_approval,
     after_bundle,
+    after_denial,
     after_pass,
     drive_on,
     enqueue_pass,
@@ -20,6 +22,7 @@ from orchestrator.core.step_rules import (
     request_revision,
 )
 from shared.domain import facts as f
+from shared.domain.config import ASK
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
@@ -69,8 +72,9 @@ def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
             return step.phase not in AT_WORK | HELD_UP
         case f.StepAbandoned():
             return step.phase not in HELD_UP
-        case f.OutcomeTold():
-            return not step.wants_answer or step.pass_no != fact.pass_no
+        case f.OutcomeTold() | f.CommandsApproved() | f.ApprovalDenied():
+            wanted = step.wants_answer if isinstance(fact, f.OutcomeTold) else step.wants_approval
+            return not wanted or step.pass_no != fact.pass_no
         case f.JobFailed():
             return _overtaken_failure(step, fact)
     return True
@@ -121,6 +125,10 @@ def _apply_to_step(
             return request_revision(step, fact.note)
         case f.OutcomeTold():
             return after_answer(step, fact)
+        case f.CommandsApproved():
+            return after_approval(step, fact)
+        case f.ApprovalDenied():
+            return after_denial(step, fact)
         case f.JobFailed():
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
             return put_off_or_wait(step, state.policy, fact, resting)
@@ -224,7 +232,12 @@ def _stranded(state: RunState) -> Iterator[StepState]:
 
 
 def _launch(state: RunState) -> Advance:
-    """Enqueue every step whose dependencies are met."""
+    """Enqueue every step whose dependencies are met.
+
+    Under `autonomy: ask` nothing further begins while a person is to approve something.
+    """
+    if state.policy.autonomy == ASK and any(s.wants_approval for s in state.steps.values()):
+        return state, ()
     decisions: list[Decision] = []
     for step in state.steps.values():
         if step.phase is not StepPhase.NOT_STARTED:

@@ -16,6 +16,7 @@ class StepState:
     `recovery: retry`, `putting_off` how often in a row a job was put off as transient;
     `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
     `unknown` that a step which waits does so until a person says how a command ended,
+    `unapproved` that it does so until a person approves what is to run,
     `unfinished` that its pass came to no end: it is driven on, since its command may still run.
     """
 
@@ -35,6 +36,7 @@ class StepState:
     note: str = ""
     unknown: bool = False
     unfinished: bool = False
+    unapproved: bool = False
     reason: str = ""
 
     @classmethod
@@ -53,6 +55,11 @@ class StepState:
     def wants_answer(self) -> bool:
         """True while only a person can say how a command of it ended."""
         return self.unknown and self.phase is StepPhase.WAITING
+
+    @property
+    def wants_approval(self) -> bool:
+        """True while a person is to approve what it would run."""
+        return self.unapproved and self.phase is StepPhase.WAITING
 
 
 @dataclass(frozen=True, slots=True)

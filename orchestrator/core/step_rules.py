@@ -7,14 +7,22 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
+    Grant,
     InterventionKind,
     OpenIntervention,
     SettleAttempt,
 )
 from orchestrator.core.state import StepState
+from shared.domain.approval import Asked
 from shared.domain.budget import Ending, Next, after_failed_pass, backoff
 from shared.domain.config import Policy
-from shared.domain.facts import JobFailed, OutcomeTold, PassFinished
+from shared.domain.facts import (
+    ApprovalDenied,
+    CommandsApproved,
+    JobFailed,
+    OutcomeTold,
+    PassFinished,
+)
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure
 from shared.domain.task import StepPhase
@@ -27,7 +35,9 @@ TRANSIENT_DELAY = 2.0
 
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
     """The next pass of a step under its present revision."""
-    ready = replace(step, phase=StepPhase.READY, pass_no=step.pass_no + 1, unknown=False)
+    ready = replace(
+        step, phase=StepPhase.READY, pass_no=step.pass_no + 1, unknown=False, unapproved=False
+    )
     return ready, (
         Enqueue(
             JobKind.EXECUTE,
@@ -57,7 +67,7 @@ def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvan
         case Ending.BLOCKED:
             return _wait(counted, InterventionKind.BLOCKED, stage="guard", phase=StepPhase.BLOCKED)
         case Ending.NEEDS_APPROVAL:
-            return _wait(counted, InterventionKind.APPROVAL, stage="guard")
+            return _wait(counted, InterventionKind.APPROVAL, stage="guard", asked=fact.asked)
         case Ending.UNKNOWN:
             return _wait(counted, InterventionKind.UNKNOWN, stage="execute")
     failed = replace(counted, failures=step.failures + 1)
@@ -91,6 +101,18 @@ def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
         SettleAttempt(step.ordinal, fact.revision, fact.pass_no, fact.answer),
         *enqueued,
     )
+
+
+def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
+    """A person approved what the step had asked for: it goes on, and its errors stay counted."""
+    ready, enqueued = enqueue_pass(replace(step, reason=""))
+    return ready, (CloseInterventions(step.ordinal), Grant(fact.approvals), *enqueued)
+
+
+def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
+    """A person does not want it to run: its planner hears why, and finds another way."""
+    why = f": {fact.note}" if fact.note else ""
+    return request_revision(step, f"A person did not approve this ({step.reason}){why}")
 
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
@@ -146,10 +168,16 @@ def _wait(
     stage: str,
     phase: StepPhase = StepPhase.WAITING,
     next_step_cmd: str | None = None,
+    asked: tuple[Asked, ...] = (),
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
-    waiting = replace(step, phase=phase, unknown=kind is InterventionKind.UNKNOWN)
+    waiting = replace(
+        step,
+        phase=phase,
+        unknown=kind is InterventionKind.UNKNOWN,
+        unapproved=kind is InterventionKind.APPROVAL,
+    )
     return waiting, (
         CancelJobs(step.ordinal),
-        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd),
+        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked),
     )

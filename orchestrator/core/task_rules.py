@@ -8,6 +8,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
+    Grant,
     InterventionKind,
     OpenIntervention,
     ResumeRuns,
@@ -16,7 +17,9 @@ from orchestrator.core.decisions import (
 from orchestrator.core.state import TaskState
 from orchestrator.core.step_rules import TRANSIENT_DELAY
 from shared.domain import facts as f
+from shared.domain.approval import plan_digest
 from shared.domain.budget import backoff
+from shared.domain.config import PLAN
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Plan, Role
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
@@ -47,6 +50,8 @@ def overtaken(state: TaskState, fact: f.TaskFact) -> bool:
                 TaskPhase.DETAILING,
                 TaskPhase.WAITING,
             }
+        case f.PlanApproved():
+            return not _asks_for_plan(state) or fact.plan_digest != _digest(state)
         case f.RunChanged():
             return (
                 state.phase in {TaskPhase.DONE, TaskPhase.CANCELLED}
@@ -67,6 +72,16 @@ def _plan_wanted(state: TaskState, plan: Plan) -> bool:
     return (
         state.phase is TaskPhase.WAITING and not _begun(state) and (state.plan is None or complete)
     )
+
+
+def _asks_for_plan(state: TaskState) -> bool:
+    """Whether nothing is missing but a person's word for the plan."""
+    complete = state.plan is not None and not state.undetailed()
+    return state.phase is TaskPhase.WAITING and complete and not _begun(state)
+
+
+def _digest(state: TaskState) -> str:
+    return "" if state.plan is None else plan_digest(state.plan)
 
 
 def _begun(state: TaskState) -> bool:
@@ -92,6 +107,9 @@ def apply(state: TaskState, fact: f.TaskFact) -> Advance:
             return _detail(replace(state, plan=fact.plan, putting_off=0, reason=""))
         case f.StepDetailed():
             return _with_step(state, fact)
+        case f.PlanApproved():
+            running, decisions = _run(state)
+            return running, (Grant(fact.approvals), *decisions)
         case f.RunChanged():
             return _follow(state, fact)
         case f.JobFailed():
@@ -153,6 +171,15 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
 
 
 def _start(state: TaskState) -> Advance:
+    """Begin, or ask first whether it may (S0.88); a dry run changes nothing and need not ask."""
+    if state.policy.autonomy == PLAN and not state.policy.dry_run_mode:
+        reason = "nothing of this plan runs before a person has approved it"
+        waiting, asked = _wait(state, reason, stage="plan", kind=InterventionKind.PLAN_APPROVAL)
+        return waiting, (CloseInterventions(), *asked)
+    return _run(state)
+
+
+def _run(state: TaskState) -> Advance:
     assert state.plan is not None  # noqa: S101 - narrows the type
     return replace(state, phase=TaskPhase.RUNNING, reason=""), (
         CloseInterventions(),
@@ -198,9 +225,10 @@ def _wait(
     stage: str,
     step: int | None = None,
     command: str | None = None,
+    kind: InterventionKind = InterventionKind.PLAN,
 ) -> Advance:
     waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, putting_off=0)
-    return waiting, (OpenIntervention(InterventionKind.PLAN, step, reason, stage, command),)
+    return waiting, (OpenIntervention(kind, step, reason, stage, command),)
 
 
 def _cancel(state: TaskState) -> Advance:

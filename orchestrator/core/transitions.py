@@ -15,8 +15,12 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.NOT_STARTED: {
         f.RunStarted: frozenset({S.READY, S.NOT_STARTED}),
         f.PassFinished: frozenset({S.READY, S.SKIPPED}),
-        f.StepRevised: frozenset({S.NOT_STARTED}),
+        f.StepRevised: frozenset({S.NOT_STARTED, S.READY}),
         f.StepAbandoned: frozenset({S.READY, S.SKIPPED}),
+        f.RevisionRequested: frozenset({S.READY}),
+        f.ResumeRequested: frozenset({S.READY}),
+        f.CommandsApproved: frozenset({S.READY}),
+        f.ApprovalDenied: frozenset({S.READY}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.READY: {
@@ -51,6 +55,8 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.ResumeRequested: frozenset({S.READY}),
         f.OutcomeTold: frozenset({S.READY}),
+        f.CommandsApproved: frozenset({S.READY}),
+        f.ApprovalDenied: frozenset({S.REPLANNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {
@@ -90,7 +96,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.DETAILING: {
-        f.StepDetailed: frozenset({T.DETAILING, T.RUNNING}),
+        f.StepDetailed: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.JobFailed: frozenset({T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.DETAILING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
@@ -103,6 +109,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
     T.WAITING: {
         f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.StepDetailed: frozenset({T.WAITING, T.DETAILING, T.RUNNING}),
+        f.PlanApproved: frozenset({T.RUNNING}),
         f.ResumeRequested: frozenset({T.PLANNING, T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED, T.WAITING}),

@@ -1,5 +1,6 @@
 """What waits for a person, and what the person can type."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from orchestrator.core.decisions import InterventionKind
+from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
 from orchestrator.views.unknowns import Evidence, Question, questions
+from shared.domain.approval import Asked
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.store.tables import InterventionRow, RunRow
 
 _DIGITS = 18
+_APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL})
 _ALL = (
     select(InterventionRow.__table__, RunRow.target)
     .outerjoin(RunRow, RunRow.id == InterventionRow.run_id)
@@ -25,7 +29,8 @@ class InterventionView:
     """Something that waits for a person, or did until `closed_at`.
 
     `commands` are what can be typed about it, the most likely first. One of kind `unknown` comes
-    with its `evidence` and, once it was given, with the `answer`.
+    with its `evidence`, one of kind `approval` with what is `wanted`; once it was given, either
+    comes with the `answer`, the latter also with who it was `answered_by`.
     """
 
     id: int
@@ -38,6 +43,8 @@ class InterventionView:
     closed_at: datetime | None
     evidence: Evidence | None = None
     answer: str | None = None
+    wanted: tuple[Wanted, ...] = ()
+    answered_by: str | None = None
 
     @property
     def name(self) -> str:
@@ -59,14 +66,27 @@ def list_interventions(
         query = query.where(InterventionRow.task_id == task_id)
     if not closed:
         query = query.where(InterventionRow.closed_at.is_(None))
-    rows = connection.execute(query).all()
+    return _views(connection, connection.execute(query).all())
+
+
+def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionView, ...]:
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
     known = questions(connection, unknown)
-    return tuple(_view(row, known.get(row.id, Question())) for row in rows)
+    said = words(connection, [row.id for row in rows if row.kind in _APPROVALS])
+    return tuple(_view(row, known.get(row.id, Question()), said.get(row.id)) for row in rows)
 
 
 def intervention(connection: Connection, name: str) -> InterventionView:
     """The one that a person calls `I7` or `7`; raises Rejected when there is none."""
+    return _views(connection, [_row(connection, name)])[0]
+
+
+def asked_of(connection: Connection, name: str) -> tuple[Asked, ...]:
+    """What that intervention asks a person to approve; nothing where it asks something else."""
+    return asked_in(_row(connection, name))
+
+
+def _row(connection: Connection, name: str) -> Any:
     number = name.upper().removeprefix("I")
     if not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
         raise Rejected(
@@ -81,10 +101,10 @@ def intervention(connection: Connection, name: str) -> InterventionView:
             stage="input",
             next_step_cmd="replan intervention list",
         )
-    return _view(row, questions(connection, [row.id]).get(row.id, Question()))
+    return row
 
 
-def _view(row: Any, question: Question) -> InterventionView:
+def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     return InterventionView(
         id=row.id,
@@ -92,16 +112,24 @@ def _view(row: Any, question: Question) -> InterventionView:
         kind=row.kind,
         stage=row.stage,
         reason=row.reason,
-        commands=commands(row.kind, ref, row.next_step_cmd, number=row.id),
+        commands=commands(
+            row.kind, ref, row.next_step_cmd, number=row.id, approvable=bool(row.asked)
+        ),
         opened_at=row.opened_at,
         closed_at=row.closed_at,
         evidence=question.evidence,
-        answer=question.answer,
+        answer=question.answer if word is None else word.answer,
+        wanted=tuple(map(wanted, asked_in(row))),
+        answered_by=None if word is None else word.by,
     )
 
 
-def commands(kind: str, ref: Ref, given: str | None, *, number: int = 0) -> tuple[str, ...]:
+def commands(
+    kind: str, ref: Ref, given: str | None, *, number: int = 0, approvable: bool = False
+) -> tuple[str, ...]:
     """What a person can type about intervention `number`; `given` is what its cause proposed."""
+    if approvable and ref.step is not None:
+        return _of_approval(number, ref)
     if kind == InterventionKind.UNKNOWN and ref.step is not None:
         return _of_unknown(number, ref)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
@@ -121,7 +149,9 @@ def _of_step(kind: str, ref: Ref) -> tuple[str, ...]:
             return (send, look, by_hand, abandon, _cancel(ref))
         case InterventionKind.REVISION | InterventionKind.ESCALATION:
             return (by_hand, look, send, _resume(ref), abandon, _cancel(ref))
-        case InterventionKind.BLOCKED | InterventionKind.APPROVAL:
+        case InterventionKind.APPROVAL:  # it was opened without saying what it asks for
+            return (_resume(ref), by_hand, f"replan step show {ref}", send, abandon, _cancel(ref))
+        case InterventionKind.BLOCKED:
             return (by_hand, f"replan step show {ref}", send, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))
 
@@ -139,7 +169,23 @@ def _of_unknown(number: int, ref: Ref) -> tuple[str, ...]:
     )
 
 
+def _of_approval(number: int, ref: Ref) -> tuple[str, ...]:
+    return (
+        f"replan intervention show I{number}",
+        f"replan intervention approve I{number}",
+        f"replan intervention approve I{number} --for-task",
+        f'replan intervention deny I{number} --note "WHY"',
+        f"replan step revise {ref} --file revision.yaml",
+        f"replan step abandon {ref}",
+        _cancel(ref),
+    )
+
+
 def _of_task(kind: str, ref: Ref) -> tuple[str, ...]:
+    if kind == InterventionKind.PLAN_APPROVAL:
+        approve = f"replan plan approve T{ref.task}"
+        provide = f"replan plan provide T{ref.task} --file plan.yaml"
+        return (f"{approve} --list", approve, provide, _cancel(ref))
     if kind == InterventionKind.PLAN:
         provide = f"replan plan provide T{ref.task} --file plan.yaml"
         return (provide, _resume(ref), _cancel(ref))

@@ -99,6 +99,8 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
             return MessageKind.STEP_ENDED, Tone.BAD, f"step {step} was given up by an operator"
         case "OutcomeTold":
             return MessageKind.INTERVENTION, Tone.PLAIN, _ANSWERS[body["answer"]].format(step=step)
+        case "CommandsApproved" | "ApprovalDenied" | "PlanApproved":
+            return MessageKind.INTERVENTION, Tone.PLAIN, _approval(kind, body)
         case "JobFailed":
             return MessageKind.ERROR, Tone.BAD, f"{body['kind']} failed: {body['reason']}"
         case "CancelRequested" if not of_run:
@@ -108,6 +110,18 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
         case "Defect":
             return MessageKind.ERROR, Tone.BAD, f"replan broke a promise: {body['error']}"
     return None
+
+
+def _approval(kind: str, body: dict[str, Any]) -> str:
+    if kind == "PlanApproved":
+        return f"{body['given_by']} approved the plan"
+    step = body["step"]
+    if kind == "ApprovalDenied":
+        note = f": {body['note']}" if body.get("note") else ""
+        return f"{body['denied_by']} did not approve what step {step} would run{note}"
+    first = body["approvals"][0] if body["approvals"] else {"given_by": "somebody", "scope": "once"}
+    often = "once" if first["scope"] == "once" else "for this task"
+    return f"{first['given_by']} approved what step {step} would run, {often}"
 
 
 def _started(body: dict[str, Any], title: str) -> str:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from orchestrator.views import approvals, unknowns
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.in_hand import InHand
+from orchestrator.views.interventions import InterventionView
 from orchestrator.views.steps import StepView, step_view
 from orchestrator.views.tasks import TaskView, task_view
-from orchestrator.views.unknowns import Evidence, told
 from shared.domain.ids import Ref, parse_ref
 
 
@@ -68,7 +69,7 @@ def markdown(compiled: Report) -> str:
     lines += _in_hand(task.in_hand)
     for waits in task.interventions:
         lines += ["", f"**Waits for you** ({waits.kind}): {waits.reason}", ""]
-        lines += _evidence(waits.evidence)
+        lines += _evidence(waits)
         lines += [f"    {command}" for command in waits.commands]
     return "\n".join(lines)
 
@@ -113,15 +114,16 @@ def _in_hand(ended: tuple[InHand, ...]) -> list[str]:
     return lines
 
 
-def _evidence(evidence: Evidence | None) -> list[str]:
-    if evidence is None:
-        return []
+def _evidence(waits: InterventionView) -> list[str]:
+    parts = [part for wanted in waits.wanted for part in approvals.told(wanted)]
+    if waits.evidence is not None:
+        parts += unknowns.told(waits.evidence)
     lines = []
-    for name, text in told(evidence):
+    for name, text in parts:
         first, *rest = text.split("\n")
         lines.append(f"    {name}: {first}".rstrip())
         lines += [f"        {line}".rstrip() for line in rest]
-    return [*lines, ""]
+    return [*lines, ""] if lines else []
 
 
 def _attempt(attempt: AttemptLine) -> str:

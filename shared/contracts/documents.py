@@ -120,6 +120,13 @@ class PlanDocument(Document):
             "again and then waits for a person."
         ),
     ] = None
+    autonomy: Annotated[
+        Literal["ask", "auto", "plan"] | None,
+        Field(
+            description="What an approval holds up: all that has not begun, only what depends on "
+            "it, or, before anything runs, the whole plan. Left out: as it is set."
+        ),
+    ] = None
     steps: Annotated[list[StepDocument], Field(min_length=1)]
 
 

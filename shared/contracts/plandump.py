@@ -43,6 +43,8 @@ def dump_plan(plan: Plan) -> str:
     depends = default_dependencies((s.ordinal, s.parallel_group, None) for s in plan.steps)
     keys = {step.ordinal: step.key for step in plan.steps}
     document: dict[str, Any] = {"summary": plan.summary} if plan.summary else {}
+    if plan.autonomy is not None:
+        document["autonomy"] = plan.autonomy
     document["steps"] = [_step(step, depends[step.ordinal], keys) for step in plan.steps]
     return _dumped(document)
 

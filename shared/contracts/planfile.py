@@ -83,7 +83,7 @@ def _plan(read: YamlText, policy: Policy, origin: Origin) -> Plan:
     document = PlanDocument.read(read, origin)
     steps = _steps(document, policy, read, origin)
     _checked(lambda: check_steps(steps), origin)
-    return Plan(steps=steps, summary=document.summary)
+    return Plan(steps=steps, summary=document.summary, autonomy=document.autonomy)
 
 
 def _revision(read: YamlText, policy: Policy, origin: Origin) -> tuple[Subtask, ...]:

@@ -26,6 +26,8 @@ class Policy:
     taskmaster: str = "anthropic"
     planner: str = "anthropic"
     subtask_planner: str = "anthropic"
+    autonomy: str = "ask"
+    approval_ttl: float = 86_400.0
 
     def backend(self, role: str) -> str:
         """The backend that answers for a planning role."""
@@ -46,8 +48,13 @@ LIMITS: dict[str, tuple[float, float]] = {
     "max_transient_failures": (0, 1000),
     "subtask_timeout": (0.1, 86_400),
     "check_timeout": (0.1, 3600),
+    "approval_ttl": (1, 604_800),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 
 BACKENDS = ("anthropic", "runbook", "human")
 """Who can answer for a planning role."""
+
+ASK, AUTO, PLAN = AUTONOMIES = ("ask", "auto", "plan")
+"""What a task does where it needs a person's approval: begin nothing further until the person has
+answered, go on with what does not depend on it, or begin only once its whole plan is approved."""

@@ -7,6 +7,7 @@ duplicate or a straggler is recognised by its numbers (revision, pass) and chang
 from dataclasses import dataclass
 from typing import get_args
 
+from shared.domain.approval import Approval, Asked
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -50,6 +51,15 @@ class StepDetailed:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanApproved:
+    """A person approved the plan with that digest, every command of it on every target."""
+
+    plan_digest: str
+    given_by: str
+    approvals: tuple[Approval, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunChanged:
     """A run of the task entered another phase."""
 
@@ -79,7 +89,10 @@ class PassStarted:
 
 @dataclass(frozen=True, slots=True)
 class PassFinished:
-    """A pass ended; `errors` are those it counted, and those of a pass that it continues."""
+    """A pass ended; `errors` are those it counted, and those of a pass that it continues.
+
+    `asked` are the texts that wait for a person's approval, where it ended for that.
+    """
 
     step: int
     revision: int
@@ -87,6 +100,7 @@ class PassFinished:
     ending: Ending
     errors: int
     reason: str = ""
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +149,29 @@ class OutcomeTold:
     answer: Answer
 
 
+@dataclass(frozen=True, slots=True)
+class CommandsApproved:
+    """A person approved what a pass had asked for, in the intervention of that number."""
+
+    step: int
+    revision: int
+    pass_no: int
+    intervention: int
+    approvals: tuple[Approval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalDenied:
+    """A person does not want it to run; `note` goes to the planner."""
+
+    step: int
+    revision: int
+    pass_no: int
+    intervention: int
+    denied_by: str
+    note: str = ""
+
+
 # --- about either ---------------------------------------------------------------------------------
 
 
@@ -169,6 +206,7 @@ TaskFact = (
     | PromptRefined
     | PlanDrafted
     | StepDetailed
+    | PlanApproved
     | RunChanged
     | JobFailed
     | CancelRequested
@@ -183,6 +221,8 @@ RunFact = (
     | RevisionRequested
     | StepAbandoned
     | OutcomeTold
+    | CommandsApproved
+    | ApprovalDenied
     | JobFailed
     | CancelRequested
     | ResumeRequested

@@ -71,3 +71,8 @@ def attempt_key(  # noqa: PLR0917 - the parts of one name, in its order
 ) -> str:
     """The identity of an attempt: whoever resumes a pass computes the same key."""
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-t{try_no}"
+
+
+def look_key(run: int, step: int, revision: int, subtask: int, pass_no: int) -> str:
+    """The identity of the looks at a subtask in a pass, however often they are repeated."""
+    return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-look"

@@ -84,10 +84,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An ordered list of steps."""
+    """An ordered list of steps.
+
+    `autonomy` is what a plan given by hand wants for its task (`Policy.autonomy`), None for what is
+    set anyway; in a plan from elsewhere it means nothing.
+    """
 
     steps: tuple[Step, ...]
     summary: str = ""
+    autonomy: str | None = None
 
     def step(self, ordinal: int) -> Step:
         """The step with that number; raises Rejected when there is none."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from shared.domain.config import BACKENDS, LIMITS, Policy
+from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, Policy
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
@@ -90,6 +90,7 @@ _CHOICES = {
     "taskmaster": BACKENDS,
     "planner": BACKENDS,
     "subtask_planner": BACKENDS,
+    "autonomy": AUTONOMIES,
     "log_level": LOG_LEVELS,
     "model_effort": EFFORTS,
 }
@@ -115,6 +116,7 @@ _ABOUT = {
     "startup_patience": "seconds that a process waits at its start for database and broker",
     "shutdown_grace": "seconds that a worker told to stop goes on before it gives its jobs back",
     "data_dir": "where `replan up` keeps its data",
+    "approval_keys": "public keys of those whose approvals an executor believes",
     "log_level": "how much the services log",
     "guard_policy": "the site's own rules of what may run, beside the built-in ones",
     "runbook_dirs": "folders of known jobs, read beside the built-in ones",
@@ -147,6 +149,8 @@ _ABOUT = {
     "taskmaster": "who improves the prompt",
     "planner": "who plans the main steps",
     "subtask_planner": "who details and revises the steps",
+    "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
+    "approval_ttl": "seconds that an approval serves",
 }
 
 _KINDS: dict[object, Kind] = {

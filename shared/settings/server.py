@@ -42,6 +42,7 @@ class ServerSettings:
     startup_patience: float = 300.0
     shutdown_grace: float = 5.0
     data_dir: Path = Path("replan-data")
+    approval_keys: tuple[str, ...] = ()
     log_level: str = "info"
     guard_policy: Path | None = None
     runbook_dirs: tuple[Path, ...] = ()

@@ -132,6 +132,7 @@ class RunStepRow(Row):
     note: Mapped[str]
     unknown: Mapped[bool] = mapped_column(server_default=text("false"))
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
+    unapproved: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 
@@ -320,7 +321,7 @@ class BundleRow(Row):
 
 
 class InterventionRow(Row):
-    """Something that waits for a human."""
+    """Something that waits for a human; `asked` are the texts that are to be approved, if any."""
 
     __tablename__ = "interventions"
 
@@ -332,9 +333,34 @@ class InterventionRow(Row):
     stage: Mapped[str]
     reason: Mapped[str]
     next_step_cmd: Mapped[str | None]
+    asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     opened_at: Mapped[datetime] = now()
     closed_at: Mapped[datetime | None]
 
     __table_args__ = (
         Index("ix_interventions_open", "task_id", postgresql_where=text("closed_at IS NULL")),
     )
+
+
+class ApprovalRow(Row):
+    """A person's word that what has this digest may run, `once` or as often as its `task` needs it.
+
+    Only the coordinator writes one, for a person's fact; a worker notes that it has used it:
+    `used_by` is the key of the attempt that was the first, and of one that serves once the only
+    one, to start for it.
+    """
+
+    __tablename__ = "approvals"
+
+    id: Mapped[int] = number()
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    digest: Mapped[str]
+    scope: Mapped[str]
+    given_by: Mapped[str]
+    given_at: Mapped[datetime] = now()
+    expires_at: Mapped[datetime]
+    signature: Mapped[str]
+    used_at: Mapped[datetime | None]
+    used_by: Mapped[str | None]
+
+    __table_args__ = (Index("ix_approvals_task_id", "task_id", "digest"),)

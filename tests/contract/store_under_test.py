@@ -19,6 +19,7 @@ from shared.store.attempts import Record
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.tables import (
+    ApprovalRow,
     AttemptRow,
     EventRow,
     InterventionRow,
@@ -54,6 +55,7 @@ class StoreUnderTest(Protocol):
     def runs(self, task_id: int) -> dict[int, RunState]: ...
     def events(self, task_id: int) -> list[str]: ...
     def interventions(self, task_id: int) -> list[str]: ...
+    def approvals(self, task_id: int) -> list[str]: ...
 
 
 class MemoryUnderTest:
@@ -89,6 +91,9 @@ class MemoryUnderTest:
 
     def pass_time(self, seconds: float) -> None:
         self.store.now += seconds
+
+    def approvals(self, task_id: int) -> list[str]:
+        return [digest for of, digest in self.store.approvals if of == task_id]
 
     def task(self, task_id: int) -> TaskState:
         with self.store.open(0) as unit:
@@ -223,6 +228,15 @@ class SqlUnderTest:
                     .order_by(InterventionRow.id)
                 ).scalars()
             )
+
+    def approvals(self, task_id: int) -> list[str]:
+        with self.database.begin() as connection:
+            found = connection.execute(
+                select(ApprovalRow.digest)
+                .where(ApprovalRow.task_id == task_id)
+                .order_by(ApprovalRow.id)
+            )
+            return list(found.scalars())
 
     def _steps(self, connection: Any, run_id: int) -> Sequence[Any]:
         found = connection.execute(

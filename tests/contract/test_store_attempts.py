@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 import pytest
 
 from orchestrator.coordinator import Coordinator
+from shared.domain.approval import Approval, Scope
 from shared.domain.attempt import SAID, Answer, Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.facts import (
     CancelRequested,
+    CommandsApproved,
     Fact,
     JobFailed,
     OutcomeTold,
@@ -99,6 +101,21 @@ def test_an_answer_settles_the_last_unknown_attempt_of_its_pass(
     again = store.claim(job_id)
     assert again is not None
     assert (again.kind, again.pass_no) == (JobKind.EXECUTE, 2)
+
+
+def test_a_person_s_word_is_written_down_once(store: StoreUnderTest) -> None:
+    """With the fact that says it, in one commit; the same fact again grants nothing."""
+    task_id, (job,) = claimed(store)
+    ends(store, job, Ending.NEEDS_APPROVAL)
+    assert store.interventions(task_id) == ["approval"]
+    assert store.approvals(task_id) == []
+    given = Approval("digest", Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC))
+    for _ in range(2):
+        report(store, job, CommandsApproved(1, 0, 1, 1, (given,)))
+        assert store.approvals(task_id) == ["digest"]
+    assert store.interventions(task_id) == []
+    (run,) = store.runs(task_id).values()
+    assert (run.steps[1].phase, run.steps[1].unapproved) == (StepPhase.READY, False)
 
 
 def test_a_second_answer_changes_nothing(store: StoreUnderTest) -> None:

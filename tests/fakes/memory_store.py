@@ -11,6 +11,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
+    Grant,
     OpenIntervention,
     SettleAttempt,
 )
@@ -63,6 +64,7 @@ class MemoryStore:
         self.slots: dict[int, _Slot] = {}
         self.interventions: list[dict[str, Any]] = []
         self.attempts: dict[str, _Tried] = {}
+        self.approvals: list[tuple[int, str]] = []
 
     def submit(self, targets: Sequence[str], policy: Policy, plan: Plan | None) -> int:
         """A task with a run for each target, reported to the coordinator."""
@@ -326,6 +328,8 @@ class MemoryUnit:
                         "open": True,
                     }
                 )
+            case Grant(given):
+                self._store.approvals += [(task_id, approval.digest) for approval in given]
             case SettleAttempt():
                 assert run_id is not None
                 self._store.settle(run_id, decision.step, decision.pass_no, decision.answer)

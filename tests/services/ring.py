@@ -58,6 +58,7 @@ class Ring:
             "REPLAN_HEARTBEAT": "0.5",
             "REPLAN_RING_AGAIN": "1",
             "REPLAN_THREADS": "4",
+            "REPLAN_DATA_DIR": str(self.folder / "data"),
             "REPLAN_CONFIG": "",
             "REPLAN_GUARD_POLICY": str(Path(__file__).with_name("open_policy.yaml")),
             **self.extra,

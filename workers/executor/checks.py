@@ -17,16 +17,25 @@ together never take longer than the policy's `check_timeout`. What needs longer 
 
 
 def run_check(
-    check: str, door: Door, clock: Clock, *, timeout: float, settle: tuple[float, ...] = ()
+    check: str,
+    door: Door,
+    clock: Clock,
+    *,
+    timeout: float,
+    key: str | None = None,
+    settle: tuple[float, ...] = (),
 ) -> CommandResult:
-    """The last look at the check; `settle` are the pauses before further looks while it is red."""
-    look = door.run(check, timeout=timeout)
+    """The last look at the check; `settle` are the pauses before further looks while it is red.
+
+    `key` is the one under which it was cleared, where the guard alone does not allow it.
+    """
+    look = door.run(check, timeout=timeout, key=key)
     left = timeout - seconds_taken(look)
     for pause in settle:
         if look.ok or look.cancelled or pause >= left:
             break
         if not wait_unless(door.cancelled, clock, pause):
             return replace(look, cancelled=True)
-        look = door.run(check, timeout=left - pause)
+        look = door.run(check, timeout=left - pause, key=key)
         left -= pause + seconds_taken(look)
     return look

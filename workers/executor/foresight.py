@@ -3,11 +3,12 @@
 from collections.abc import Collection, Generator, Iterable
 
 from shared.domain.plan import Subtask
+from shared.domain.snippet import text_of
+from workers.executor.clearance import Clearance
 from workers.executor.history import History
 from workers.executor.judge import Door
 from workers.executor.labels import label
 from workers.executor.recorder import Recorder
-from workers.executor.snippets import text_of
 from workers.ports import Foreseen
 
 
@@ -21,11 +22,18 @@ class Foresight:
     """
 
     def __init__(
-        self, door: Door, history: History, recorder: Recorder, *, check_timeout: float
+        self,
+        door: Door,
+        history: History,
+        recorder: Recorder,
+        clearance: Clearance,
+        *,
+        check_timeout: float,
     ) -> None:
         self._door = door
         self._history = history
         self._recorder = recorder
+        self._clearance = clearance
         self._check_timeout = check_timeout
         self._active = False
         self.satisfied = False
@@ -64,9 +72,9 @@ class Foresight:
         looks = () if subtask.check is None else (subtask.check,)
         texts = (*looks, *subtask.preconditions, text_of(subtask))
         return (
-            not subtask.critical
+            not self._clearance.confirmed(subtask)
             and done.issuperset(subtask.needs)
             and not self._history.next_try(subtask.ordinal)
             and self._door.recalled(self._recorder.next_key(subtask)) is None
-            and all(map(self._door.lets_pass, texts))
+            and all(self._door.verdict(text).allowed for text in texts)
         )

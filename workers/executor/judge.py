@@ -1,14 +1,14 @@
 """Who may say whether a command runs, and the only door to the host that the executor has."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
-from shared.domain.verdict import Verdict, VerdictKind
-from workers.ports import Cancelled, Foreseen, Recalled, Shell
+from shared.domain.verdict import ALLOWED, Verdict
+from workers.ports import Approvals, Cancelled, Foreseen, Recalled, Shell
 
 
 class Judge(Protocol):
@@ -19,19 +19,23 @@ class Judge(Protocol):
         ...
 
 
-Approved = Callable[[str], bool]
-"""Answers True for a command that a person has approved for this run, byte for byte."""
+class NothingApproved:
+    """No approval has been given (`workers.ports.Approvals`)."""
 
+    def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
+        """False."""
+        return False
 
-def nothing_approved(_: str) -> bool:
-    """No approval has been given."""
-    return False
+    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
+        """False."""
+        return False
 
 
 class Door:
     """A host behind the guard: no string passes that was not judged in these very bytes (X18).
 
-    One verdict is kept for each text, so that a check that is repeated is judged once a pass.
+    One verdict is kept for each text, so that a check that is repeated is judged once a pass. What
+    the guard alone does not allow passes only after `clear` has found an approval for it.
     """
 
     def __init__(
@@ -39,31 +43,57 @@ class Door:
         shell: Shell,
         guard: Judge,
         *,
-        approved: Approved = nothing_approved,
+        approvals: Approvals | None = None,
         cancelled: Cancelled = lambda: False,
         withdrawn: Cancelled = lambda: False,
     ) -> None:
-        self.approved = approved
+        self._approvals = approvals or NothingApproved()
+        self._cleared: set[tuple[str, str]] = set()
         self.cancelled = cancelled
         self._withdrawn = withdrawn
         self._shell = shell
         self._guard = guard
         self._verdicts: dict[str, Verdict] = {}
-        self._by_itself: dict[str, Verdict] = {}
 
     def verdict(self, command: str) -> Verdict:
-        """The guard's verdict; an approval turns `approve` into `allow`, but never a `deny`."""
+        """The guard's verdict, whatever a person may have approved."""
         known = self._verdicts.get(command)
         if known is None:
-            known = self._judged(command)
-            if known.kind is VerdictKind.APPROVE and self.approved(command):
-                known = Verdict(VerdictKind.ALLOW)
-            self._verdicts[command] = known
+            known = self._verdicts[command] = self._guard.judge(command)
         return known
 
-    def run(self, command: str, *, timeout: float) -> CommandResult:
-        """Run what the guard allows; raises Defect for anything else, and what the shell raises."""
-        self._check(command)
+    def clear(
+        self, subtask: int, text: str, key: str, *, unconfirmed: Verdict | None = None
+    ) -> Verdict:
+        """The verdict on a text of a subtask that is about to run under that key.
+
+        An approval turns `approve` into `allow`, never a `deny`, and is used up by that key, for
+        good, before this returns. `unconfirmed` is the verdict on what the guard allows and a
+        person has to confirm all the same.
+        """
+        verdict = self._needed(text, unconfirmed)
+        if verdict.allowed or verdict.denied:
+            return verdict
+        if not self._approvals.spend(subtask, text, key):
+            return verdict
+        self._cleared.add((key, text))
+        return ALLOWED
+
+    def unapproved(
+        self, subtask: int, text: str, *, unconfirmed: Verdict | None = None
+    ) -> Verdict | None:
+        """The verdict on a text that a person has yet to approve; None when it need not wait."""
+        verdict = self._needed(text, unconfirmed)
+        if verdict.allowed or verdict.denied or self._approvals.holds(subtask, text):
+            return None
+        return verdict
+
+    def run(self, command: str, *, timeout: float, key: str | None = None) -> CommandResult:
+        """Run what the guard allows, or what was cleared under that key.
+
+        Raises Defect for anything else, and what the shell raises.
+        """
+        self._check(command, key)
         return self._shell.run(command, timeout=timeout, cancelled=self._withdrawn)
 
     def run_once(
@@ -81,7 +111,7 @@ class Door:
         What was started under its key before is only waited for, whatever the guard says now.
         """
         if self.recalled(key) is None:
-            self._check(command)
+            self._check(command, key)
         return self._shell.run(
             command,
             timeout=timeout,
@@ -90,10 +120,6 @@ class Door:
             key=key,
             label=label,
         )
-
-    def lets_pass(self, command: str) -> bool:
-        """Whether the guard allows it by itself, without anybody's approval."""
-        return self._judged(command).allowed
 
     def foresee(self, calls: Generator[Foreseen]) -> None:
         """Tell the host what `run` and `run_once` will ask next, as it wants to know it.
@@ -110,21 +136,20 @@ class Door:
         """What an earlier driver of the pass started under that key."""
         return self._shell.recalled(key)
 
-    def _judged(self, command: str) -> Verdict:
-        known = self._by_itself.get(command)
-        if known is None:
-            known = self._by_itself[command] = self._guard.judge(command)
-        return known
+    def _needed(self, text: str, unconfirmed: Verdict | None) -> Verdict:
+        verdict = self.verdict(text)
+        return unconfirmed if verdict.allowed and unconfirmed is not None else verdict
 
     def _checked(self, calls: Generator[Foreseen]) -> Generator[Foreseen]:
         with closing(calls):
             for call in calls:
-                if not self.lets_pass(call.command):
+                if not self.verdict(call.command).allowed:
                     raise Defect("a command that is not allowed was foreseen", stage="guard")
                 yield call
 
-    def _check(self, command: str) -> None:
-        if not self.verdict(command).allowed:
+    def _check(self, command: str, key: str | None) -> None:
+        cleared = key is not None and (key, command) in self._cleared
+        if not cleared and not self.verdict(command).allowed:
             raise Defect("a command that the guard does not allow was about to run", stage="guard")
 
 

@@ -2,12 +2,13 @@
 
 from shared.domain.attempt import GREEN, Attempt, Outcome
 from shared.domain.budget import Ending, threshold_reached
+from shared.domain.config import PLAN
 from shared.domain.plan import Subtask, in_order
 from workers.executor.checks import SETTLE
 from workers.executor.clock import Clock
-from workers.executor.judge import Approved, Door, Judge, nothing_approved
+from workers.executor.judge import Door, Judge
 from workers.executor.trials import Trials
-from workers.ports import PassLog, PassOrder, PassResult, Shell
+from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell, Unapproved
 
 _STOPS = {
     Outcome.DENIED: Ending.BLOCKED,
@@ -24,7 +25,7 @@ def carry_out(
     log: PassLog,
     clock: Clock,
     *,
-    approved: Approved = nothing_approved,
+    approvals: Approvals | None = None,
     settle: tuple[float, ...] = SETTLE,
 ) -> PassResult:
     """Carry out the subtasks of a step in order, and say how that ended.
@@ -40,15 +41,15 @@ def carry_out(
     What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
     A correction that the guard does not let through is recorded and left out: it was ours, not the
-    plan's, so the step does not stop for it. A critical command is never corrected, and runs only
-    when `approved` answers True for it (S0.88).
+    plan's, so the step does not stop for it. A critical command, or any under `autonomy: plan`, is
+    never corrected, and runs only when `approvals` has one for it (S0.88).
 
     Under `dry_run_mode` only checks run. Raises Rejected for needs in a circle, before anything
     runs, and what the shell raises: attempts recorded until then are not repeated by a later order
     for the same pass that names them in `earlier`.
     """
     subtasks = in_order(order.subtasks)
-    door = Door(shell, guard, approved=approved, cancelled=log.cancelled, withdrawn=log.withdrawn)
+    door = Door(shell, guard, approvals=approvals, cancelled=log.cancelled, withdrawn=log.withdrawn)
     trials = Trials(order, door, log, clock, settle=settle)
     done: set[str] = set()
     unmet: list[Subtask] = []
@@ -71,7 +72,9 @@ def carry_out(
         if attempt.outcome in GREEN:
             done.add(subtask.key)
             continue
-        stop = stop or _stop(order, subtask, attempt, trials.history.errors)
+        stop = stop or _stop(
+            order, trials, attempt, [s for s in subtasks[number:] if s.key not in done]
+        )
         unmet.append(subtask)
     if stop is not None:
         return stop
@@ -88,15 +91,30 @@ def carry_out(
     )
 
 
-def _stop(order: PassOrder, subtask: Subtask, attempt: Attempt, errors: int) -> PassResult | None:
-    """How the pass ends with this attempt, None when it goes on."""
-    what = f"{_ref(order, subtask)}: {attempt.reason}"
+def _stop(
+    order: PassOrder, trials: Trials, attempt: Attempt, left: list[Subtask]
+) -> PassResult | None:
+    """How the pass ends with this attempt of the first that is left, None when it goes on."""
+    errors = trials.history.errors
+    what = f"{_ref(order, left[0])}: {attempt.reason}"
     ending = _STOPS.get(attempt.outcome)
+    if ending is Ending.NEEDS_APPROVAL:
+        return PassResult(ending, errors, what, _unapproved(order, trials, left))
     if ending is not None:
         return PassResult(ending, errors, what)
     if threshold_reached(errors, order.policy):
         return PassResult(Ending.THRESHOLD, errors, f"errors: {errors}; the last at {what}")
     return None
+
+
+def _unapproved(order: PassOrder, trials: Trials, left: list[Subtask]) -> tuple[Unapproved, ...]:
+    """What a person is asked to approve.
+
+    One subtask at a time, so that what the ones before it did can be seen; where plans are
+    approved, all that is left of the step.
+    """
+    asked = left if order.policy.autonomy == PLAN else left[:1]
+    return tuple(text for subtask in asked for text in trials.clearance.unapproved(subtask))
 
 
 def _ref(order: PassOrder, subtask: Subtask) -> str:

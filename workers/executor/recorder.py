@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
-from shared.domain.ids import attempt_key
+from shared.domain.ids import attempt_key, look_key
 from shared.domain.plan import Subtask
 from shared.domain.verdict import Verdict
 from workers.executor.clock import Clock
@@ -49,6 +49,12 @@ class Recorder:
         try_no = self._history.next_try(number)
         step = order.step.ordinal
         return attempt_key(order.run_id, step, order.revision, number, order.pass_no, try_no)
+
+    def look_key(self, subtask: Subtask) -> str:
+        """The key of all looks at a subtask in this pass: its check, its preconditions."""
+        order = self._order
+        step = order.step.ordinal
+        return look_key(order.run_id, step, order.revision, subtask.ordinal, order.pass_no)
 
     def finish(self, attempt: Attempt) -> Attempt:
         """Record an attempt that has ended."""

@@ -10,7 +10,9 @@ from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.budget import may_correct
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.snippet import text_of
 from workers.executor.checks import run_check
+from workers.executor.clearance import Clearance
 from workers.executor.clock import Clock, wait_unless
 from workers.executor.corrections.correction import Failure, Proposal
 from workers.executor.corrections.table import HELD, choose
@@ -20,7 +22,6 @@ from workers.executor.judge import Door, HostProbe
 from workers.executor.labels import label, read_label
 from workers.executor.outcomes import how_it_ended, outcome_of
 from workers.executor.recorder import Recorder
-from workers.executor.snippets import text_of
 from workers.ports import PassLog, PassOrder, Recalled
 
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
@@ -48,6 +49,7 @@ class Trials:
     ) -> None:
         self.history = History(order)
         self._recorder = Recorder(order, self.history, log, clock)
+        self.clearance = Clearance(door, self._recorder, order.policy)
         self._policy = order.policy
         self._door = door
         self._probe = HostProbe(door, min(10.0, order.policy.check_timeout))
@@ -55,7 +57,11 @@ class Trials:
         self._clock = clock
         self._settle = settle
         self._foresight = Foresight(
-            door, self.history, self._recorder, check_timeout=order.policy.check_timeout
+            door,
+            self.history,
+            self._recorder,
+            self.clearance,
+            check_timeout=order.policy.check_timeout,
         )
 
     def look_ahead(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
@@ -87,7 +93,10 @@ class Trials:
                 attempt = self._run(subtask, recalled.command, correction, planned=command)
                 continue
             if self._may_repeat(subtask, attempt):
-                attempt = self._run(subtask, attempt.command, attempt.correction, planned=command)
+                again, correction = attempt.command, attempt.correction
+                attempt = self._uncleared(subtask, again) or self._run(
+                    subtask, again, correction, planned=command
+                )
                 continue
             if not self._is_correctable(subtask, attempt):
                 break
@@ -131,15 +140,15 @@ class Trials:
             if isinstance(look, Attempt):
                 return look
             red = is_red(look)
-        stopped = self._unmet(subtask) or self._uncleared(subtask)
+        stopped = self._unmet(subtask) or self._uncleared(subtask, text_of(subtask))
         return stopped or self._run(subtask, text_of(subtask), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
         """What the check says before anything runs; an attempt where that settles the subtask."""
-        verdict = self._door.verdict(check)
+        verdict = self.clearance.look(subtask, check)
         if not verdict.allowed:
             return self._recorder.refused(subtask, check, "check", verdict)
-        look = self._look(check)
+        look = self._look(subtask, check)
         self._foresight.satisfied = look.ok
         if look.ok:
             return self._satisfied(subtask, look)
@@ -148,10 +157,10 @@ class Trials:
     def _unmet(self, subtask: Subtask) -> Attempt | None:
         """The attempt that a precondition brings to its end; None when all are met."""
         for precondition in subtask.preconditions:
-            verdict = self._door.verdict(precondition)
+            verdict = self.clearance.look(subtask, precondition)
             if not verdict.allowed:
                 return self._recorder.refused(subtask, precondition, "precondition", verdict)
-            look = self._look(precondition)
+            look = self._look(subtask, precondition)
             if look.cancelled:
                 return self._cancelled(subtask)
             if not look.ok:
@@ -161,24 +170,19 @@ class Trials:
                 )
         return None
 
-    def _uncleared(self, subtask: Subtask) -> Attempt | None:
+    def _uncleared(self, subtask: Subtask, command: str) -> Attempt | None:
         """The attempt of a command that may not run as it is; None when it may."""
-        command = text_of(subtask)
-        verdict = self._door.verdict(command)
-        if not verdict.allowed:
-            return self._recorder.refused(subtask, command, "command", verdict)
-        if not subtask.critical or self._door.approved(command):
+        verdict = self.clearance.command(subtask, command)
+        if verdict.allowed:
             return None
-        reason = "a critical command needs a person's confirmation"
-        return self._recorder.unrun(
-            subtask, command, Outcome.NEEDS_APPROVAL, reason, rule="critical"
-        )
+        return self._recorder.refused(subtask, command, "command", verdict)
 
     def _simulate(self, subtask: Subtask) -> Attempt:
         """Say what would happen: the check alone is run, and everything is judged (S0.31)."""
-        command, look, waits = text_of(subtask), None, subtask.critical
+        command, look = text_of(subtask), None
+        waits = self.clearance.confirmed(subtask)
         if subtask.check is not None and self._door.verdict(subtask.check).allowed:
-            look = self._look(subtask.check)
+            look = self._look(subtask, subtask.check)
             if look.ok:
                 return self._satisfied(subtask, look)
         parts = [("check", subtask.check)] if subtask.check is not None else []
@@ -246,10 +250,12 @@ class Trials:
         """The check after a command: patiently when it went well, one look when it did not."""
         if subtask.check is None or result.cancelled:
             return None
+        self.clearance.look_back(subtask, subtask.check)
         return run_check(
             subtask.check,
             self._door,
             self._clock,
+            key=self._recorder.look_key(subtask),
             timeout=self._policy.check_timeout,
             settle=self._settle if result.ok else (),
         )
@@ -297,7 +303,7 @@ class Trials:
         return (
             attempt.outcome is Outcome.UNKNOWN
             and (subtask.idempotent or is_red(attempt.check))
-            and not subtask.critical
+            and not self.clearance.confirmed(subtask)
             and self.history.unknown(subtask.ordinal) < _UNKNOWN_AT_MOST
             and not self._log.cancelled()
         )
@@ -314,10 +320,10 @@ class Trials:
         )
 
     def _may_change(self, subtask: Subtask) -> bool:
-        """A critical command runs as a person confirmed it or not at all; a snippet is no shell."""
+        """What a person confirmed runs as it is or not at all; a snippet is no shell."""
         return (
             self._policy.auto_correction_enabled
-            and not subtask.critical
+            and not self.clearance.confirmed(subtask)
             and subtask.kind is SubtaskKind.COMMAND
         )
 
@@ -340,8 +346,9 @@ class Trials:
             waited += pause
         return True
 
-    def _look(self, check: str) -> CommandResult:
-        return self._door.run(check, timeout=self._policy.check_timeout)
+    def _look(self, subtask: Subtask, text: str) -> CommandResult:
+        key = self._recorder.look_key(subtask)
+        return self._door.run(text, timeout=self._policy.check_timeout, key=key)
 
     def _cancelled(self, subtask: Subtask) -> Attempt:
         return self._recorder.unrun(subtask, text_of(subtask), Outcome.CANCELLED, "cancelled")

@@ -27,6 +27,12 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """What commands leave behind, outside of everything that is tested."""
+    return tmp_path / "ledger"
+
+
+@pytest.fixture
 def cli(
     bare: Path,  # noqa: ARG001 - the environment is its purpose
     database_url: str,

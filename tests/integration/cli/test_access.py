@@ -13,6 +13,7 @@ from tests.integration.cli.calling import Cli
 
 BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 
+APPROVALS = {"intervention.approve", "intervention.deny", "plan.approve"}
 WAITING = """
 planner: human
 steps:
@@ -138,6 +139,22 @@ def test_the_doctor_says_that_the_database_is_away(
     assert [(f["check"], f["ok"]) for f in findings] == [("database", False), ("broker", False)]
 
 
+def test_a_word_for_or_against_what_would_run_is_recorded(working: Cli, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("steps:\n  - {title: s, subtasks: [{run: 'true', critical: true}]}\n")
+    submit = ("task", "submit", "--plan", plan, "--local", "--wait")
+    working.json(*submit, code=3)
+    working.json("intervention", "approve", "I1")
+    working.json(*submit, code=3)
+    working.json("intervention", "deny", "I2", "--note", "no")
+    ref = working.json(*submit, "--autonomy", "plan", code=3)["details"]["ref"]
+    working.json("plan", "approve", ref)
+    entries = working.json("audit", "list")["details"]["entries"]
+    assert {e["verb"] for e in entries} >= APPROVALS
+    assert {e["actor"] for e in entries} == {account().name}
+    assert working.json("audit", "verify")["details"]["faults"] == []
+
+
 def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: Path) -> None:
     """Each of them once, with who did it, to what; and the chain is whole afterwards."""
     plan = tmp_path / "plan.yaml"
@@ -169,8 +186,9 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
-    # What only a lost command asks for has its own test below.
-    assert {e["verb"] for e in entries} == changing - {"intervention.answer"}
+    # What only a lost command asks for has its own test below, approvals have theirs.
+    elsewhere = {"intervention.answer", *APPROVALS}
+    assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)
     assert working.json("audit", "verify")["details"]["faults"] == []

@@ -154,7 +154,7 @@ def test_what_waits_for_something_else_takes_no_such_answer(
     eventually(lambda: len(coordinated.rows("SELECT id FROM interventions")) == 2, "the other one")
     refused = coordinated.refused("intervention", "answer", "I2", "--ran")
     assert "I2 does not ask how a command ended: it waits because of approval" in refused["reason"]
-    assert refused["next_step_cmd"].startswith("replan step revise ")
+    assert refused["next_step_cmd"].startswith("replan task resume ")
 
 
 def test_to_resume_is_no_answer(coordinated: Cli, worker: ScriptedWorker, tmp_path: Path) -> None:

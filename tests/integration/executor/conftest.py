@@ -11,7 +11,7 @@ import pytest
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, default_entries, only_forbidden
-from tests.unit.executor.given import MemoryLog
+from tests.unit.executor.given import Approving, MemoryLog
 from workers.executor.clock import SystemClock
 from workers.executor.passes import carry_out
 from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassOrder, PassResult, Shell
@@ -118,7 +118,7 @@ def carry(shell: NarrowShell) -> Carry:
     ) -> RealPass:
         log = log or MemoryLog()
         result = carry_out(
-            order, shell, guard, log, SystemClock(), approved=approved, settle=settle
+            order, shell, guard, log, SystemClock(), approvals=Approving(approved), settle=settle
         )
         return RealPass(result, log)
 

@@ -97,11 +97,22 @@ def test_another_shells_syntax_runs_in_that_shell(shell: NarrowShell, carry: Car
         "[[ -d / ]] && echo yes",
         "a=(1 2); echo ${a[1]}",
         "set -o pipefail; true",
-        "source /dev/null && echo ${PATH//:/ }",
+        "echo ${PATH//:/ }",
     ):
         done = carry(order(command))
         assert done.log.ended[-1].outcome is Outcome.OK, done.log.ended
         assert done.log.ended[-1].correction == "run_in_bash"
+
+
+def test_an_approved_command_is_not_approved_in_other_words(
+    shell: NarrowShell, carry: Carry
+) -> None:
+    """A correction that a person would have to see, too, is left out: nobody was asked about it."""
+    (shell.programs / "bash").symlink_to("/bin/bash")
+    done = carry(order("source /dev/null && echo ${PATH//:/ }"))
+    assert [a.outcome for a in done.log.ended] == [Outcome.FAILED, Outcome.NEEDS_APPROVAL]
+    assert done.log.ended[1].correction is not None
+    assert done.result.ending is Ending.INCOMPLETE
 
 
 def test_a_service_that_was_only_enabled_is_restarted(shell: NarrowShell, carry: Carry) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.contracts.planfile import dump_plan, dump_subtasks, load_plan, load_revision
-from shared.domain.config import Policy
+from shared.domain.config import AUTONOMIES, Policy
 from shared.domain.plan import (
     Author,
     OnFailure,
@@ -79,7 +79,7 @@ def plans(draw: st.DrawFn) -> Plan:
         )
         for ordinal, key in enumerate(keys, 1)
     )
-    return Plan(steps, draw(TEXTS))
+    return Plan(steps, draw(TEXTS), draw(st.sampled_from([None, *AUTONOMIES])))
 
 
 def _some(draw: st.DrawFn, items: list[Item]) -> tuple[Item, ...]:
@@ -102,7 +102,7 @@ def test_subtasks_written_down_are_the_subtasks_again(subtasks: tuple[Subtask, .
 @given(plans())
 def test_a_step_of_the_main_planner_comes_back_as_the_subtask_planners(plan: Plan) -> None:
     mine = Author(Role.PLANNER, "anthropic")
-    written = Plan(tuple(replace(step, author=mine) for step in plan.steps), plan.summary)
+    written = replace(plan, steps=tuple(replace(step, author=mine) for step in plan.steps))
     read = load_plan(dump_plan(written), policy=Policy())
     theirs = Author(Role.SUBTASK_PLANNER, "anthropic")
     assert read.steps == tuple(replace(step, author=theirs) for step in plan.steps)

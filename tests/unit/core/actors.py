@@ -1,12 +1,15 @@
 """Who acts in the simulated world: workers who may fail, people who may want anything."""
 
 import dataclasses
+from datetime import UTC, datetime
 from random import Random
 
+from orchestrator.core.state import StepState
 from shared.domain import facts as f
+from shared.domain.approval import Approval, Scope, plan_digest
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
-from shared.domain.config import Policy
+from shared.domain.config import AUTONOMIES, Policy
 from shared.domain.jobs import JobKind
 from shared.domain.plan import (
     Author,
@@ -22,6 +25,7 @@ from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step, subtasks
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
+APPROVALS = (Approval("d", Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
 FAMILIES = ("transient", "transient", "rejected", "misconfigured", "defect")
 
 
@@ -36,6 +40,7 @@ def some_policy(rng: Random) -> Policy:
         max_transient_failures=rng.randint(0, 2),
         planner="human" if rng.random() < 0.2 else "anthropic",
         subtask_planner="human" if rng.random() < 0.2 else "anthropic",
+        autonomy=rng.choice(AUTONOMIES),
     )
 
 
@@ -172,6 +177,8 @@ def erratic_person(world: World) -> None:
         (None, f.PlanDrafted(some_plan(rng, complete=rng.random() < 0.5))),
         (None, f.StepDetailed(rng.randint(1, 4), subtasks("by hand"), BY_HAND)),
     ]
+    if world.task.plan is not None:
+        wishes += [(None, plan_approved(world))] * 3
     if rng.random() < world.impatience:
         wishes += [(None, f.CancelRequested()), (run_id, f.CancelRequested())]
     for ordinal, state in steps.items():
@@ -188,11 +195,30 @@ def erratic_person(world: World) -> None:
         if state.wants_answer:
             answered = dataclasses.replace(told, pass_no=state.pass_no)
             wishes += [(run_id, answered)] * 4
+        for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
+            wishes += [(run_id, word)] * (3 if state.wants_approval else 1)
         if state.phase in HELD_UP:
             wishes += [(run_id, f.StepAbandoned(ordinal))] * 4
         if state.phase is StepPhase.SKIPPED:
             wishes += [(run_id, revised), (run_id, f.ResumeRequested())] * 3
     world.post(*rng.choice(wishes))
+
+
+def approved(step: StepState, pass_no: int | None = None) -> f.CommandsApproved:
+    """A person's word for what a step had asked for."""
+    asked_in = step.pass_no if pass_no is None else pass_no
+    return f.CommandsApproved(step.ordinal, step.revision, asked_in, 7, APPROVALS)
+
+
+def denied(step: StepState) -> f.ApprovalDenied:
+    """A person's no to what a step had asked for."""
+    return f.ApprovalDenied(step.ordinal, step.revision, step.pass_no, 7, "ann", "look")
+
+
+def plan_approved(world: World) -> f.PlanApproved:
+    """A person's word for the plan as it stands."""
+    assert world.task.plan is not None
+    return f.PlanApproved(plan_digest(world.task.plan), "ann", APPROVALS)
 
 
 def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
@@ -215,7 +241,7 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
             world.check_at_rest()
             endings = {
                 "abandon": [Ending.THRESHOLD],
-                "mixed": [Ending.DONE, Ending.BLOCKED, Ending.UNKNOWN],
+                "mixed": [Ending.DONE, Ending.BLOCKED, Ending.UNKNOWN, Ending.NEEDS_APPROVAL],
             }
             ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
             obliging_worker(world, next(iter(world.jobs.values())), ending=ending)
@@ -251,6 +277,9 @@ def _answer_what_is_asked(world: World, strategy: str) -> None:
         world.post(None, f.PlanDrafted(some_plan(world.rng, complete=True)))
         return
     missing = world.task.undetailed()
+    if not missing:
+        world.post(None, plan_approved(world))
+        return
     world.post(None, f.StepDetailed(missing[0], subtasks("by hand"), BY_HAND))
 
 
@@ -268,6 +297,11 @@ def _answer_run(world: World, run_id: int, strategy: str) -> None:
     if first.wants_answer and strategy in {"resume", "mixed"}:
         answer = world.rng.choice(list(Answer))
         world.post(run_id, f.OutcomeTold(first.ordinal, first.revision, first.pass_no, answer))
+        return
+    if first.wants_approval and strategy in {"resume", "mixed"} and world.rng.random() < 0.7:
+        elsewhere = f.RevisionRequested(first.ordinal, "another way")
+        words: list[f.RunFact] = [approved(first), approved(first), denied(first), elsewhere]
+        world.post(run_id, world.rng.choice(words))
         return
     if strategy == "resume":
         world.post(run_id, f.ResumeRequested())

@@ -10,8 +10,10 @@ from _pytest.mark.structures import ParameterSet
 
 from orchestrator.core.decisions import Decision
 from shared.domain import facts as f
+from shared.domain.approval import plan_digest
 from shared.domain.plan import Plan, Step
 from shared.wire import decode_fact, from_json, to_json
+from tests.unit.core.actors import APPROVALS
 from tests.unit.core.given import (
     SUBTASK_PLANNER,
     Run,
@@ -60,6 +62,9 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "stage": "test",
         "reason": "",
         "answer": "ran",
+        "intervention": 7,
+        "approvals": to_json(APPROVALS),
+        "denied_by": "ann",
     }
     return _fact(said, defaults)
 
@@ -77,6 +82,9 @@ def _of_task(task: Task, said: Said) -> f.Fact:
         "prompt": "better",
         "plan": to_json(Plan((bare(1), bare(2)))),
         "run_id": 1,
+        "plan_digest": "" if task.state.plan is None else plan_digest(task.state.plan),
+        "given_by": "ann",
+        "approvals": to_json(APPROVALS),
     }
     return _fact(said, defaults)
 

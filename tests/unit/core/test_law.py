@@ -63,6 +63,9 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
             send_to_planner_after_threshold=False
         ).escalates(),
         InterventionKind.ESCALATION: lambda: running(human_escalation_threshold=0).escalates(),
+        InterventionKind.PLAN_APPROVAL: lambda: (
+            submitted(given=plan(step()), autonomy="plan").decided
+        ),
         InterventionKind.BLOCKED: lambda: running().pass_ends(Ending.BLOCKED),
         InterventionKind.APPROVAL: lambda: running().pass_ends(Ending.NEEDS_APPROVAL),
         InterventionKind.UNKNOWN: lambda: running().pass_ends(Ending.UNKNOWN),
@@ -105,6 +108,8 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.RevisionRequested: f.RevisionRequested(1),
         f.StepAbandoned: f.StepAbandoned(1),
         f.OutcomeTold: f.OutcomeTold(1, 0, 1, Answer.RAN),
+        f.CommandsApproved: f.CommandsApproved(1, 0, 1, 7, ()),
+        f.ApprovalDenied: f.ApprovalDenied(1, 0, 1, 7, "ann"),
         f.JobFailed: running().job_failure(JobKind.EXECUTE),
         f.CancelRequested: f.CancelRequested(),
         f.ResumeRequested: f.ResumeRequested(),
@@ -187,7 +192,7 @@ def test_advance_refuses_a_step_that_moves_against_the_law() -> None:
     run = running(step(1), step(2, depends_on=(1,)))
     free = dataclasses.replace(run.step(2), depends_on=())
     with pytest.raises(Defect, match="step 2 may not go from not_started to ready"):
-        advance(run.state.with_step(free), f.RevisionRequested(1))
+        advance(run.state.with_step(free), f.PassStarted(1, 0, 1))
 
 
 def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None:
@@ -200,6 +205,8 @@ def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None
         f.RevisionRequested(1),
         f.StepAbandoned(1),
         f.OutcomeTold(1, 0, 1, Answer.AGAIN),
+        f.CommandsApproved(1, 0, 1, 7, ()),
+        f.ApprovalDenied(1, 0, 1, 7, "ann"),
         f.BundleReady(1, 0, 1, 7),
         f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
         f.PassStarted(1, 0, 1),

@@ -1,8 +1,10 @@
 """Whole stories from the requirements, told fact by fact."""
 
 from orchestrator.core.decisions import Enqueue, InterventionKind, OpenIntervention
+from shared.domain.approval import Asked, Part, Place, Subject
 from shared.domain.budget import Ending
-from shared.domain.facts import ResumeRequested
+from shared.domain.facts import PassFinished, ResumeRequested
+from shared.domain.host import LOCALHOST
 from shared.domain.jobs import JobKind, QueueName, queue_of
 from shared.domain.plan import Recovery, Role
 from shared.domain.task import COARSE, RunPhase, StepPhase
@@ -138,3 +140,12 @@ def test_put_offs_wait_longer_each_time_and_end() -> None:
     run.job_fails(JobKind.EXECUTE)
     assert opened(run) == [InterventionKind.OPERATOR]
     assert (run.step().errors, run.step().failures, run.step().pass_no) == (0, 0, 1)
+
+
+def test_the_question_carries_what_would_run_and_where() -> None:
+    """What a person is shown is what the executor asked for, to the last byte."""
+    subject = Subject(1, Place(1, 0, 1), "frobnicate --now", LOCALHOST, "v1")
+    texts = (Asked(Part.COMMAND, subject, "unknown-program", "nobody knows it", "frobnicate"),)
+    decided = running().tell(PassFinished(1, 0, 1, Ending.NEEDS_APPROVAL, 0, "r", texts))
+    (question,) = (d for d in decided if isinstance(d, OpenIntervention))
+    assert (question.kind, question.asked) == (InterventionKind.APPROVAL, texts)

@@ -15,6 +15,7 @@ from orchestrator.core.machine import advance, replay, replay_task
 from orchestrator.core.state import RunState, TaskState
 from shared.domain import facts as f
 from shared.domain.budget import Ending
+from shared.domain.config import ASK, PLAN
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Role
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
@@ -140,11 +141,22 @@ class World:
             old = before.steps.get(ordinal)
             phase = StepPhase.NOT_STARTED if old is None else old.phase
             assert phase is not StepPhase.DONE or step == old, "a finished step was touched"
+            if phase is StepPhase.NOT_STARTED and step.phase in AT_WORK and before.steps:
+                self._check_begun(before, after)
             if old is not None and old.wants_answer and step.phase in AT_WORK:
                 assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
             if phase is not step.phase or about_it:
                 self.step_transitions.add((phase.value, type(fact).__name__, step.phase.value))
+
+    def _check_begun(self, before: RunState, after: RunState) -> None:
+        waits = [
+            ordinal
+            for ordinal, step in after.steps.items()
+            if step.wants_approval and before.steps[ordinal] == step
+        ]
+        asking = self.task.policy.autonomy == ASK
+        assert not (asking and waits), "begun although a person was still to be heard"
 
     def _check_told_twice(self, state: RunState | TaskState, fact: Any) -> None:
         """The same fact once more changes nothing (a failed detailing has no number)."""
@@ -172,10 +184,15 @@ class World:
                 place = run, decision.step, decision.pass_no
                 assert place not in self.settled, "one command was answered for twice"
                 self.settled.add(place)
+            case d.Grant():
+                assert decision.approvals
             case d.ReportRun(phase):
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))
             case _:
+                if isinstance(decision, d.StartRuns) and self.task.policy.autonomy == PLAN:
+                    told = self.told[None][-1]
+                    assert isinstance(told, f.PlanApproved), "a plan began that nobody approved"
                 for run_id in self.runs:
                     self.post(run_id, _for_runs(decision))
 

@@ -155,6 +155,24 @@ def order(
     )
 
 
+@dataclass
+class Approving:
+    """Approves texts as the test says, as often as asked; keeps what was used, and by which key."""
+
+    approved: Callable[[str], bool] = lambda _: False
+    used: list[tuple[str, str]] = field(default_factory=list)
+
+    def holds(self, subtask: int, text: str) -> bool:
+        assert subtask
+        return self.approved(text)
+
+    def spend(self, subtask: int, text: str, key: str) -> bool:
+        granted = self.holds(subtask, text)
+        if granted:
+            self.used.append((text, key))
+        return granted
+
+
 def carried_out(
     what: PassOrder,
     shell: ScriptedShell,
@@ -167,7 +185,7 @@ def carried_out(
 ) -> Pass:
     """Carry out a pass; fails when a text reached the shell that the guard has not judged."""
     judge, log, clock = judge or ScriptedJudge(), log or MemoryLog(), clock or SteppingClock()
-    result = carry_out(what, shell, judge, log, clock, approved=approved, settle=settle)
+    result = carry_out(what, shell, judge, log, clock, approvals=Approving(approved), settle=settle)
     assert set(shell.commands) <= set(judge.judged)
     return Pass(result, shell, judge, log, clock)
 

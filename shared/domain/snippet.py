@@ -1,4 +1,4 @@
-"""A subtask of kind `code` as a command: a Python snippet that sets `result` (S1.25)."""
+"""The text of a subtask that reaches its host; a snippet of kind `code` sets `result` (S1.25)."""
 
 import shlex
 

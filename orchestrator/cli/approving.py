@@ -1,0 +1,149 @@
+"""A person's word for what is to run: who says it, for what exactly, and what no word is for."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from orchestrator.core.decisions import InterventionKind
+from shared.domain.approval import Approval, Asked, Part, Place, Scope, Subject
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected
+from shared.domain.host import Host
+from shared.domain.ids import Ref
+from shared.domain.plan import Plan
+from shared.domain.snippet import text_of
+from shared.domain.verdict import Verdict
+from shared.secrets.expansion import to_environment
+from shared.secrets.named import variables_in
+from shared.settings import ServerSettings
+
+if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
+    from datetime import datetime
+
+    from orchestrator.views.interventions import InterventionView
+    from shared.guard import Guard
+
+GuardFor = Callable[[str], "Guard"]
+"""The guard of the host of that name."""
+
+POLICY_CMD = "replan guard rules"
+
+
+def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
+    """The guards that a task's commands are held against, by the name of the host.
+
+    Raises Misconfigured when the site's policy cannot be used.
+    """
+    from shared.guard import Guard, load_site
+
+    site = load_site(server.guard_policy)
+    return lambda host: Guard(site.for_host(host, policy.forbidden_commands))
+
+
+def refuse_unless_asked(view: "InterventionView") -> None:
+    """Raise Rejected unless that intervention waits for a person to approve what would run."""
+    if view.closed_at is not None:
+        raise too_late(view)
+    if view.kind == InterventionKind.BLOCKED:
+        raise Rejected(
+            f"{view.name} is about a forbidden command, which no approval lets run: {view.reason}; "
+            "either the step gets another command or the policy another rule",
+            stage="guard",
+            next_step_cmd=view.next_step_cmd,
+        )
+    if view.kind == InterventionKind.PLAN_APPROVAL:
+        raise Rejected(
+            f"{view.name} is about a whole plan, which is approved as one, or replaced",
+            stage="input",
+            next_step_cmd=view.next_step_cmd,
+        )
+    if view.kind != InterventionKind.APPROVAL or not view.wanted:
+        raise Rejected(
+            f"{view.name} does not say what it would run: it waits because of "
+            f"{view.kind.replace('_', ' ')}",
+            stage="input",
+            next_step_cmd=view.next_step_cmd,
+        )
+
+
+def too_late(view: "InterventionView") -> Rejected:
+    """That the question is not open any more, and what was said."""
+    what = "waits for nobody any more"
+    if view.answer:
+        by = f" by {view.answered_by}" if view.answered_by else ""
+        what = f"was answered already: {view.answer}{by}"
+    return Rejected(
+        f"{view.name} {what}",
+        stage="input",
+        next_step_cmd=f"replan intervention show {view.name}",
+    )
+
+
+def refuse_forbidden(asked: Iterable[Asked], guard_for: GuardFor) -> None:
+    """Raise Rejected when the guard forbids one of the texts by now: no approval is for that."""
+    for each in asked:
+        verdict = guard_for(each.subject.host.name).judge(each.subject.command)
+        if verdict.denied:
+            raise _forbidden(each.subject, verdict)
+
+
+def approvals_of(
+    asked: Iterable[Asked], scope: Scope, by: str, expires_at: "datetime"
+) -> tuple[Approval, ...]:
+    """A person's word for each: once where it stands, or wherever the task has the same bytes.
+
+    It counts once it is signed.
+    """
+    subjects = (each.subject for each in asked)
+    wanted = (s if scope is Scope.ONCE else s.anywhere() for s in subjects)
+    digests = dict.fromkeys(subject.digest for subject in wanted)
+    return tuple(Approval(digest, scope, by, expires_at) for digest in digests)
+
+
+def asked_by_plan(
+    plan: Plan, task: int, hosts: Iterable[Host], guard_for: GuardFor
+) -> tuple[Asked, ...]:
+    """All that a whole plan would run and a person has to see, on every host.
+
+    Every command, and the checks and preconditions that the guard does not allow by itself. Raises
+    Rejected when something in it is forbidden.
+    """
+    found: list[Asked] = []
+    for host in hosts:
+        guard = guard_for(host.name)
+        for place, part, text in _texts(plan):
+            subject = Subject(
+                task, place, text, host, guard.version, environment=variables_in(text)
+            )
+            verdict = guard.judge(text)
+            if verdict.denied:
+                raise _forbidden(subject, verdict)
+            if not verdict.allowed or part is Part.COMMAND:
+                reason = verdict.reason or "a command of the plan"
+                found.append(Asked(part, subject, verdict.rule, reason, verdict.part))
+    return tuple(found)
+
+
+def _texts(plan: Plan) -> Iterable[tuple[Place, Part, str]]:
+    """All that a plan asks a host, where it stands, in the bytes that reach it."""
+    for step in plan.steps:
+        for subtask in step.subtasks:
+            place = Place(step.ordinal, 0, subtask.ordinal)
+            if subtask.check is not None:
+                yield place, Part.CHECK, to_environment(subtask.check)[0]
+            for text in subtask.preconditions:
+                yield place, Part.PRECONDITION, to_environment(text)[0]
+            command = to_environment(subtask.command)[0]
+            yield place, Part.COMMAND, text_of(replace(subtask, command=command))
+
+
+def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:
+    place = subject.place
+    step, subtask = (None, None) if place is None else (place.step, place.subtask)
+    ref = Ref(subject.task, step, subtask, target=subject.host.name)
+    return Rejected(
+        f"{ref} is forbidden, and no approval lets it run: {verdict.reason} (rule {verdict.rule}); "
+        "either the step gets another command or the policy another rule",
+        stage="guard",
+        next_step_cmd=POLICY_CMD,
+    )

@@ -1,0 +1,93 @@
+"""The key with which the persons on this machine sign what they approve.
+
+It stays where persons are: executors know only its public half, and neither the database nor the
+broker ever sees it.
+"""
+
+import os
+import stat
+import tempfile
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shared.domain.approval import PUBLIC_KEY, Approval, statement
+from shared.domain.errors import Misconfigured
+
+if TYPE_CHECKING:  # it takes a while to load, and few commands sign
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+PRIVATE_KEY = "approval-key"
+
+
+class Signer:
+    """Signs with the key in a folder; the first one to ask makes it, for its own eyes only.
+
+    Raises Misconfigured when it cannot be made or read, or when others may read it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / PRIVATE_KEY
+        try:
+            if not self._path.exists():
+                self._make()
+            self._key = self._read()
+            self._publish()
+        except OSError as error:
+            raise self._unusable(str(error.strerror)) from error
+
+    @property
+    def public(self) -> str:
+        """The public half, as `approval_keys` of an executor takes it."""
+        return b64encode(self._key.public_key().public_bytes_raw()).decode("ascii")
+
+    def sign(self, task: int, approval: Approval) -> Approval:
+        """The approval, signed for that task."""
+        signature = b64encode(self._key.sign(statement(task, approval))).decode("ascii")
+        return replace(approval, signature=signature)
+
+    def _make(self) -> None:
+        """Whole or not at all: of two that make it at once, both use the one that was first."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = self._written(b64encode(Ed25519PrivateKey.generate().private_bytes_raw()))
+        try:
+            os.link(fresh, self._path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+
+    def _publish(self) -> None:
+        path, text = self._path.with_name(PUBLIC_KEY), self.public.encode("ascii")
+        if not path.exists() or path.read_bytes().strip() != text:
+            fresh = self._written(text)
+            fresh.chmod(0o644)
+            fresh.replace(path)
+
+    def _written(self, text: bytes) -> Path:
+        """A new file beside the key, which only its owner can read."""
+        descriptor, name = tempfile.mkstemp(prefix=".approval-", dir=self._path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text + b"\n")
+        return Path(name)
+
+    def _read(self) -> "Ed25519PrivateKey":
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        status = self._path.stat()
+        if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
+            raise self._unusable("it has to be yours, and readable by nobody else")
+        try:
+            return Ed25519PrivateKey.from_private_bytes(b64decode(self._path.read_bytes()))
+        except ValueError as error:
+            raise self._unusable("it is no key") from error
+
+    def _unusable(self, why: str) -> Misconfigured:
+        return Misconfigured(
+            f"the key that signs approvals, {self._path}, cannot be used: {why}",
+            stage="approve",
+            next_step_cmd=f"ls -l {self._path}",
+        )

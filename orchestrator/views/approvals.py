@@ -1,0 +1,133 @@
+"""What a person is asked to approve, exactly as it would run, and what the person said."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select, text
+
+from shared.domain.approval import Asked
+from shared.domain.host import Connection as Via
+from shared.domain.host import Host
+from shared.domain.ids import Ref
+from shared.wire import from_json
+
+_ANSWERED = text("""
+    SELECT asked.id, told.kind, coalesce(told.body ->> 'denied_by', told.body ->> 'given_by',
+        told.body -> 'approvals' -> 0 ->> 'given_by') AS by
+    FROM interventions asked
+    JOIN LATERAL (
+        SELECT kind, body FROM events
+        WHERE events.task_id = asked.task_id AND at >= asked.opened_at - interval '1 second' AND (
+            kind IN ('CommandsApproved', 'ApprovalDenied')
+                AND (body ->> 'intervention')::bigint = asked.id
+            OR kind = 'PlanApproved' AND asked.kind = 'plan_approval'
+                AND (asked.closed_at IS NULL OR at <= asked.closed_at)
+        )
+        ORDER BY events.id LIMIT 1
+    ) AS told ON true
+    WHERE asked.id = ANY(CAST(:ids AS bigint[]))
+""")
+
+_WORDS = {"CommandsApproved": "approved", "PlanApproved": "approved", "ApprovalDenied": "denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text that waits for a person's approval: what would run, where, as whom, and why it waits.
+
+    `piece` is the piece of it that the rule is about; the `digest` is what an approval is bound to.
+    """
+
+    ref: str
+    part: str
+    command: str
+    interpreter: str
+    host: str
+    address: str
+    user: str | None
+    workdir: str | None
+    environment: tuple[str, ...]
+    rule: str
+    reason: str
+    piece: str
+    policy: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person said of a question: `approved` or `denied`, and who it was."""
+
+    answer: str
+    by: str
+
+
+def wanted(asked: Asked) -> Wanted:
+    """A question as it is shown."""
+    subject = asked.subject
+    place, host = subject.place, subject.host
+    step, subtask = (None, None) if place is None else (place.step, place.subtask)
+    return Wanted(
+        ref=str(Ref(subject.task, step, subtask, target=host.name)),
+        part=asked.part.value,
+        command=subject.command,
+        interpreter=subject.interpreter,
+        host=host.name,
+        address=_address(host),
+        user=host.user,
+        workdir=host.workdir,
+        environment=subject.environment,
+        rule=asked.rule,
+        reason=asked.reason,
+        piece=asked.piece,
+        policy=subject.policy,
+        digest=subject.digest,
+    )
+
+
+def told(text: Wanted) -> Iterator[tuple[str, str]]:
+    """A question for a person: each part of it under its name."""
+    yield text.part, visible(text.command)
+    where = f"{text.ref} on {text.host} ({text.address})"
+    folder = text.workdir or "its home folder"
+    yield "where", f"{where} as {text.user or 'the account of the worker'}, in {folder}"
+    if text.environment:
+        yield "with", ", ".join(text.environment)
+    yield "why", f"{text.reason} (rule {text.rule})" if text.rule else text.reason
+    if text.piece and text.piece != text.command:
+        yield "at", visible(text.piece)
+    yield "bound to", f"{text.digest[:16]}, policy {text.policy}"
+
+
+def visible(written: str) -> str:
+    """A text in which nothing hides from the eye: what does not print is written as its code."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode()
+        for sign in written
+    )
+
+
+def asked_in(row: Any) -> tuple[Asked, ...]:
+    """The questions that stand in the row of an intervention."""
+    return tuple(from_json(Asked, asked) for asked in row.asked)
+
+
+def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Word]:
+    """What persons said of those of these interventions that asked for an approval."""
+    if not intervention_ids:
+        return {}
+    found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})
+    return {row.id: Word(_WORDS[row.kind], row.by or "somebody") for row in found}
+
+
+def in_seconds(connection: Connection, seconds: float) -> datetime:
+    """That many seconds from now, by the clock that approvals are compared with."""
+    span = func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+    at: datetime = connection.execute(select(func.clock_timestamp() + span)).scalar_one()
+    return at
+
+
+def _address(host: Host) -> str:
+    return "this machine" if host.connection is Via.LOCAL else f"{host.address}:{host.port}"

@@ -1,0 +1,12 @@
+"""The variables that a command gets beside what a login has: one for each secret it names."""
+
+import re
+
+from shared.secrets.expansion import VARIABLE
+
+_NAMED = re.compile(rf"\b{VARIABLE}[A-Za-z][A-Za-z0-9_]*")
+
+
+def variables_in(command: str) -> tuple[str, ...]:
+    """Their names, each once, in a command as it reaches its host."""
+    return tuple(dict.fromkeys(_NAMED.findall(command))) if VARIABLE in command else ()

@@ -1,0 +1,84 @@
+"""Approvals in rows: given by persons, used by the attempts that they are for.
+
+All that is compared with time is compared with the database's clock.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, insert, text
+
+from shared.domain.approval import Approval, Scope
+from shared.store.tables import ApprovalRow
+
+_OF_IT = "task_id = :task_id AND digest = ANY(CAST(:digests AS text[]))"
+_UNUSED = "expires_at > clock_timestamp() AND (scope = 'task' OR used_by IS NULL)"
+_LIVE = f"(used_by = :key OR {_UNUSED})"
+
+_HOLDS = text(f"SELECT EXISTS (SELECT FROM approvals WHERE {_OF_IT} AND {_UNUSED})")  # noqa: S608
+
+_OFFERED = text(f"""
+    SELECT id, digest, scope, given_by, expires_at, signature FROM approvals
+    WHERE {_OF_IT} AND {_LIVE}
+    ORDER BY used_by IS NOT DISTINCT FROM :key DESC, scope = 'task' DESC, id
+""")  # noqa: S608 - nothing but constants
+
+_SPEND = text(f"""
+    UPDATE approvals SET
+        used_at = coalesce(used_at, clock_timestamp()), used_by = coalesce(used_by, :key)
+    WHERE id = :id AND {_LIVE} RETURNING id
+""")  # noqa: S608 - nothing but constants
+
+
+def grant(connection: Connection, task_id: int, given: Sequence[Approval]) -> None:
+    """Write down what a person has approved."""
+    rows = [
+        {
+            "task_id": task_id,
+            "digest": approval.digest,
+            "scope": approval.scope.value,
+            "given_by": approval.given_by,
+            "expires_at": approval.expires_at,
+            "signature": approval.signature,
+        }
+        for approval in given
+    ]
+    if rows:
+        connection.execute(insert(ApprovalRow), rows)
+
+
+def holds(connection: Connection, task_id: int, digests: Sequence[str]) -> bool:
+    """Whether there is an approval of one of these digests that is neither used up nor expired."""
+    asked = {"task_id": task_id, "digests": list(digests)}
+    return bool(connection.execute(_HOLDS, asked).scalar())
+
+
+def offered(
+    connection: Connection, task_id: int, digests: Sequence[str], key: str
+) -> tuple[tuple[int, Approval], ...]:
+    """The approvals that an attempt with that key might use, each with its number, best first.
+
+    What it has used already comes first, then what serves the whole task.
+    """
+    asked = {"task_id": task_id, "digests": list(digests), "key": key}
+    return tuple((row.id, _approval(row)) for row in connection.execute(_OFFERED, asked))
+
+
+def spend(connection: Connection, approval_id: int, key: str) -> bool:
+    """Use that approval for the attempt with that key; False when it is too late for it.
+
+    One that serves once is given to one key, whoever asks at the same time, and to that key again
+    however often: an attempt that is driven on has had its approval. The caller commits before
+    anything starts.
+    """
+    return connection.execute(_SPEND, {"id": approval_id, "key": key}).first() is not None
+
+
+def _approval(row: Any) -> Approval:
+    return Approval(
+        digest=row.digest,
+        scope=Scope(row.scope),
+        given_by=row.given_by,
+        expires_at=row.expires_at,
+        signature=row.signature,
+    )

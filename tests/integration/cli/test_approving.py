@@ -1,0 +1,256 @@
+"""Approvals on the command line, on a real executor: asked, given, denied, and every refusal."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from shared.domain.approval import Approval, Scope
+from shared.store import approvals
+from tests.integration.cli.asking import (
+    critical,
+    lines,
+    on_insert,
+    plain,
+    plan_file,
+    sourcing,
+    submit,
+)
+from tests.integration.cli.calling import Cli
+from tests.services.ring import eventually
+
+
+def test_a_command_waits_is_shown_is_approved_and_is_done(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    command = sourcing(tmp_path, "one", f"echo ran >> {ledger}")
+    ref = submit(working, plan_file(tmp_path, plain(command)))
+    assert lines(ledger) == []
+    waits = working.json("intervention", "show", "I1")["details"]
+    (wanted,) = waits["wanted"]
+    assert (waits["kind"], wanted["command"], wanted["host"]) == ("approval", command, "localhost")
+    assert (wanted["ref"], wanted["part"]) == (f"{ref}.1.1@localhost", "command")
+    assert wanted["interpreter"] == "/bin/sh"
+    assert wanted["rule"]
+    assert wanted["reason"]
+    assert wanted["policy"]
+    assert len(wanted["digest"]) == 64
+    looks = (("intervention", "show", "I1"), ("task", "show", ref), ("intervention", "list"))
+    for shown in (*looks, ("task", "report", ref)):
+        said = working(*shown).out
+        for told in (command, wanted["digest"][:16], wanted["reason"], "approve I1", "deny I1"):
+            assert told in said, shown
+
+    answer = working.json("intervention", "approve", "I1")
+    assert answer["details"]["answer"] == "approved"
+    assert working.json("task", "watch", ref)["details"]["phase"] == "done"
+    assert lines(ledger) == ["ran"]
+    (row,) = working.rows("SELECT * FROM approvals")
+    assert (row.scope, row.digest) == ("once", wanted["digest"])
+    assert row.used_by
+    assert "@" in row.given_by
+    assert row.expires_at - row.given_at
+    after = working.json("intervention", "show", "I1")["details"]
+    assert (after["answer"], after["answered_by"]) == ("approved", row.given_by)
+    assert "approved what step 1 would run, once" in working("task", "watch", ref).out
+
+
+def test_a_second_word_is_refused(working: Cli, tmp_path: Path, ledger: Path) -> None:
+    submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
+    working.json("intervention", "approve", "I1")
+    working.json("task", "watch", "T1")
+    for again in (("approve", "I1"), ("approve", "I1", "--for-task"), ("deny", "I1")):
+        refused = working.refused("intervention", *again)
+        assert "I1 was answered already: approved by " in refused["reason"]
+        assert refused["next_step_cmd"] == "replan intervention show I1"
+    assert lines(ledger) == ["ran"]
+
+
+def test_names_that_are_none_are_refused(cli: Cli) -> None:
+    for verb in ("approve", "deny"):
+        for name in ("I9", "x", "", "I-1"):
+            refused = cli.refused("intervention", verb, name)
+            assert refused["next_step_cmd"] == "replan intervention list"
+
+
+def test_what_waits_for_something_else_cannot_be_approved(working: Cli, tmp_path: Path) -> None:
+    submit(working, plan_file(tmp_path, {**plain("exit 3"), "planner": "human"}))
+    for verb in ("approve", "deny"):
+        refused = working.refused("intervention", verb, "I1")
+        assert "I1 does not say what it would run" in refused["reason"]
+        assert "revision" in refused["reason"]
+
+
+def test_once_is_once_and_for_the_task_is_as_often_as_it_has_these_bytes(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    steps = [critical(f"echo ran >> {ledger}") for _ in range(3)]
+    ref = submit(working, plan_file(tmp_path, *steps))
+    working.json("intervention", "approve", "I1")
+    working.json("task", "watch", ref, code=3)
+    assert lines(ledger) == ["ran"]
+    working.json("intervention", "approve", "I2", "--for-task")
+    assert working.json("task", "watch", ref)["details"]["phase"] == "done"
+    assert lines(ledger) == ["ran"] * 3
+
+
+def test_a_byte_more_is_another_command(working: Cli, tmp_path: Path, ledger: Path) -> None:
+    steps = [critical(f"echo ran >> {ledger}"), critical(f"echo ran >> {ledger} ")]
+    ref = submit(working, plan_file(tmp_path, *steps))
+    working.json("intervention", "approve", "I1", "--for-task")
+    working.json("task", "watch", ref, code=3)
+    assert lines(ledger) == ["ran"]
+
+
+def test_a_failed_try_has_used_the_approval_up(working: Cli, tmp_path: Path, ledger: Path) -> None:
+    """The next pass of the step asks anew, and is one more question."""
+    ref = submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}; exit 3")))
+    working.json("intervention", "approve", "I1")
+    answer = working.json("task", "watch", ref, code=3)
+    assert answer["next_step_cmd"] == "replan intervention show I2"
+    assert lines(ledger) == ["ran"]
+
+
+def test_an_approval_that_expired_unused_asks_again(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """Nobody was there to use it in time: the question is open again, the run is not stuck."""
+    plan = plan_file(tmp_path, critical(f"echo ran >> {ledger}"))
+    ref = submit(working, plan, "--set", "approval_ttl=3600")
+    # Whatever is granted from here on has expired by the time that it is looked for.
+    expire = "NEW.expires_at = now() - interval '1 second';"
+    on_insert(working, "approvals", expire, "BEFORE")
+    working.json("intervention", "approve", "I1")
+    answer = working.json("task", "watch", ref, code=3)
+    assert answer["next_step_cmd"] == "replan intervention show I2"
+    assert lines(ledger) == []
+
+
+def test_a_denial_goes_to_the_planner_with_its_note(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    plan = plan_file(tmp_path, critical(f"echo ran >> {ledger}"), planner="human")
+    ref = submit(working, plan)
+    answer = working.json("intervention", "deny", "I1", "--note", "keep the old logs")
+    assert answer["details"]["answer"] == "denied"
+    answer = working.json("task", "watch", ref, code=3)
+    assert answer["next_step_cmd"].startswith(f"replan step revise {ref}.1")
+    (step,) = working.rows("SELECT note, forced FROM run_steps")
+    assert step.forced
+    assert "A person did not approve this" in step.note
+    assert "keep the old logs" in step.note
+    assert working.rows("SELECT 1 FROM approvals") == []
+    assert "did not approve what step 1 would run: keep the old logs" in (
+        working("task", "watch", ref).out
+    )
+    refused = working.refused("intervention", "approve", "I1")
+    assert "answered already: denied by" in refused["reason"]
+    assert lines(ledger) == []
+
+
+def test_a_row_of_the_plan_that_was_changed_is_judged_anew(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """Behind everybody's back, after the approval: neither what was approved nor what it became."""
+    command = f"echo ran >> {ledger}"
+    ref = submit(working, plan_file(tmp_path, critical(command)))
+    change = (
+        "UPDATE tasks SET plan = replace(plan::text, 'echo ran', 'echo run')::jsonb RETURNING id"
+    )
+    assert working.rows(change)
+    working.json("intervention", "approve", "I1")
+    answer = working.json("task", "watch", ref, code=3)
+    assert answer["next_step_cmd"] == "replan intervention show I2"
+    (wanted,) = working.json("intervention", "show", "I2")["details"]["wanted"]
+    assert wanted["command"] == command.replace("ran", "run")
+    assert lines(ledger) == []
+    assert working.rows("SELECT used_by FROM approvals")[0].used_by is None
+
+
+def test_a_row_that_was_changed_to_something_forbidden_never_runs(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    ref = submit(working, plan_file(tmp_path, critical("echo fine")))
+    command = f"rm -rf / --no-preserve-root; touch {ledger}"
+    change = "UPDATE tasks SET plan = replace(plan::text, 'echo fine', :new)::jsonb RETURNING id"
+    assert working.rows(change, new=command)
+    working.json("intervention", "approve", "I1")
+    working.json("task", "watch", ref, code=3)
+    (waits,) = working.json("intervention", "list")["details"]["interventions"]
+    assert waits["kind"] == "blocked"
+    assert not ledger.exists()
+
+
+def test_an_approval_under_one_policy_is_none_under_another(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """Also where the new rules would let it pass just as well."""
+    ref = submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
+    harsher = "jsonb_set(policy, '{forbidden_commands}', '[\"reboot\"]')"
+    assert working.rows(f"UPDATE tasks SET policy = {harsher} RETURNING id")  # noqa: S608
+    working.json("intervention", "approve", "I1", "--for-task")
+    answer = working.json("task", "watch", ref, code=3)
+    assert answer["next_step_cmd"] == "replan intervention show I2"
+    assert lines(ledger) == []
+
+
+def forged(cli: Cli, given_by: str = "ann", signature: str = "") -> None:
+    """Somebody who may write to the database approves what I1 asks for."""
+    digest = cli.json("intervention", "show", "I1")["details"]["wanted"][0]["digest"]
+    with cli.database.begin() as connection:
+        word = Approval(digest, Scope.TASK, given_by, datetime(2100, 1, 1, tzinfo=UTC), signature)
+        approvals.grant(connection, 1, [word])
+
+
+def disbelieved(cli: Cli) -> dict[str, Any]:
+    """What the operator is told of it, once the executor has said in its log what it thinks."""
+    asks = "SELECT 1 FROM interventions WHERE kind = 'operator' AND closed_at IS NULL"
+    eventually(lambda: cli.rows(asks), "the operator's turn")
+    waits: dict[str, Any]
+    (waits,) = cli.json("intervention", "list")["details"]["interventions"]
+    return waits
+
+
+def test_a_word_that_nobody_has_signed_is_not_believed(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """A row that is written behind everybody's back: nothing runs, and the operator is told."""
+    ref = submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
+    assert len(working.json("intervention", "key")["details"]["public_key"]) == 44
+    forged(working)
+    assert working("task", "resume", ref).code == 0
+    waits = disbelieved(working)
+    assert "approved by ann, it says, but no key" in waits["reason"]
+    assert waits["commands"][0] == "replan intervention key"
+    assert lines(ledger) == []
+
+
+def test_a_signed_word_that_was_changed_is_not_believed(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}")))
+    on_insert(working, "approvals", "NEW.scope = 'task';", "BEFORE")
+    assert working("intervention", "approve", "I1").code == 0
+    disbelieved(working)
+    assert lines(ledger) == []
+
+
+def test_a_key_that_others_can_read_signs_nothing(working: Cli, tmp_path: Path) -> None:
+    submit(working, plan_file(tmp_path, critical("true")))
+    working.json("intervention", "key")
+    (path,) = tmp_path.rglob("approval-key")
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    refused = working.refused("intervention", "approve", "I1")
+    assert "readable by nobody else" in refused["reason"]
+    assert refused["next_step_cmd"] == f"ls -l {path}"
+    path.chmod(0o600)
+    path.write_text("nonsense")
+    assert "it is no key" in working.refused("intervention", "approve", "I1")["reason"]
+
+
+def test_what_hides_from_the_eye_is_shown(working: Cli, tmp_path: Path) -> None:
+    """Signs that move text about, or clear the screen, are written as what they are."""
+    submit(working, plan_file(tmp_path, critical("echo \u202eevil\u00a0x")))
+    said = working("intervention", "show", "I1").out
+    assert "echo \\u202eevil\\xa0x" in said
+    assert "\u202e" not in said

@@ -1,0 +1,84 @@
+"""What is forbidden never starts, wherever it stands, and no person's word lets it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.integration.cli.asking import critical, plain, plan_file, submit
+from tests.integration.cli.calling import Cli
+
+
+def test_what_is_forbidden_cannot_be_approved(working: Cli, tmp_path: Path, ledger: Path) -> None:
+    plan = plan_file(tmp_path, plain(f"touch {ledger}"))
+    ref = submit(working, plan, "--set", "forbidden_commands=touch")
+    refused = working.refused("intervention", "approve", "I1")
+    assert refused["stage"] == "guard"
+    assert "which no approval lets run" in refused["reason"]
+    assert working.json("task", "show", ref)["details"]["runs"][0]["steps"][0]["phase"] == "blocked"
+    assert not ledger.exists()
+
+
+def test_what_was_forbidden_since_cannot_be_approved_either(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """It was asked about under a milder policy."""
+    ref = submit(working, plan_file(tmp_path, critical(f"touch {ledger}")))
+    harsher = "jsonb_set(policy, '{forbidden_commands}', '[\"touch\"]')"
+    assert working.rows(f"UPDATE tasks SET policy = {harsher} RETURNING id")  # noqa: S608
+    refused = working.refused("intervention", "approve", "I1")
+    assert refused["stage"] == "guard"
+    assert f"{ref}.1.1@localhost is forbidden, and no approval lets it run" in refused["reason"]
+    assert refused["next_step_cmd"] == "replan guard rules"
+    assert not ledger.exists()
+
+
+@pytest.mark.parametrize("where", ["run", "check", "preconditions", "rollback"])
+def test_what_is_forbidden_never_starts_wherever_a_plan_has_it(
+    working: Cli, tmp_path: Path, ledger: Path, where: str
+) -> None:
+    """The step is blocked, and the operator is told why; a rollback is never run at all."""
+    forbidden = f"touch {ledger}"
+    subtask: dict[str, object] = {"run": "true", "critical": False}
+    subtask[where] = [forbidden] if where == "preconditions" else forbidden
+    ok = where == "rollback"
+    plan = plan_file(tmp_path, {"subtasks": [subtask]})
+    ref = submit(working, plan, "--set", "forbidden_commands=touch", code=0 if ok else 3)
+    if not ok:
+        (waits,) = working.json("intervention", "list")["details"]["interventions"]
+        assert waits["kind"] == "blocked"
+        assert "touch" in waits["reason"]
+        assert working.rows("SELECT phase FROM run_steps")[0].phase == "blocked"
+        assert "blocked" in working("task", "show", ref).out
+    assert not ledger.exists()
+
+
+def test_what_is_forbidden_never_starts_from_a_revision(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    ref = submit(
+        working,
+        plan_file(tmp_path, {**plain("exit 3"), "planner": "human"}),
+        "--set",
+        "forbidden_commands=touch",
+    )
+    revision = tmp_path / "revision.yaml"
+    revision.write_text(yaml.safe_dump({"subtasks": [{"run": f"touch {ledger}"}]}))
+    working.json("step", "revise", f"{ref}.1", "--file", revision)
+    working.json("task", "watch", ref, code=3)
+    (waits,) = working.json("intervention", "list")["details"]["interventions"]
+    assert waits["kind"] == "blocked"
+    assert not ledger.exists()
+
+
+def test_what_is_forbidden_never_starts_as_a_correction(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """The rule would make the folder first; what the guard forbids of it is told and left out."""
+    missing = tmp_path / "missing" / "copy"
+    ledger.write_text("")
+    plan = plan_file(tmp_path, plain(f"cp {ledger} {missing}"))
+    submit(working, plan, "--set", "forbidden_commands=mkdir", "--set", "max_retry_count=1")
+    told = working.rows("SELECT outcome, correction FROM attempts ORDER BY id")
+    assert ("denied", True) in {(row.outcome, row.correction is not None) for row in told}
+    assert not missing.parent.exists()

@@ -1,0 +1,70 @@
+"""What a whole plan asks a person to approve, and that it is what its executors will look for."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.approving import asked_by_plan
+from shared.domain.approval import Part
+from shared.domain.errors import Rejected
+from shared.domain.host import LOCALHOST, Host
+from shared.domain.plan import Author, Plan, Role, Step, Subtask, SubtaskKind
+from shared.domain.snippet import as_command
+from shared.guard import Guard, load_site
+from shared.secrets.masking import Masker
+from shared.store.database import Database
+from workers.approvals import PassApprovals
+from workers.ports import Unapproved
+from workers.signatures import Signatures
+
+WEB = Host(name="web1", address="192.0.2.1", user="deploy")
+GUARD = Guard(load_site(None).for_host("web1", ("halt",)))
+
+
+def plan(*subtasks: Subtask) -> Plan:
+    author = Author(Role.HUMAN, "human")
+    return Plan((Step(3, "s", "Step", "", author, subtasks=subtasks),))
+
+
+def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() -> None:
+    one = Subtask(1, "a", "", "true", check="test -e /a", preconditions=("eval $X", "true"))
+    asked = asked_by_plan(plan(one), 7, (LOCALHOST, WEB), lambda _: GUARD)
+    assert [(a.subject.host.name, a.part, a.subject.command) for a in asked] == [
+        (host, part, text)
+        for host in ("localhost", "web1")
+        for part, text in ((Part.PRECONDITION, "eval $X"), (Part.COMMAND, "true"))
+    ]
+    assert len({a.subject.digest for a in asked}) == len(asked)
+    assert all(a.reason for a in asked)
+
+
+@pytest.mark.parametrize(
+    ("subtask", "text"),
+    [
+        (Subtask(1, "a", "", "true"), "true"),
+        (Subtask(1, "a", "", "result = 1", kind=SubtaskKind.CODE), as_command("result = 1")),
+        (
+            Subtask(1, "a", "", "PASSWORD=${secret:DB} psql -c 'select 1'"),
+            "PASSWORD=\"${REPLAN_SECRET_DB}\" psql -c 'select 1'",
+        ),
+    ],
+)
+def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
+    subtask: Subtask, text: str, tmp_path: Path
+) -> None:
+    """Each side on its own, from the plan and from the final bytes."""
+    (asked,) = asked_by_plan(plan(subtask), 7, (WEB,), lambda _: GUARD)
+    database = Database("postgresql://nowhere/x")
+    version = asked.subject.policy
+    here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
+    there = here.asked(Unapproved(1, Part.COMMAND, text, GUARD.judge(text)), Masker())
+    assert there.subject == asked.subject
+    assert there.subject.digest == asked.subject.digest
+
+
+def test_nothing_is_asked_where_something_is_forbidden() -> None:
+    both = plan(Subtask(1, "a", "", "true"), Subtask(2, "b", "", "halt"))
+    with pytest.raises(Rejected, match=r"T7\.3\.2@web1 is forbidden, and no approval") as raised:
+        asked_by_plan(both, 7, (WEB,), lambda _: GUARD)
+    assert raised.value.stage == "guard"
+    assert raised.value.next_step_cmd

@@ -1,0 +1,61 @@
+"""Whose word counts: approvals are believed when a key that this executor knows has signed them."""
+
+from base64 import b64decode
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from shared.domain.approval import PUBLIC_KEY, Approval, statement
+from shared.domain.errors import Misconfigured
+
+
+class Signatures:
+    """Verifies with the keys of the settings, and with the one in the data folder, if there is one.
+
+    An executor that knows no key at all believes the database. Raises Misconfigured for a setting
+    that is no key.
+    """
+
+    def __init__(self, keys: Sequence[str], folder: Path) -> None:
+        self._pinned = [_key(text, "approval_keys") for text in keys]
+        self._file = folder / PUBLIC_KEY
+
+    def believes(self, task: int, approval: Approval) -> bool:
+        """Whether a person whose key is known has said exactly this of that task."""
+        keys = self._pinned or self._own()
+        return not keys or any(_signed(key, task, approval) for key in keys)
+
+    def _own(self) -> list[Ed25519PublicKey]:
+        """The key of the persons on this machine, which may have been made since the start."""
+        try:
+            text = self._file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise _unusable(str(self._file), str(error)) from error
+        return [_key(text, str(self._file))]
+
+
+def _signed(key: Ed25519PublicKey, task: int, approval: Approval) -> bool:
+    try:
+        key.verify(b64decode(approval.signature), statement(task, approval))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _key(text: str, where: str) -> Ed25519PublicKey:
+    try:
+        return Ed25519PublicKey.from_public_bytes(b64decode(text, validate=True))
+    except ValueError as error:
+        raise _unusable(where, f"{text!r} is no public key") from error
+
+
+def _unusable(where: str, why: str) -> Misconfigured:
+    return Misconfigured(
+        f"the keys that sign approvals cannot be read from {where}: {why}",
+        stage="config",
+        next_step_cmd="replan intervention key",
+    )
