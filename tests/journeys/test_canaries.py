@@ -2,8 +2,9 @@
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -107,19 +108,24 @@ def test_no_secret_turns_up_anywhere(
             revision_answer(
                 subtask_answer(
                     "prove",
-                    f'printf "%s" "${{secret:{known}}}" | sha256sum > {proof}',
-                    check=f'printf "%s" "${{secret:{known}}}" | sha256sum | cmp - {proof}',
+                    f'test -n "${{secret:{known}}}" && echo given > {proof}',
+                    check=f"grep -qx given {proof}",
                 )
             )
         ),
     )
-    policy = Policy(error_threshold_per_step=7, auto_correction_enabled=False)
+    policy = Policy(error_threshold_per_step=7, auto_correction_enabled=False, autonomy="plan")
     task = ring.submit(None, "web1", policy=policy, prompt="use the secrets")
+    # They show secrets, which nobody may unseen.
+    ring.ends(task, "waiting")
+    ring.replan("plan", "approve", f"T{task}")
+    (asked,) = eventually(lambda: open_approvals(ring), "the question about the revision")
+    ring.replan("intervention", "approve", f"I{asked.id}")
     ring.ends(task)
     assert model.unused() == 0
 
     outcomes = ring.rows("SELECT command, outcome, stdout, stderr FROM attempts ORDER BY id")
-    assert len(outcomes) == len(VALUES) + 1
+    assert len(outcomes) == len(VALUES) + 2  # the revision asked first
     told = "".join(row.stdout + row.stderr for row in outcomes)
     masked = [name for name in VALUES if f"‹secret:{name}›" in told]
     assert len(masked) >= len(VALUES) - 4, told  # by value; od's line breaks are told apart below
@@ -138,6 +144,11 @@ def test_no_secret_turns_up_anywhere(
     }.items():
         assert len(content) > 0, what
         assert hits(content) == [], what
+
+
+def open_approvals(ring: Ring) -> Sequence[Any]:
+    """What waits for an approval."""
+    return ring.rows("SELECT id FROM interventions WHERE closed_at IS NULL AND kind = 'approval'")
 
 
 def outputs(home: Path) -> list[Path]:

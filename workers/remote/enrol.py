@@ -14,7 +14,7 @@ from workers.remote.connections import HostConnections
 from workers.remote.facts import FACTS_TIMEOUT, gather
 from workers.remote.fitness import SESSIONS_WANTED, Problem, notice, notices
 from workers.remote.hostkeys import HostKey, pinned_key
-from workers.remote.login import Reveal, no_vault
+from workers.remote.revealing import Reveal, no_vault
 
 _ROUND_TRIPS = 5
 _OTHERS = 0o077

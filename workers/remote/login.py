@@ -10,13 +10,10 @@ from cryptography.exceptions import UnsupportedAlgorithm
 
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
-from shared.domain.secret import name_of
 from workers.remote.hostkeys import HostKey
+from workers.remote.revealing import Reveal, revealed
 from workers.remote.sentences import copy_key_command, misconfigured, transient
 from workers.remote.translation import translated
-
-Reveal = Callable[[str], str]
-"""The secret of a name; raises Misconfigured when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +23,6 @@ class Login:
     user: str
     key: paramiko.PKey | None
     password: str | None = field(repr=False)
-
-
-def no_vault(name: str) -> str:
-    """What a process without a vault answers."""
-    raise Misconfigured(
-        f"the secret {name} is needed, and this process has no vault",
-        stage="secrets",
-        next_step_cmd="replan config show",
-    )
 
 
 def login_of(host: Host, reveal: Reveal) -> Login:
@@ -123,14 +111,3 @@ def _refused(host: Host, login: Login, error: paramiko.AuthenticationException) 
         stage="authenticate",
         next_step_cmd=copy_key_command(host),
     )
-
-
-def revealed(host: Host, reference: str | None, reveal: Reveal) -> str | None:
-    """The secret that a host's entry names, None for none; raises Misconfigured."""
-    if reference is None:
-        return None
-    name = name_of(reference)
-    if name is None:
-        sentence = "its entry has to name a secret as ${secret:NAME}, and holds something else"
-        raise misconfigured(host, sentence, stage="secrets")
-    return reveal(name)

@@ -7,8 +7,8 @@ from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.ports import Cancelled, PassRecord
 from workers.remote.capture import STREAM_LIMIT
-from workers.remote.login import Reveal, no_vault, revealed
 from workers.remote.pool import Pool
+from workers.remote.revealing import Reveal, no_vault, revealed
 from workers.remote.runner_text import exec_line
 from workers.remote.runners import RunnerPool
 from workers.remote.shell import RunnerShell

@@ -18,7 +18,8 @@ from paramiko.message import Message
 from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
 from workers.remote.hostkeys import HostKey, HostKeyChanged, pinned_key
-from workers.remote.login import Reveal, log_in, login_of, no_vault
+from workers.remote.login import log_in, login_of
+from workers.remote.revealing import Reveal, no_vault
 from workers.remote.sentences import misconfigured, replace_key_command, transient
 from workers.remote.signals import exit_code_of
 from workers.remote.translation import translated

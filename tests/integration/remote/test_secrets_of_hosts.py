@@ -20,7 +20,7 @@ from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer, SshServers
 from workers.remote.connections import HostConnections
 
-VAULT = {"key-word": "correct horse"}
+VAULT = {"KEY_WORD": "correct horse"}
 
 
 def reveal(name: str) -> str:
@@ -33,7 +33,7 @@ def reveal(name: str) -> str:
 def locked(path: Path) -> str:
     """Write a key that takes a passphrase; its public line."""
     key = Ed25519PrivateKey.generate()
-    encryption = BestAvailableEncryption(VAULT["key-word"].encode())
+    encryption = BestAvailableEncryption(VAULT["KEY_WORD"].encode())
     path.touch(mode=0o600)
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, encryption))
     return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
@@ -48,7 +48,7 @@ def guarded(sshd_factory: SshServers, tmp_path: Path) -> SshServer:
 
 
 def test_a_passphrase_comes_from_the_vault(guarded: SshServer, tmp_path: Path) -> None:
-    entry = {"key_path": str(tmp_path / "locked"), "passphrase": "${secret:key-word}"}
+    entry = {"key_path": str(tmp_path / "locked"), "passphrase": "${secret:KEY_WORD}"}
     with closing(HostConnections(reveal)) as connections:
         assert connections.shell(ssh_host(guarded, **entry)).run("true", timeout=20).ok
 
@@ -73,7 +73,7 @@ def test_a_secret_that_is_not_there(
 
 
 def test_a_process_without_a_vault_says_so(guarded: SshServer, tmp_path: Path) -> None:
-    entry = {"key_path": str(tmp_path / "locked"), "passphrase": "${secret:key-word}"}
+    entry = {"key_path": str(tmp_path / "locked"), "passphrase": "${secret:KEY_WORD}"}
     with (
         closing(HostConnections()) as connections,
         pytest.raises(Misconfigured, match="has no vault"),
@@ -83,12 +83,12 @@ def test_a_process_without_a_vault_says_so(guarded: SshServer, tmp_path: Path) -
 
 def test_a_password_that_is_refused_is_not_told(sshd_factory: SshServers) -> None:
     server = sshd_factory("PasswordAuthentication yes")
-    entry = {"key_path": None, "password": "${secret:key-word}"}
+    entry = {"key_path": None, "password": "${secret:KEY_WORD}"}
     with closing(HostConnections(reveal)) as connections:
         with pytest.raises(Misconfigured) as caught:
             connections.shell(ssh_host(server, **entry))
         assert caught.value.stage == "authenticate"
-        assert "${secret:key-word}" in caught.value.reason
+        assert "${secret:KEY_WORD}" in caught.value.reason
         assert "correct horse" not in caught.value.reason
 
 
