@@ -1,6 +1,11 @@
 """The fixtures that every test may ask for: real services, started once and ended with the run."""
 
+import logging
 import signal
+from collections.abc import Iterator
+
+import pytest
+import structlog
 
 pytest_plugins = (
     "tests.services.databases",
@@ -15,3 +20,14 @@ def pytest_configure() -> None:
     """A worker of a parallel run ignores SIGINT; what tests start would inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def logs_of_its_own() -> Iterator[None]:
+    """A service that a test has run in this process set logs up, on a stream that is closed now."""
+    yield
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        if isinstance(handler.formatter, structlog.stdlib.ProcessorFormatter):
+            root.removeHandler(handler)
+    structlog.reset_defaults()

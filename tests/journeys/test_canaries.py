@@ -131,7 +131,8 @@ def test_no_secret_turns_up_anywhere(
     assert len(masked) >= len(VALUES) - 4, told  # by value; od's line breaks are told apart below
     assert "error: wrong password: ‹secret:CANARY_02›" in told
 
-    eventually(lambda: not outputs(ssh_account.home), "the end of what lies on the host")
+    at_the_end = "the end of what lies on the host"
+    eventually(lambda: not hits(files_below(ssh_account.home)), at_the_end)
     for what, content in {
         "Postgres": everything_in(ring),
         "Redis": everything_at(ring.broker_url),
@@ -149,11 +150,6 @@ def test_no_secret_turns_up_anywhere(
 def open_approvals(ring: Ring) -> Sequence[Any]:
     """What waits for an approval."""
     return ring.rows("SELECT id FROM interventions WHERE closed_at IS NULL AND kind = 'approval'")
-
-
-def outputs(home: Path) -> list[Path]:
-    """What commands have written that still lies in the records."""
-    return [p for p in (home / ".replan").rglob("[oe].*") if p.is_file() and p.stat().st_size]
 
 
 def files_below(folder: Path) -> bytes:

@@ -34,7 +34,7 @@ class Cli:
         self.capsys.readouterr()
         code = main([str(each) for each in arguments])
         printed = self.capsys.readouterr()
-        assert "Traceback" not in printed.out + printed.err
+        assert "Traceback" not in printed.out + printed.err, printed
         return Said(code, printed.out, printed.err)
 
     def json(self, *arguments: object, code: int = 0) -> dict[str, Any]:
