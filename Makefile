@@ -16,7 +16,7 @@ SOURCES  := $(PACKAGES) deploy tests benchmarks
 
 # Tests wait more than they compute; what breaks things for a minute runs alone, before the others.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
-	[ "$$n" -lt 4 ] && echo $$((n + 2)) || echo 6)
+	[ "$$n" -lt 4 ] && echo $$((n + 1)) || echo 4)
 
 UV_VERSION := 0.13.8
 COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compile --quiet \
@@ -35,7 +35,7 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 .PHONY: test check static chaos bench bench-peers services format
 test: static services ## Everything: checks, and all tests on real services
 	$(BIN)/pytest --quiet tests/chaos/test_short.py
-	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile --ignore=tests/chaos/test_short.py
+	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=worksteal --ignore=tests/chaos/test_short.py
 
 check: static ## What needs no service: format, lint, types, import contracts, unit tests
 	$(BIN)/pytest --quiet tests/unit tests/architecture

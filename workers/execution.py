@@ -1,15 +1,17 @@
 """Execution jobs: one pass over a step on its host, written to the journal as it goes."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import Attempt
+from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
-from shared.domain.plan import SubtaskKind
+from shared.domain.plan import Subtask, SubtaskKind
 from shared.guard import Guard, PlanGuard, Site, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
@@ -22,7 +24,7 @@ from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
 from workers.secrecy import Secrecy, texts_of, with_variables
 from workers.signatures import Signatures
-from workers.store import PassBrief, pass_brief
+from workers.store import PassBrief, pass_brief, subtasks_of_run
 
 FENCES_A_JOB = 100_000
 """More often than this no job is claimed."""
@@ -56,7 +58,7 @@ class Executor:
         order = _order(brief, job)
         known = self._secrecy.known(texts_of(order.subtasks))
         whole = self._guard_for(order.policy.forbidden_commands, order.host.name)
-        guard = PlanGuard(whole, _texts(order))
+        guard = PlanGuard(whole, _texts(order.subtasks), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
             database=self._database,
             task=job.task_id,
@@ -85,6 +87,14 @@ class Executor:
             reason=known.masker.text(result.reason),
             asked=tuple(approvals.asked(each, known.masker) for each in result.unapproved),
         )
+
+    def _elsewhere(self, order: PassOrder) -> Iterator[str]:
+        """What other steps and revisions run on the host; one that cannot be read runs nowhere."""
+        with self._database.autocommit() as connection:
+            planned = subtasks_of_run(connection, order.run_id)
+        for subtask in planned:
+            with suppress(Rejected):
+                yield from _texts([with_variables(subtask)])
 
 
 class HeldLog:
@@ -162,9 +172,9 @@ class Guards:
             return self._by_asked[asked]
 
 
-def _texts(order: PassOrder) -> Iterator[str]:
-    """What the pass may send to its host as it is written, to be judged in one go."""
-    for subtask in order.subtasks:
+def _texts(subtasks: Iterable[Subtask]) -> Iterator[str]:
+    """What may be sent to a host as it is written, to be judged in one go."""
+    for subtask in subtasks:
         if subtask.kind is SubtaskKind.COMMAND:
             yield from subtask.preconditions
             yield from filter(None, (subtask.command, subtask.check))

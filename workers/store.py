@@ -76,6 +76,16 @@ _PASS = text("""
 """)
 
 
+_EVERY_SUBTASK = text("""
+    SELECT jsonb_array_elements(step -> 'subtasks') AS subtask
+    FROM runs JOIN tasks ON tasks.id = runs.task_id,
+        jsonb_array_elements(tasks.plan -> 'steps') AS step
+    WHERE runs.id = :run_id
+    UNION ALL
+    SELECT jsonb_array_elements(subtasks) FROM revisions WHERE run_id = :run_id
+""")
+
+
 def pass_brief(connection: Connection, job: Job) -> PassBrief:
     """The pass of a job; raises Misconfigured when its host is not enrolled or disabled."""
     if job.step is None or job.run_id is None:
@@ -97,6 +107,12 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
     )
+
+
+def subtasks_of_run(connection: Connection, run_id: int) -> tuple[Subtask, ...]:
+    """Every subtask that was ever planned for a run, in whatever step and revision."""
+    found = connection.execute(_EVERY_SUBTASK, {"run_id": run_id})
+    return tuple(from_json(Subtask, row.subtask) for row in found)
 
 
 def task_brief(connection: Connection, task_id: int) -> TaskBrief:

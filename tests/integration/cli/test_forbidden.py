@@ -82,3 +82,19 @@ def test_what_is_forbidden_never_starts_as_a_correction(
     told = working.rows("SELECT outcome, correction FROM attempts ORDER BY id")
     assert ("denied", True) in {(row.outcome, row.correction is not None) for row in told}
     assert not missing.parent.exists()
+
+
+def test_a_step_does_not_run_unseen_what_an_earlier_one_has_written(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """Each command alone may run; a person sees the script before it does."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    writes = f"printf 'all:\\n\\ttouch {ledger}\\n' > {folder}/Makefile"
+    plan = plan_file(tmp_path, plain(writes), plain(f"make -C {folder} all"))
+    submit(working, plan)
+    (waits,) = working.json("intervention", "list")["details"]["interventions"]
+    assert waits["kind"] == "approval"
+    assert waits["ref"].startswith("T1.2")
+    assert (folder / "Makefile").exists()
+    assert not ledger.exists()

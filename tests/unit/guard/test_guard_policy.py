@@ -193,3 +193,20 @@ def test_many_commands_are_judged_as_each_would_be_alone() -> None:
         together = Guard(policy).judge_all(texts, interpreter)
         alone = [Guard(policy).judge(text, interpreter) for text in texts]
         assert together == alone
+
+
+def test_what_another_part_of_the_plan_writes_is_not_run_unseen_either() -> None:
+    """The other parts are read once, and only where something runs that they may have written."""
+    guard = Guard(load_site(None).for_host())
+    asked: list[str] = []
+
+    def elsewhere() -> list[str]:
+        asked.append("asked")
+        return ["cp a run.sh"]
+
+    plan = PlanGuard(guard, ["ls", "make test"], elsewhere=elsewhere)
+    assert plan.judge("ls").allowed
+    assert asked == []
+    assert [plan.judge("make test").rule for _ in range(2)] == ["written-script"] * 2
+    assert asked == ["asked"]
+    assert PlanGuard(guard, ["ls"], elsewhere=lambda: ["ls"]).judge("make test").allowed

@@ -1,0 +1,151 @@
+"""What a stranger types where everything is on one machine."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.journeys.answers import EXAMPLES, REPLAN, accepted
+from tests.services.processes import descendants, kill, marked, running
+from tests.services.ring import eventually
+
+
+class Up:
+    """`replan up` in a process and a data folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        self.environ = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("REPLAN_")},
+            "HOME": str(folder),
+            "REPLAN_DATA_DIR": str(self.data),
+            "REPLAN_UP_OF_TEST": str(folder),
+        }
+        self.log = folder / "up.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*REPLAN, "up"], env=self.environ, cwd=folder, stdout=log, stderr=log
+            )
+        self.folder = folder
+
+    def replan(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another process of the same user."""
+        return subprocess.run(
+            [*REPLAN, *arguments],
+            env=self.environ,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def ready(self) -> None:
+        """Return when it says so; fails the test when it ends before."""
+
+        def says() -> bool:
+            told = self.log.read_text()
+            assert self.process.poll() is None, told
+            return "up; data in" in told
+
+        eventually(says, "`replan up` being ready")
+
+    def everything(self) -> list[int]:
+        """It and all that it has started."""
+        mark = f"REPLAN_UP_OF_TEST={self.folder}"
+        return sorted({*marked(mark), *(pid for pid, _ in descendants(self.process.pid))})
+
+
+@contextmanager
+def brought_up(folder: Path) -> Iterator[Up]:
+    """A `replan up` that is ready; nothing of it is left afterwards."""
+    up = Up(folder)
+    try:
+        up.ready()
+        yield up
+    finally:
+        kill(up.everything())
+        up.process.wait(10)
+
+
+def greeting(folder: Path) -> str:
+    """The first example, but what it makes lies in a scratch folder."""
+    path = folder / "hello.yaml"
+    path.write_text((EXAMPLES / "hello.yaml").read_text().replace("$HOME", str(folder)))
+    return str(path)
+
+
+def test_everything_on_one_machine(tmp_path: Path) -> None:
+    """Found by other processes, refused a second time, ended with all its children by SIGTERM."""
+    with brought_up(tmp_path) as up:
+        assert (up.data / "connection.toml").stat().st_mode & 0o777 == 0o600
+        done = up.replan("task", "submit", "--plan", greeting(tmp_path), "--local", "--wait")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "T1 done" in done.stdout
+        assert (tmp_path / "replan-hello/greeting").exists()
+
+        second = up.replan("up", "--format", "min-json")
+        assert second.returncode == 2, second.stderr
+        refusal = accepted(second.stdout)
+        assert refusal["kind"] == "up"
+        assert str(up.data) in refusal["reason"]
+        assert refusal["next_step_cmd"]
+        assert "Traceback" not in second.stderr
+
+        pids = up.everything()
+        assert len(pids) >= 6
+        up.process.send_signal(signal.SIGTERM)
+        assert up.process.wait(30) == 0, up.log.read_text()
+        eventually(lambda: not any(running(pid) for pid in pids), "the end of every child", 15)
+        assert not (up.data / "connection.toml").exists()
+        gone = up.replan("task", "list", "--format", "min-json")
+        assert gone.returncode == 2
+        assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
+
+
+def test_killed_it_takes_every_child_along_and_starts_again(tmp_path: Path) -> None:
+    with brought_up(tmp_path) as up:
+        pids = up.everything()
+        up.process.kill()
+        up.process.wait(10)
+        eventually(lambda: not any(running(pid) for pid in pids), "the end of every child", 20)
+        gone = up.replan("task", "list", "--format", "min-json")
+        assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
+    with brought_up(tmp_path) as again:
+        assert accepted(again.replan("task", "list", "--format", "min-json").stdout)["ok"] is True
+
+
+def test_the_demonstration_shows_all_of_it_and_leaves_nothing(tmp_path: Path) -> None:
+    """Must show 1: four failed attempts, one escalation, one revision, done."""
+    mark = f"demo-{os.getpid()}"
+    environ = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("REPLAN_")},
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "REPLAN_UP_OF_TEST": mark,
+    }
+    done = subprocess.run(
+        [*REPLAN, "demo", "--format", "min-json"],
+        env=environ,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    try:
+        assert done.returncode == 0, done.stdout + done.stderr
+        (line,) = done.stdout.splitlines()
+        answer = accepted(line)["details"]
+        assert answer["phase"] == "done"
+        report = answer["report"]
+        assert report["failed"] >= 4
+        assert (report["escalations"], report["revisions"]) == (1, 1)
+        told = Path(answer["folder"], "report.md").read_text()
+        assert "1 escalations, 1 revisions" in told
+        assert marked(f"REPLAN_UP_OF_TEST={mark}") == []
+        assert "Traceback" not in done.stderr
+    finally:
+        kill(marked(f"REPLAN_UP_OF_TEST={mark}"))
