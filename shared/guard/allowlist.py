@@ -13,9 +13,10 @@ from shared.guard.reading import FORK_BOMB, Doubt
 from shared.guard.rules import PathPattern
 from shared.guard.sql import PROGRAM
 from shared.guard.territory import Territory
-from shared.guard.words import Run, Word
+from shared.guard.words import Run, Text, Word
 
 _NO_PROGRAMS = frozenset({FORK_BOMB, PROGRAM})
+_WHATEVER = Word((Text("code"),))
 _HARMLESS_OUTPUT = re.compile(r"(?i).*\.(log|txt|out|err|html|csv|pid|md)|/dev/.*")
 
 
@@ -118,13 +119,22 @@ class AllowList:
         for allowance in candidates:
             misfit = allowance.misfit(run.argv[1:], ground)
             if misfit is None:
-                return Finding(run, allowance, None)
+                return Finding(run, allowance, self._strange_code(run, allowance))
             if best is None or isinstance(best, OtherSubCommand):
                 best = misfit  # of the same sub-command, it tells more
         if isinstance(best, OtherSubCommand):
             shown = " ".join(map(str, run.argv[:3]))
             return Finding(run, None, Doubt("unlisted-use", f"no rule lists `{shown}`", run.part))
         return Finding(run, None, Doubt("unlisted-use", f"{run.program}: {best}", run.part))
+
+    def _strange_code(self, run: Run, allowance: Allowance) -> Doubt | None:
+        """Why what lies in a run's directory may not be run; None when it runs nothing of that."""
+        if not allowance.runs_code:
+            return None
+        for directory in run.directories:
+            if why := self._territory.no_code(_WHATEVER, (directory,)):
+                return Doubt("unlisted-place", f"it runs what lies there: {why}", run.part)
+        return None
 
     def _candidates(self, run: Run) -> list[Allowance]:
         name = run.argv[0].literal

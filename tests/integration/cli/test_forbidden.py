@@ -84,17 +84,11 @@ def test_what_is_forbidden_never_starts_as_a_correction(
     assert not missing.parent.exists()
 
 
-def test_a_step_does_not_run_unseen_what_an_earlier_one_has_written(
-    working: Cli, tmp_path: Path, ledger: Path
-) -> None:
-    """Each command alone may run; a person sees the script before it does."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    writes = f"printf 'all:\\n\\ttouch {ledger}\\n' > {folder}/Makefile"
-    plan = plan_file(tmp_path, plain(writes), plain(f"make -C {folder} all"))
-    submit(working, plan)
+def test_a_step_does_not_run_unseen_what_another_one_writes(working: Cli, tmp_path: Path) -> None:
+    """Each command alone may run; a person sees the program before it does."""
+    runs, writes = "make -n all", "echo all: > Makefile"
+    submit(working, plan_file(tmp_path, plain(runs), plain(writes)))
     (waits,) = working.json("intervention", "list")["details"]["interventions"]
-    assert waits["kind"] == "approval"
-    assert waits["ref"].startswith("T1.2")
-    assert (folder / "Makefile").exists()
-    assert not ledger.exists()
+    assert (waits["kind"], waits["ref"]) == ("approval", "T1.1@localhost")
+    assert "another command of the same plan writes there" in waits["reason"]
+    assert working.rows("SELECT outcome FROM attempts") == [("needs_approval",)]

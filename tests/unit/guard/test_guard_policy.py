@@ -210,3 +210,21 @@ def test_what_another_part_of_the_plan_writes_is_not_run_unseen_either() -> None
     assert [plan.judge("make test").rule for _ in range(2)] == ["written-script"] * 2
     assert asked == ["asked"]
     assert PlanGuard(guard, ["ls"], elsewhere=lambda: ["ls"]).judge("make test").allowed
+
+
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        ("cd /srv/app && make test", True),
+        ("make -C /srv/app test", True),
+        ("make -C sub test", True),
+        ("cd /tmp/x && make test", False),
+        ("make -C /tmp/x test", False),
+        ("cd /tmp/x; npm test", False),
+        ("cd /var/tmp && pytest", False),
+        ("cd $WHEREVER && make", False),
+    ],
+)
+def test_a_project_is_built_where_projects_lie(command: str, allowed: bool) -> None:
+    """Anybody may write to /tmp, and what is written there is not read for what it may run."""
+    assert Guard(load_site(None).for_host()).judge(command).allowed is allowed
