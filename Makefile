@@ -35,7 +35,8 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 .PHONY: test check static chaos bench bench-peers services format
 test: static services ## Everything: checks, and all tests on real services
 	$(BIN)/pytest --quiet tests/chaos/test_short.py
-	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=worksteal --ignore=tests/chaos/test_short.py
+	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile -m 'not slow' \
+		--ignore=tests/chaos/test_short.py
 
 check: static ## What needs no service: format, lint, types, import contracts, unit tests
 	$(BIN)/pytest --quiet tests/unit tests/architecture
@@ -48,6 +49,7 @@ static: $(STAMP)
 
 chaos: $(STAMP) services ## Break every part of it, again and again, and count what is lost (ten minutes)
 	REPLAN_CHAOS=full $(BIN)/pytest --capture=no tests/chaos/test_full.py
+	$(BIN)/pytest -m slow tests/journeys
 
 bench: $(STAMP) services ## Measure it beside the bare tools it stands on
 	$(BIN)/python -m benchmarks

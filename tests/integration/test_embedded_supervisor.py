@@ -109,7 +109,8 @@ def test_the_pause_before_a_restart_grows(supervisor: Supervisor, tmp_path: Path
     assert eventually(lambda: len(times.read_text().splitlines()) >= 5)
     starts = [float(line) for line in times.read_text().splitlines()]
     pauses = [later - earlier for earlier, later in itertools.pairwise(starts[1:])]
-    assert all(later > 1.3 * earlier for earlier, later in itertools.pairwise(pauses))
+    # Twice as long each time; what a busy machine adds to one of them proves nothing.
+    assert pauses[-1] > 2 * pauses[0]
 
 
 def test_a_child_that_dies_at_its_first_start_is_an_error(supervisor: Supervisor) -> None:
