@@ -49,6 +49,7 @@ static: $(STAMP)
 
 chaos: $(STAMP) services ## Break every part of it, again and again, and count what is lost (ten minutes)
 	REPLAN_CHAOS=full $(BIN)/pytest --capture=no tests/chaos/test_full.py
+	REPLAN_CHAOS=full $(BIN)/pytest tests/unit/guard/test_guard_fuzz.py
 	$(BIN)/pytest -m slow tests/journeys
 
 bench: $(STAMP) services ## Measure it beside the bare tools it stands on
