@@ -172,12 +172,9 @@ class Guards:
             return self._by_asked[asked]
 
 
-def _texts(subtasks: Iterable[Subtask]) -> Iterator[str]:
+def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
     """What may be sent to a host as it is written, to be judged in one go."""
-    for subtask in subtasks:
-        if subtask.kind is SubtaskKind.COMMAND:
-            yield from subtask.preconditions
-            yield from filter(None, (subtask.command, subtask.check))
+    return texts_of(subtask for subtask in subtasks if subtask.kind is SubtaskKind.COMMAND)
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:

@@ -1,6 +1,5 @@
 """The secrets that a worker gives to the commands which name them, and hides everywhere else."""
 
-import re
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -9,15 +8,15 @@ from time import monotonic
 
 from shared.domain.errors import ReplanError
 from shared.domain.plan import Subtask
-from shared.secrets.expansion import VARIABLE, to_environment, variable
+from shared.domain.secret import VARIABLE
+from shared.secrets.expansion import to_environment, variable
 from shared.secrets.masking import Masker
+from shared.secrets.named import variables_in
 from shared.secrets.value import Secret
 from shared.secrets.vaults.vault import Vaults
 
 _FRESH_SECONDS = 5.0
 """For so long the vaults are not asked again what they have."""
-
-_NAMED = re.compile(rf"\b{VARIABLE}([A-Za-z][A-Za-z0-9_]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +106,4 @@ def _expanded(text: str) -> str:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_NAMED.findall(text))) if VARIABLE in text else ()
+    return tuple(name.removeprefix(VARIABLE) for name in variables_in(text))

@@ -2,6 +2,9 @@
 
 import re
 
+VARIABLE = "REPLAN_SECRET_"
+"""How the environment variable begins that holds a secret, for a command and in a vault."""
+
 LONGEST_NAME = 64
 
 _NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}")

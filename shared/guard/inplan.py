@@ -29,9 +29,7 @@ class PlanGuard:
         self._guard = guard
         self._interpreter = interpreter
         self._elsewhere = elsewhere
-        self._code_written: bool | None = None
-        if self._writes_code(listed):
-            self._code_written = True
+        self._code_written: bool | None = self._writes_code(listed) or None
 
     @property
     def version(self) -> str:

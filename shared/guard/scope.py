@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from shared.domain.secret import VARIABLE
 from shared.guard.paths import NOWHERE, START, canonical
 from shared.guard.tree import Function
-from shared.guard.words import HOME, SECRET_PREFIX, Hole, Word, known, unknown
+from shared.guard.words import HOME, Hole, Word, known, unknown
 
 _MOST_DIRECTORIES = 6
 _NUMBERS = frozenset({"#", "?", "$", "!", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO"})
@@ -30,7 +31,7 @@ class Scope:
         found = self.variables.get(name)
         if found is not None:
             return found
-        if name.startswith(SECRET_PREFIX):
+        if name.startswith(VARIABLE):
             return Word((Hole(secret=name),))
         if name in _NUMBERS:
             return Word((Hole(below=True),))

@@ -6,8 +6,9 @@ environment carries. What it holds is never looked at.
 
 from collections.abc import Iterable, Iterator
 
+from shared.domain.secret import VARIABLE
 from shared.domain.verdict import Verdict, VerdictKind
-from shared.guard.words import SECRET_PREFIX, Hole, Run, Word
+from shared.guard.words import Hole, Run, Word
 
 _PRINTS = frozenset({"echo", "printf"})
 _NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
@@ -89,4 +90,4 @@ def _in_words(run: Run, name: str, fed: set[Run]) -> Iterator[Verdict]:
 
 
 def _shown(variable: str) -> str:
-    return f"${{secret:{variable.removeprefix(SECRET_PREFIX)}}}"
+    return f"${{secret:{variable.removeprefix(VARIABLE)}}}"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 HOME = "\ue000"
 """Stands for the unknown home directory inside texts; a command that holds it is never read."""
 
-SECRET_PREFIX = "REPLAN_SECRET_"  # noqa: S105 - a name, no password
 """How the variables begin that hold secrets; the rest is the name of the secret."""
 
 _WILD = re.compile(r"[*?\[]")

@@ -4,11 +4,8 @@ import re
 from enum import Enum
 
 from shared.domain.errors import Rejected
-from shared.domain.secret import BadName, begins_at, name_at, reference
+from shared.domain.secret import VARIABLE, BadName, begins_at, name_at, reference
 from shared.secrets.heredocs import Heredoc, heredoc_at
-
-VARIABLE = "REPLAN_SECRET_"
-"""How the variable begins that holds a secret in a command's environment."""
 
 STAGE = "secrets"
 

@@ -2,7 +2,7 @@
 
 import re
 
-from shared.secrets.expansion import VARIABLE
+from shared.domain.secret import VARIABLE
 
 _NAMED = re.compile(rf"\b{VARIABLE}[A-Za-z][A-Za-z0-9_]*")
 

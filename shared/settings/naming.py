@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from shared.domain.secret import VARIABLE
 from shared.settings.keys import KEYS, Key, Scope
 
 
@@ -39,7 +40,7 @@ def lookalike(variable: str, known: Iterable[str]) -> str | None:
     Variables that resemble none are nobody's business: other programs name theirs REPLAN_ too, and
     secrets are named as their owners like.
     """
-    if variable.startswith("REPLAN_SECRET_"):
+    if variable.startswith(VARIABLE):
         return None
     names = {*known, "REPLAN_CONFIG"}
     if variable in names:

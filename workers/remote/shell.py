@@ -222,7 +222,8 @@ class RunnerShell:
         asked.deadline.restart()  # reaching the host took what it took
         if lane is self._lane:
             # What opens the folder may have sent it.
-            sent = sent or self._sent_already(lane, asked) or self._send(runner, asked)
+            sent = sent or self._sent_already(lane, asked)
+            sent = sent or self._ahead.send(runner, asked.command, asked.once)
         if sent is not None:
             asked = replace(asked, key=sent.key)
         outcome = self._start(runner, asked, output, sent)
@@ -245,9 +246,6 @@ class RunnerShell:
         if sent is None:
             self._leave(lane)
         return sent
-
-    def _send(self, runner: Runner, asked: _Asked) -> Sent | None:
-        return self._ahead.send(runner, asked.command, asked.once)
 
     def _start(
         self, runner: Runner, asked: _Asked, output: Output, sent: Sent | None

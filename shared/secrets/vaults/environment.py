@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 
-from shared.domain.secret import is_name
+from shared.domain.secret import VARIABLE, is_name
 from shared.secrets.vaults.vault import NotHere
-
-PREFIX = "REPLAN_SECRET_"
 
 
 class EnvironmentVault:
@@ -17,16 +15,16 @@ class EnvironmentVault:
     @property
     def told(self) -> str:
         """How its variables begin."""
-        return f"the environment ({PREFIX}…)"
+        return f"the environment ({VARIABLE}…)"
 
     def find(self, name: str) -> str:
         """The variable's value; raises NotHere when it is not set."""
         try:
-            return self._environ[PREFIX + name]
+            return self._environ[VARIABLE + name]
         except KeyError:
             raise NotHere from None
 
     def names(self) -> tuple[str, ...]:
         """The names of all variables that begin so and go on as a name."""
-        ours = (variable for variable in self._environ if variable.startswith(PREFIX))
-        return tuple(sorted(filter(is_name, (each.removeprefix(PREFIX) for each in ours))))
+        ours = (variable for variable in self._environ if variable.startswith(VARIABLE))
+        return tuple(sorted(filter(is_name, (each.removeprefix(VARIABLE) for each in ours))))
