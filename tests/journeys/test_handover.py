@@ -15,6 +15,8 @@ from tests.services.ring import Ring, eventually
 
 COUNT = 30
 GRACE = 1.0
+SECONDS = 20.0
+"""What "within seconds" is held to: far below the leases here, far above what a busy machine needs."""
 
 
 @pytest.fixture
@@ -30,6 +32,11 @@ def lasting(ring: Ring) -> Ring:
 def numbers(ledger: Path) -> list[int]:
     """What the commands appended."""
     return [int(line) for line in ledger.read_text().split()] if ledger.exists() else []
+
+
+def held(command: str, gate: Path) -> str:
+    """That command, begun once the gate is there."""
+    return f"until test -e '{gate}'; do sleep 0.05; done; {command}"
 
 
 def owner(ring: Ring) -> int | None:
@@ -49,21 +56,25 @@ def told_to_stop(ring: Ring, name: str) -> float:
 
 
 def test_another_worker_has_the_job_within_seconds(lasting: Ring, tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
+    ledger, ready, claimed = tmp_path / "ledger", tmp_path / "ready", tmp_path / "claimed"
+    commands = appending(str(ledger), COUNT, pause=0.2)
+    commands[5] = held(commands[5], ready)
+    commands[-1] = held(commands[-1], claimed)
     lasting.coordinator()
     lasting.worker("executor", name="first")
-    task = lasting.submit(plan(step(appending(str(ledger), COUNT, pause=0.2))), "localhost")
-    eventually(lambda: len(numbers(ledger)) >= 5, "five commands")
+    task = lasting.submit(plan(step(commands)), "localhost")
+    eventually(lambda: len(numbers(ledger)) == 5, "five commands")
     lasting.worker("executor", name="second")
     second = lasting.processes["second"].pid
     eventually(lambda: listening(lasting, "second"), "the second worker")
-    before = len(numbers(ledger))
     told = told_to_stop(lasting, "first")
+    ready.touch()
     eventually(lambda: owner(lasting) == second, "the second worker's claim")
     took = time.monotonic() - told
-    assert GRACE * 0.9 < took < GRACE + 3
-    assert len(numbers(ledger)) > before + GRACE / 0.2 / 3  # it went on with it for the grace
-    assert lasting.processes["first"].wait(5) == 0
+    assert GRACE * 0.9 < took < GRACE + SECONDS
+    assert len(numbers(ledger)) > 5  # it went on with it for the grace
+    claimed.touch()
+    assert lasting.processes["first"].wait(SECONDS) == 0
     lasting.ends(task)
     assert list(dict.fromkeys(numbers(ledger))) == list(range(1, COUNT + 1))
     assert lasting.scalar("SELECT max(claims) FROM jobs") == 1
@@ -76,22 +87,22 @@ def test_what_ends_within_the_grace_is_reported_by_the_one_who_did_it(
     lasting: Ring, tmp_path: Path
 ) -> None:
     begun = tmp_path / "begun"
-    lasting.extra["REPLAN_SHUTDOWN_GRACE"] = "20"
+    lasting.extra["REPLAN_SHUTDOWN_GRACE"] = str(SECONDS)
     lasting.coordinator()
     lasting.worker("executor", name="first")
     task = lasting.submit(plan(step([f"echo > {begun}; sleep 1.5"])), "localhost")
     eventually(begun.exists, "the command")
     told = told_to_stop(lasting, "first")
     lasting.ends(task)
-    assert lasting.processes["first"].wait(10) == 0
-    assert time.monotonic() - told < 10  # no longer than it took
+    assert lasting.processes["first"].wait(SECONDS) == 0
+    assert time.monotonic() - told < SECONDS  # no longer than it took
     assert lasting.scalar("SELECT count(*) FROM attempts") == 1
 
 
 def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
     """Neither from the broker nor from the database, while it still goes on with an old one."""
     begun = tmp_path / "begun"
-    lasting.extra.update(REPLAN_SHUTDOWN_GRACE="20", REPLAN_POLL="0.2", REPLAN_LIVENESS="600")
+    lasting.extra.update(REPLAN_SHUTDOWN_GRACE=str(SECONDS), REPLAN_POLL="0.2", REPLAN_LIVENESS="600")
     lasting.coordinator()
     lasting.worker("executor", name="first")
     old = lasting.submit(plan(step([f"echo > {begun}; sleep 4"])), "localhost")
@@ -100,7 +111,7 @@ def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
     eventually(lambda: "worker_stops" in lasting.log("first"), "the signal")
     new = lasting.submit(plan(step(["true"])), "localhost")
     lasting.ends(old)
-    assert lasting.processes["first"].wait(10) == 0
+    assert lasting.processes["first"].wait(SECONDS) == 0
     assert lasting.scalar("SELECT claims FROM jobs WHERE task_id = :id", id=new) == 0
     lasting.worker("executor", name="second")
     lasting.ends(new)
@@ -125,8 +136,8 @@ def test_a_job_that_nothing_can_interrupt_is_given_back_all_the_same(
     first = lasting.processes["first"].pid
     eventually(lambda: owner(lasting) == first, "the claim")
     told = told_to_stop(lasting, "first")
-    assert lasting.processes["first"].wait(20) == 0
-    assert time.monotonic() - told < GRACE + 2 + 3
+    assert lasting.processes["first"].wait(SECONDS) == 0
+    assert time.monotonic() - told < SECONDS
     assert "job_left_behind" in lasting.log("first")
     assert owner(lasting) is None
     lasting.worker("planner", name="second")
