@@ -75,6 +75,8 @@ def start(
     package: str, arguments: Sequence[str], *, environ: Mapping[str, str], out: Path, err: Path
 ) -> Preloaded:
     """Start `python -m package arguments` in a session of its own; both files are appended to."""
+    for path in (out, err):
+        path.touch()
     process = _forking().Process(
         target=_begin,
         args=(MAINS[package], list(arguments), dict(environ), str(out), str(err)),
