@@ -48,8 +48,9 @@ def carry_out(
     What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
     A correction that would need an approval is recorded and left out: it was ours, not the plan's.
-    One that is denied ends the pass as a denied command of the plan does. A critical command, or any under `autonomy: plan`, is
-    never corrected, and runs only when `approvals` has one for it (S0.88).
+    One that is denied ends the pass as a denied command of the plan does. A critical command, or
+    any under `autonomy: plan`, is never corrected, and runs only when `approvals` has one for it
+    (S0.88).
 
     Under `dry_run_mode` nothing runs but what `looks` (left out: the guard) allows of checks and
     preconditions, and every subtask is foretold (`workers.executor.rehearsal`).
