@@ -10,7 +10,7 @@ from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
-from shared.domain.host import Host
+from shared.domain.host import Connection, Host
 from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
 from shared.store import bundles
@@ -61,7 +61,7 @@ class EscalationHandler:
 def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
     """The bundle, from what the rows say and what the host shows."""
     newest = brief.revisions[-1]
-    tried = tuple(a for a in brief.attempts if a.revision == newest.revision)
+    tried = _tried(brief.attempts, newest.revision)
     place = Ref(brief.task.id, brief.step.ordinal, target=brief.host.name)
     return Bundle(
         task_ref=f"T{brief.task.id}",
@@ -80,11 +80,26 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
         failed_assumptions=failed_assumptions(tried),
         hypotheses=hypotheses(tried),
         config=_settings(brief.task.policy),
+        host=_way_to(brief.host),
+        plan=_plan(brief),
     )
 
 
+def _tried(attempts: Sequence[Attempt], revision: int) -> tuple[Attempt, ...]:
+    """The attempts of a revision, and what was undone for it, which stands under older ones."""
+    before = max((a.pass_no for a in attempts if _is_earlier(a, revision)), default=0)
+    return tuple(
+        a for a in attempts if a.revision == revision or (a.rollback and a.pass_no > before)
+    )
+
+
+def _is_earlier(attempt: Attempt, revision: int) -> bool:
+    return attempt.revision < revision and not attempt.rollback
+
+
 def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtask:
-    outcomes = [a.outcome for a in tried if a.subtask == subtask.ordinal]
+    own = [a for a in tried if a.subtask == subtask.ordinal and not a.rollback]
+    outcomes = [a.outcome for a in own]
     status = outcomes[-1].value if outcomes else "not reached"
     return LoggedSubtask(
         ordinal=subtask.ordinal,
@@ -96,6 +111,11 @@ def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubta
         preconditions=subtask.preconditions,
         needs=subtask.needs,
         status="done" if outcomes and outcomes[-1] in GREEN else status,
+        critical=subtask.critical,
+        rollback=subtask.rollback,
+        idempotent=subtask.idempotent,
+        kind=subtask.kind.value,
+        ran=any(a.result is not None for a in own),
     )
 
 
@@ -118,6 +138,7 @@ def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
         check_command=None if check is None else check.command,
         check_exit_code=None if check is None else check.exit_code,
         check_output="" if check is None else _text(check.stdout + check.stderr),
+        rollback=attempt.rollback,
     )
 
 
@@ -129,8 +150,30 @@ def _told(revision: Revision) -> str:
     lines = [
         f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")
     ]
+    if revision.rollback:
+        lines.append(f"undone before: {', '.join(revision.rollback)}")
     lines += [f"  {subtask.command}" for subtask in revision.subtasks]
     return "\n".join(lines)
+
+
+def _way_to(host: Host) -> dict[str, str]:
+    """S0.52: which machine it is, as whom commands run there, and with which rights."""
+    if host.connection is Connection.LOCAL:
+        way = {"connection": "local"}
+    else:
+        way = {"connection": "ssh", "address": f"{host.address}:{host.port}"}
+    way["account"] = "root, through sudo" if host.sudo else host.user or "that of the worker"
+    if host.workdir:
+        way["folder"] = host.workdir
+    return way
+
+
+def _plan(brief: StepBrief) -> tuple[str, ...]:
+    """Every step of the task on this host, and where it stands."""
+    return tuple(
+        f"{step.ordinal}. {step.title} [{brief.phases.get(step.ordinal, 'not_started')}]"
+        for step in brief.plan.steps
+    )
 
 
 def _settings(policy: Policy) -> dict[str, str]:

@@ -18,7 +18,8 @@ from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
 class AttemptLine:
     """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length.
 
-    `said` is the last line that a failed one printed, on standard error or by its check.
+    `said` is the last line that a failed one printed, on standard error or by its check. A
+    `rollback` undid what the subtask of that number had done under that revision.
     """
 
     ref: str
@@ -37,6 +38,7 @@ class AttemptLine:
     started_at: datetime
     ended_at: datetime | None
     seconds: float | None
+    rollback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,13 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         outcome=row.outcome,
         counted=row.counted,
         reason=row.reason,
-        said=_last_words(row) if row.counted else "",
+        said=_last_words(row) if row.counted or row.rollback else "",
         exit_code=row.exit_code,
         check_exit_code=row.check_exit_code,
         started_at=row.started_at,
         ended_at=ended,
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
+        rollback=row.rollback,
     )
 
 

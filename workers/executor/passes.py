@@ -7,6 +7,7 @@ from shared.domain.plan import Subtask, in_order
 from workers.executor.checks import SETTLE
 from workers.executor.clock import Clock
 from workers.executor.judge import Door, Judge
+from workers.executor.rollbacks import Rollbacks
 from workers.executor.trials import Trials
 from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell, Unapproved
 
@@ -38,6 +39,8 @@ def carry_out(
     that needs an approval, at one whose outcome nobody can tell, and when the log says that it is
     cancelled.
 
+    What the revision undoes is undone first (`workers.executor.rollbacks`).
+
     What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
     A correction that the guard does not let through is recorded and left out: it was ours, not the
@@ -51,6 +54,13 @@ def carry_out(
     subtasks = in_order(order.subtasks)
     door = Door(shell, guard, approvals=approvals, cancelled=log.cancelled, withdrawn=log.withdrawn)
     trials = Trials(order, door, log, clock, settle=settle)
+    undoing = Rollbacks(order, trials.history, door, log, clock)
+    return undoing.carry_out() or _try_each(order, subtasks, trials, log)
+
+
+def _try_each(
+    order: PassOrder, subtasks: tuple[Subtask, ...], trials: Trials, log: PassLog
+) -> PassResult:
     done: set[str] = set()
     unmet: list[Subtask] = []
     stop: PassResult | None = None
