@@ -70,8 +70,7 @@ class StepState:
     @property
     def wants_sending(self) -> bool:
         """True while a person may send its evidence to its author as it is."""
-        waits = self.gathered and self.phase is StepPhase.WAITING
-        return waits and self.author.backend != "human"
+        return self.gathered and self.phase is StepPhase.WAITING
 
 
 @dataclass(frozen=True, slots=True)

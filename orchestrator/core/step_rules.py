@@ -98,7 +98,7 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     step = replace(step, putting_off=0, gathered=True)
     following = Next.REVISE if step.forced else _next(step, policy)
     if following is Next.REVISE and step.author.backend == "human":
-        return _wait(step, InterventionKind.REVISION, stage="revise")
+        return _ask_person(step)
     if following is Next.REVISE and not policy.hold_bundles:
         return replace(step, phase=StepPhase.REPLANNING), (_ask_author(step),)
     if following in {Next.REVISE, Next.HOLD}:
@@ -114,9 +114,11 @@ def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
         note=fact.note or step.note,
         putting_off=0,
         handed_up=False,
-        reason="",
     )
-    return sent, (CloseInterventions(step.ordinal), _ask_author(sent))
+    if step.author.backend == "human":
+        waiting, decisions = _ask_person(sent)
+        return waiting, (CloseInterventions(step.ordinal), *decisions)
+    return replace(sent, reason=""), (CloseInterventions(step.ordinal), _ask_author(sent))
 
 
 def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> StepAdvance:
@@ -210,6 +212,11 @@ def _asked_again(step: StepState, kind: JobKind) -> Enqueue:
 def ask_planner(step: StepState) -> Enqueue:
     """What remains of the plan, this step first, goes to whoever planned the task."""
     return replace(_again(step, JobKind.REPLAN), role=Role.PLANNER, note=step.note)
+
+
+def _ask_person(step: StepState) -> StepAdvance:
+    """The author is a person, to whom nothing more can be sent than that it waits."""
+    return _wait(replace(step, gathered=False), InterventionKind.REVISION, stage="revise")
 
 
 def _ask_author(step: StepState) -> Enqueue:

@@ -56,7 +56,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.StepAbandoned: frozenset({S.ERROR}),
         f.StepRevised: frozenset({S.READY}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
-        f.BundleSent: frozenset({S.REPLANNING}),
+        f.BundleSent: frozenset({S.REPLANNING, S.WAITING}),
         f.ResumeRequested: frozenset({S.READY}),
         f.OutcomeTold: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),

@@ -161,6 +161,17 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
     )
 
 
+def held_pass(connection: Connection, run_id: int, step: int) -> int | None:
+    """The pass whose evidence waits to be sent to the author of the step; None for none."""
+    query = select(RunStepRow.pass_no).where(
+        RunStepRow.run_id == run_id,
+        RunStepRow.step == step,
+        RunStepRow.phase == StepPhase.WAITING.value,
+        RunStepRow.gathered,
+    )
+    return connection.execute(query).scalar_one_or_none()
+
+
 def _planned(plan: Plan, added: list[Any]) -> Plan:
     """The plan of a run: that of its task, and the steps by which it was changed since."""
     return replace(plan, steps=(*plan.steps, *(from_json(Step, step) for step in added)))

@@ -230,7 +230,7 @@ class RevisionAnswer(Document):
             description="The ids of earlier subtasks of this step whose rollback command is to be "
             "run before your list begins; usually none. Only what has run is undone."
         ),
-    ] = Field(default_factory=list)
+    ]
     impossible: Impossible
 
     def listed(self) -> tuple[Subtask, ...]:
