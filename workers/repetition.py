@@ -22,8 +22,8 @@ def refuse_repetition(
     for revision in known:
         if _is_repeated(subtasks, revision.subtasks):
             raise Rejected(
-                f"this is revision {revision.revision} of the step again, and that has failed: "
-                "give another way, or look first at what the evidence does not show",
+                f"this is revision {revision.revision} of the step again, whose commands have "
+                "failed: give another way, or look first at what the evidence does not show",
                 stage="revise",
             )
 

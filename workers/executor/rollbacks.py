@@ -28,7 +28,7 @@ _STOPS = {
 
 
 class Rollbacks:
-    """Undoes what a pass is to undo; every rollback is an attempt of its own kind.
+    """Undoes what a pass is to undo; every rollback is an attempt of its own kind, no error.
 
     Its key is the same for whoever drives the pass, so none is started twice. One that the guard
     forbids is never started and blocks the step, one that fails waits for a person: nothing of the

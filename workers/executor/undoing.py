@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from shared.domain.attempt import GREEN, Attempt, Outcome
+from shared.domain.attempt import GREEN, SAID, Answer, Attempt, Outcome
 from shared.domain.plan import Revision, Subtask, SubtaskKind
 from workers.ports import Undo
 
@@ -48,7 +48,9 @@ def _wanted(revisions: Sequence[Revision]) -> dict[tuple[int, int], Subtask]:
 
 
 def _has_run(attempt: Attempt) -> bool:
-    return attempt.result is not None or attempt.outcome is Outcome.UNKNOWN
+    if attempt.outcome is Outcome.UNKNOWN:
+        return not attempt.reason.endswith(SAID[Answer.NOT_RUN])
+    return attempt.result is not None
 
 
 def _as_subtask(subtask: Subtask) -> Subtask:
