@@ -18,9 +18,13 @@ from shared.store.database import Database
 from workers.executor.failed_assumptions import failed_assumptions
 from workers.executor.hypotheses import hypotheses
 from workers.leases import Hold
-from workers.store import StepBrief, step_brief
+from workers.store import StepBrief, is_at_work, step_brief
 
 log = structlog.get_logger()
+
+LOOK_EVERY = 0.1
+PATIENCE = 15.0
+"""Seconds to wait for the end of a command that is being ended; then the evidence goes without."""
 
 TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
 """Looks at the state of a host on which these ran; raises what a connection raises."""
@@ -34,8 +38,12 @@ class EscalationHandler:
         self._snapshot = snapshot
 
     def perform(self, hold: Hold) -> Fact:
-        """Build and keep the bundle of a step. A host that cannot be reached is part of it."""
+        """Build and keep the bundle of a step. A host that cannot be reached is part of it.
+
+        Where a pass was withdrawn for it, its worker first says how its command was ended.
+        """
         job = hold.job
+        self._await_release(hold)
         with self._database.begin() as connection:
             brief = step_brief(connection, job)
         bundle = compose(brief, self._look_at(brief))
@@ -49,6 +57,14 @@ class EscalationHandler:
                 bundle=bundle,
             )
         return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
+
+    def _await_release(self, hold: Hold) -> None:
+        for _ in range(round(PATIENCE / LOOK_EVERY)):
+            with self._database.autocommit() as connection:
+                if not is_at_work(connection, hold.job):
+                    return
+            if hold.withdrawn.wait(LOOK_EVERY):
+                return
 
     def _look_at(self, brief: StepBrief) -> Mapping[str, str]:
         try:

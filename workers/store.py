@@ -101,6 +101,14 @@ _EVERY_SUBTASK = text("""
 """)
 
 
+_AT_WORK = text("""
+    SELECT EXISTS (
+        SELECT 1 FROM jobs WHERE run_id = :run_id AND step = :step AND kind = 'execute'
+        AND state IN ('open', 'cancelled') AND lease_until > clock_timestamp()
+    )
+""")
+
+
 def pass_brief(connection: Connection, job: Job) -> PassBrief:
     """The pass of a job; raises Misconfigured when its host is not enrolled or disabled."""
     if job.step is None or job.run_id is None:
@@ -191,6 +199,11 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
 def _phases(connection: Connection, run_id: int) -> dict[int, str]:
     query = select(RunStepRow.step, RunStepRow.phase).where(RunStepRow.run_id == run_id)
     return {row.step: row.phase for row in connection.execute(query.order_by(RunStepRow.step))}
+
+
+def is_at_work(connection: Connection, job: Job) -> bool:
+    """Whether a worker still has a pass of the job's step in hand, if only to end it."""
+    return connection.execute(_AT_WORK, {"run_id": job.run_id, "step": job.step}).scalar_one()
 
 
 def _revisions(

@@ -23,7 +23,7 @@ def show_history(console: Console, view: "StepView") -> None:
         tried = [a for a in view.attempts if a.revision == revision.revision and not a.rollback]
         console.print(f"\n[bold]revision {revision.revision}[/] {plain(_heading(revision))}")
         failed = sum(attempt.counted for attempt in tried)
-        console.print(f"  [dim]{len(tried)} attempts, {failed} of them failed[/]")
+        console.print(f"  [dim]attempts: {len(tried)}, failed: {failed}[/]")
         for line in _lines(revision, before):
             console.print(line, highlight=False)
         before = frozenset(subtask.command for subtask in revision.subtasks)

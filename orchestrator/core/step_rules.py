@@ -159,7 +159,8 @@ def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
     """S0.85: an operator forces a revision, whatever the counters say."""
-    asked = replace(step, forced=True, note=note, putting_off=0, handed_up=False)
+    reason = step.reason or "an operator wants it revised"
+    asked = replace(step, forced=True, note=note, reason=reason, putting_off=0, handed_up=False)
     gathering, decisions = _gather(asked)
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select
 
 from orchestrator.views.places import RunPlace, one_run, runs_at
+from shared.domain.attempt import GREEN
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
@@ -90,7 +91,7 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         outcome=row.outcome,
         counted=row.counted,
         reason=row.reason,
-        said=_last_words(row) if row.counted or row.rollback else "",
+        said=_last_words(row) if row.counted or _failed_rollback(row) else "",
         exit_code=row.exit_code,
         check_exit_code=row.check_exit_code,
         started_at=row.started_at,
@@ -98,6 +99,10 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
         rollback=row.rollback,
     )
+
+
+def _failed_rollback(row: Any) -> bool:
+    return row.rollback and row.outcome not in GREEN
 
 
 def _last_words(row: Any) -> str:
