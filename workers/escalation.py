@@ -26,6 +26,9 @@ LOOK_EVERY = 0.1
 PATIENCE = 15.0
 """Seconds to wait for the end of a command that is being ended; then the evidence goes without."""
 
+TOLD_OF_EARLIER = 4
+"""Sentences about what came of an earlier revision, its last ones."""
+
 TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
 """Looks at the state of a host on which these ran; raises what a connection raises."""
 
@@ -91,7 +94,7 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
         reason=brief.reason,
         subtasks=tuple(_logged_subtask(s, tried) for s in newest.subtasks),
         attempts=tuple(_logged(a, place) for a in tried),
-        earlier_revisions=tuple(_told(r) for r in brief.revisions[:-1]),
+        earlier_revisions=tuple(_told(r, brief.attempts) for r in brief.revisions[:-1]),
         snapshot=dict(snapshot),
         failed_assumptions=failed_assumptions(tried),
         hypotheses=hypotheses(tried),
@@ -103,14 +106,16 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
 
 def _tried(attempts: Sequence[Attempt], revision: int) -> tuple[Attempt, ...]:
     """The attempts of a revision, and what was undone for it, which stands under older ones."""
-    before = max((a.pass_no for a in attempts if _is_earlier(a, revision)), default=0)
-    return tuple(
-        a for a in attempts if a.revision == revision or (a.rollback and a.pass_no > before)
-    )
+    passes = {a.pass_no for a in attempts if a.revision < revision and not a.rollback}
+    later = {a.pass_no for a in attempts if a.revision > revision and not a.rollback}
+    first, last = max(passes, default=0), min(later, default=None)
+    return tuple(a for a in attempts if _is_of(a, revision, first, last))
 
 
-def _is_earlier(attempt: Attempt, revision: int) -> bool:
-    return attempt.revision < revision and not attempt.rollback
+def _is_of(attempt: Attempt, revision: int, first: int, last: int | None) -> bool:
+    if not attempt.rollback:
+        return attempt.revision == revision
+    return attempt.pass_no > first and (last is None or attempt.pass_no < last)
 
 
 def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtask:
@@ -162,12 +167,16 @@ def _text(output: bytes) -> str:
     return output.decode(errors="backslashreplace")
 
 
-def _told(revision: Revision) -> str:
+def _told(revision: Revision, attempts: Sequence[Attempt]) -> str:
+    """An earlier list: whose, why, what it undid, what came of it, and its commands."""
     lines = [
         f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")
     ]
     if revision.rollback:
         lines.append(f"undone before: {', '.join(revision.rollback)}")
+    came_of_it = hypotheses(_tried(attempts, revision.revision))
+    last = (" ".join(sentence.split()) for sentence in came_of_it[-TOLD_OF_EARLIER:])
+    lines += [f"what came of it: {sentence}" for sentence in last]
     lines += [f"  {subtask.command}" for subtask in revision.subtasks]
     return "\n".join(lines)
 

@@ -203,7 +203,8 @@ def _phases(connection: Connection, run_id: int) -> dict[int, str]:
 
 def is_at_work(connection: Connection, job: Job) -> bool:
     """Whether a worker still has a pass of the job's step in hand, if only to end it."""
-    return connection.execute(_AT_WORK, {"run_id": job.run_id, "step": job.step}).scalar_one()
+    found = connection.execute(_AT_WORK, {"run_id": job.run_id, "step": job.step})
+    return bool(found.scalar_one())
 
 
 def _revisions(

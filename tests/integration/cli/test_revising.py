@@ -138,7 +138,7 @@ def test_a_bundle_waits_until_a_person_has_sent_it(
     assert working.rows("SELECT count(*) FROM bundles") == [(1,)]
     assert "mind the port" in working("task", "watch", ref).out
     listed = working.json("audit", "list")["details"]["entries"]
-    assert [entry["verb"] for entry in listed][-1] == "bundle.send"
+    assert [entry["verb"] for entry in listed][0] == "bundle.send"
 
 
 def test_there_is_nothing_to_send_where_no_bundle_waits(
