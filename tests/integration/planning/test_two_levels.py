@@ -10,6 +10,7 @@ from sqlalchemy import text
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from orchestrator.submission import Submission, submit
+from orchestrator.views.plans import plan_view
 from orchestrator.views.steps import step_view
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref
@@ -121,6 +122,12 @@ def test_a_plan_is_changed_from_the_step_that_cannot_be_done(
     assert "no such package" in upward
     with installation.database.begin() as connection:
         shown = step_view(connection, parse_ref("T1.4@localhost"))
+        planned = plan_view(connection, parse_ref("T1"))
+    assert [step.ref for step in planned.steps] == ["T1.1", "T1.2", "T1.3"]
+    assert [(step.ref, step.depends_on) for step in planned.added] == [
+        ("T1.4@localhost", ("folder",)),
+        ("T1.5@localhost", ("container",)),
+    ]
     assert shown.instruction == "Bring about container."
     assert [subtask.status for subtask in shown.subtasks] == ["ok"]
 
