@@ -95,7 +95,12 @@ def test_a_forbidden_rollback_is_never_started_and_blocks_the_step(
 def test_a_rollback_that_fails_waits_and_is_tried_again_on_resume(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
+    """Neither can what has no rollback be named, nor is there a bundle to be sent to a person."""
     ref = failed(working, tmp_path, ledger)
+    wrong = written(tmp_path, ledger, FIX, "wrong.yaml", KEYS="nothing")
+    refused = working.refused("step", "revise", f"{ref}.1", "--file", wrong)
+    assert "'nothing'" in refused["reason"]
+    assert "no bundle" in working.refused("bundle", "send", f"{ref}.1")["reason"]
     (tmp_path / "made" / "kept").touch()
     fix = written(tmp_path, ledger, FIX, "fix.yaml", KEYS="make")
     working.json("step", "revise", f"{ref}.1", "--file", fix)
@@ -108,15 +113,6 @@ def test_a_rollback_that_fails_waits_and_is_tried_again_on_resume(
     working.json("task", "resume", ref)
     assert working.json("task", "watch", ref)["details"]["phase"] == "done"
     assert ledger.read_text().split() == ["make", "mark", "unmake", "again"]
-
-
-def test_only_what_a_list_says_how_to_undo_can_be_named(
-    working: Cli, tmp_path: Path, ledger: Path
-) -> None:
-    ref = failed(working, tmp_path, ledger)
-    fix = written(tmp_path, ledger, FIX, "fix.yaml", KEYS="nothing")
-    refused = working.refused("step", "revise", f"{ref}.1", "--file", fix)
-    assert "'nothing'" in refused["reason"]
 
 
 def test_a_bundle_waits_until_a_person_has_sent_it(
@@ -138,15 +134,7 @@ def test_a_bundle_waits_until_a_person_has_sent_it(
     assert working.rows("SELECT count(*) FROM bundles") == [(1,)]
     assert "mind the port" in working("task", "watch", ref).out
     listed = working.json("audit", "list")["details"]["entries"]
-    assert [entry["verb"] for entry in listed][0] == "bundle.send"
-
-
-def test_there_is_nothing_to_send_where_no_bundle_waits(
-    working: Cli, tmp_path: Path, ledger: Path
-) -> None:
-    ref = failed(working, tmp_path, ledger)  # its author is a person
-    refused = working.refused("bundle", "send", f"{ref}.1")
-    assert "no bundle" in refused["reason"]
+    assert listed[0]["verb"] == "bundle.send"
 
 
 class Obeying(threading.Event):
