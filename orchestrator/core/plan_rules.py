@@ -57,7 +57,8 @@ def _awaited(state: RunState, gone: set[int]) -> tuple[int, ...]:
     """What the steps that go had waited for, of that which stays and may still be met."""
     named = {o for ordinal in gone for o in state.steps[ordinal].depends_on} - gone
     kept = (state.steps[ordinal] for ordinal in sorted(named))
-    return tuple(step.ordinal for step in kept if met(step) or step.phase not in OUT_OF_REACH)
+    lost = {*OUT_OF_REACH, StepPhase.REPLACED}
+    return tuple(step.ordinal for step in kept if met(step) or step.phase not in lost)
 
 
 def _numbered(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:

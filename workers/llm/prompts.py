@@ -103,7 +103,8 @@ def replan_question(
             DATA_NOT_INSTRUCTION,
             MEANING,
             set_apart("evidence", evidence(bundle, limit=limit)),
-            f"What is said about it:\n{cut(clean(request.reason), 4000)}",
+            "What the step's author says about it, and the operator, if anything:\n"
+            + set_apart("words", cut(clean(request.reason), 4000)),
         )
     )
     command = f"replan step revise {bundle.step_ref} --file FILE"
