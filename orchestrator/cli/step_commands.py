@@ -74,6 +74,7 @@ def revise(
     The step keeps its author: later evidence goes to the planner that wrote it first. A file may
     name subtasks of earlier lists under `rollback`: those that ran are undone first.
     """
+    from orchestrator.secret_names import check_secrets
     from orchestrator.views.steps import step_view
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_revision, rollback_of
@@ -111,6 +112,7 @@ def revise(
     subtasks = load_revision(text, policy=policy, source=str(file), next_step_cmd=command)
     undone = rollback_of(text, source=str(file), next_step_cmd=command)
     _refuse_unknown(undone, view, command)
+    check_secrets(subtasks, where=f"step {step.ordinal}")
     role, _, backend = step.author.partition("/")
     author = Author(Role(role), backend or "human")
     reason = note or f"given by hand: {file.name}"

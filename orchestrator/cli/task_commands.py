@@ -49,7 +49,9 @@ def submit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Run nothing but checks.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing; foretell each subtask.")
+    ] = False,
     key: Annotated[
         str | None, typer.Option(help="Submissions with the same key are one task.")
     ] = None,

@@ -1,7 +1,9 @@
 """Faults after which nobody may know how a command ended: its runner or its host is gone."""
 
+import contextlib
 import os
 import random
+import signal
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -35,6 +37,10 @@ def _booted_anew(stage: Stage, chance: random.Random) -> Injected | None:
     another.write_text(f"{uuid4()}\n")
     if not host.mount("--bind", str(another), BOOT_ID):
         return None
+    # A runner that outlived its command by a moment would note that a signal ended it.
+    for pid in runners(host):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
     kill(_started(host))
     return Injected(host=host.name)
 
