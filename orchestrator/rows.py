@@ -52,6 +52,9 @@ def step_state(row: Any) -> StepState:
         unknown=row.unknown,
         unfinished=row.unfinished,
         unapproved=row.unapproved,
+        gathered=row.gathered,
+        handed_up=row.handed_up,
+        generation=row.generation,
         reason=row.reason,
     )
 
@@ -78,5 +81,8 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "unknown": step.unknown,
         "unfinished": step.unfinished,
         "unapproved": step.unapproved,
+        "gathered": step.gathered,
+        "handed_up": step.handed_up,
+        "generation": step.generation,
         "reason": step.reason,
     }

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from orchestrator.callbacks import job_of
 from orchestrator.core.decisions import (
+    AddSteps,
     CancelJobs,
     CloseInterventions,
     Decision,
@@ -94,6 +95,8 @@ _SAVE = text(f"""
     )
     DELETE FROM inbox WHERE id = ANY(:handled)
 """)  # noqa: S608 - nothing but constants
+
+_ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
 
 _CLOSE = text("""
     UPDATE interventions SET closed_at = clock_timestamp()
@@ -201,6 +204,7 @@ class SqlUnit:
                     "author_role": fact.author.role.value,
                     "author_backend": fact.author.backend,
                     "subtasks": to_json(fact)["subtasks"],
+                    "rollback": list(fact.rollback),
                     "reason": fact.reason,
                 }
             )
@@ -350,6 +354,9 @@ class SqlUnit:
                     self._open_intervention(task_id, run_id, decision)
                 case CloseInterventions(step, sparing):
                     self._close_interventions(task_id, run_id, step, sparing)
+                case AddSteps(steps):
+                    added = {"run_id": run_id, "steps": as_rows(map(to_json, steps))}
+                    self._connection.execute(_ADD_STEPS, added)
                 case Grant(given):
                     approvals.grant(self._connection, task_id, given)
                 case SettleAttempt() if run_id is not None:

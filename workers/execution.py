@@ -19,6 +19,7 @@ from workers.approvals import PassApprovals
 from workers.executor.clock import SystemClock
 from workers.executor.discretion import DiscreetJudge, ProvidedShell
 from workers.executor.passes import carry_out
+from workers.executor.undoing import to_undo
 from workers.journal import Journal
 from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
@@ -56,9 +57,10 @@ class Executor:
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
-        known = self._secrecy.known(texts_of(order.subtasks))
+        everything = _every_subtask(order)
+        known = self._secrecy.known(texts_of(everything))
         whole = self._guards(order.policy.forbidden_commands, order.host.name)
-        guard = PlanGuard(whole, _texts(order.subtasks), elsewhere=lambda: self._elsewhere(order))
+        guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
             database=self._database,
             task=job.task_id,
@@ -219,4 +221,12 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         pass_no=job.pass_no,
         policy=brief.policy,
         earlier=brief.attempts,
+        undo=tuple(
+            replace(undo, subtask=with_variables(undo.subtask))
+            for undo in to_undo(brief.revisions, brief.attempts)
+        ),
     )
+
+
+def _every_subtask(order: PassOrder) -> tuple[Subtask, ...]:
+    return (*(undo.subtask for undo in order.undo), *order.subtasks)

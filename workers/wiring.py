@@ -38,6 +38,7 @@ from workers.planner import Planner
 from workers.polling import Poller
 from workers.ports import PlannerBackend
 from workers.remote.connections import HostConnections
+from workers.replanning import Replanner
 from workers.revoking import Revoker
 from workers.secrecy import Secrecy, texts_of
 from workers.signatures import Signatures
@@ -224,6 +225,7 @@ def _performers(
         JobKind.PLAN: Planner(database, backends).perform,
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
+        JobKind.REPLAN: Replanner(database, backends).perform,
         JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }

@@ -17,7 +17,10 @@ class StepState:
     `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
     `unknown` that a step which waits does so until a person says how a command ended,
     `unapproved` that it does so until a person approves what is to run,
-    `unfinished` that its pass came to no end: it is driven on, since its command may still run.
+    `unfinished` that its pass came to no end: it is driven on, since its command may still run;
+    `gathered` that the evidence of its present pass is there to be sent, `handed_up` that the
+    planner of the task is asked to change what remains; `generation` counts the changes of the plan
+    that led to it.
     """
 
     ordinal: int
@@ -37,6 +40,9 @@ class StepState:
     unknown: bool = False
     unfinished: bool = False
     unapproved: bool = False
+    gathered: bool = False
+    handed_up: bool = False
+    generation: int = 0
     reason: str = ""
 
     @classmethod
@@ -60,6 +66,11 @@ class StepState:
     def wants_approval(self) -> bool:
         """True while a person is to approve what it would run."""
         return self.unapproved and self.phase is StepPhase.WAITING
+
+    @property
+    def wants_sending(self) -> bool:
+        """True while a person may send its evidence to its author as it is."""
+        return self.gathered and self.phase is StepPhase.WAITING
 
 
 @dataclass(frozen=True, slots=True)

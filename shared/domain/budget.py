@@ -16,6 +16,7 @@ class Ending(StrEnum):
     NEEDS_APPROVAL = "needs_approval"
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"  # nobody can say how a command ended
+    ROLLBACK_FAILED = "rollback_failed"  # what was to be undone first could not be
 
 
 class Next(StrEnum):

@@ -15,6 +15,7 @@ from shared.domain.plan import Plan, Step
 from shared.wire import decode_fact, from_json, to_json
 from tests.unit.core.actors import APPROVALS
 from tests.unit.core.given import (
+    PLANNER,
     SUBTASK_PLANNER,
     Run,
     Task,
@@ -65,6 +66,9 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "intervention": 7,
         "approvals": to_json(APPROVALS),
         "denied_by": "ann",
+        "planner": to_json(PLANNER),
+        "known": max(run.state.steps),
+        "steps": [to_json(step(1, title="New 1")), to_json(step(2, depends_on=(1,)))],
     }
     return _fact(said, defaults)
 
