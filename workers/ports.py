@@ -144,33 +144,52 @@ class Connections(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a planner is told about a task. `targets` describes each target in a line or more."""
+    """What a planner is told about a task. `targets` describes each target in a line or more.
+
+    `facts` is what the targets say of themselves, `rules` what the guard lets run on them.
+    """
 
     prompt: str
     targets: tuple[str, ...]
     policy: Policy
+    facts: str = ""
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DetailRequest:
-    """What the subtask planner is told about a step; `plan` gives it the steps around."""
+    """What the subtask planner is told about a step; `plan` gives it the steps around.
+
+    `facts` and `rules` as in `PlanRequest`; `past_fixes` tells what helped before, each in words.
+    """
 
     prompt: str
     targets: tuple[str, ...]
     policy: Policy
     plan: Plan
     step: Step
+    facts: str = ""
+    rules: str = ""
+    past_fixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReviseRequest:
-    """What the author of a step is told when it must be revised; `note` is the operator's."""
+    """What the author of a step is told when it must be revised; `note` is the operator's.
+
+    `evidence` is the text of the bundle, where it was kept; `target` says how the host is reached,
+    `rules` and `past_fixes` are as in `DetailRequest`.
+    """
 
     bundle: Bundle
     policy: Policy
     step: Step
     subtasks: tuple[Subtask, ...]
     note: str = ""
+    evidence: str = ""
+    target: str = ""
+    rules: str = ""
+    past_fixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +204,12 @@ class PlannerBackend(Protocol):
     """Who answers for the planning roles: a model or a library of known jobs.
 
     Every method raises Transient (try later), Rejected (the answer cannot be used, or there is
-    none) or Misconfigured (no key, no library).
+    none) or Misconfigured (no key, no library). `uses_facts` says whether it has any use for what
+    the targets say of themselves.
     """
+
+    @property
+    def uses_facts(self) -> bool: ...  # noqa: D102 - told above
 
     def refine(self, request: PlanRequest) -> str:
         """The improved prompt (S0.2)."""

@@ -23,6 +23,7 @@ class InterventionKind(StrEnum):
     PLAN_APPROVAL = "plan_approval"  # nothing of the plan runs before
     UNKNOWN = "unknown"  # nobody can say how a command ended
     OPERATOR = "operator"  # something is misconfigured
+    SPENDING = "spending"  # what a model may cost is used up
 
 
 @dataclass(frozen=True, slots=True)

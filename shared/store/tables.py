@@ -1,9 +1,10 @@
 """Every table. Rows are the state: one query over them answers `watch`; `events` is the history."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, false, text
+from sqlalchemy import BigInteger, ForeignKey, Index, Numeric, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -21,6 +22,7 @@ __all__ = [
     "InboxRow",
     "InterventionRow",
     "JobRow",
+    "ModelCallRow",
     "OutputRow",
     "RevisionRow",
     "Row",
@@ -30,9 +32,15 @@ __all__ = [
     "TokenRow",
 ]
 
+DOLLARS = Numeric(16, 8)
+
 
 class TaskRow(Row):
-    """A task: the prompt in both versions, its policy, its plan as soon as there is one."""
+    """A task: the prompt in both versions, its policy, its plan as soon as there is one.
+
+    `cost_cap` is what models may cost for it, in dollars, since a person has changed that; while it
+    is empty its policy says it.
+    """
 
     __tablename__ = "tasks"
 
@@ -45,6 +53,7 @@ class TaskRow(Row):
     plan_given: Mapped[bool] = mapped_column(server_default=text("false"))
     putting_off: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str] = mapped_column(server_default="")
+    cost_cap: Mapped[Decimal | None] = mapped_column(DOLLARS)
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     created_at: Mapped[datetime] = now()
     ended_at: Mapped[datetime | None]
@@ -303,7 +312,7 @@ class BlobRow(Row):
 
 
 class BundleRow(Row):
-    """The evidence of a step, as its planner receives it."""
+    """The evidence of a step; `evidence` is its text, byte for byte as a model receives it."""
 
     __tablename__ = "bundles"
 
@@ -313,6 +322,7 @@ class BundleRow(Row):
     revision: Mapped[int]
     pass_no: Mapped[int]
     body: Mapped[dict[str, Any]]
+    evidence: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = now()
 
     __table_args__ = (
@@ -364,3 +374,46 @@ class ApprovalRow(Row):
     used_by: Mapped[str | None]
 
     __table_args__ = (Index("ix_approvals_task_id", "task_id", "digest"),)
+
+
+class ModelCallRow(Row):
+    """A call to a model, entered before it is made; `ended_at` is empty while it lasts.
+
+    `cost` is in dollars, and empty where nobody knows the price. `question` and `answer` are kept
+    without secrets, so that another model can be asked the same; `replay_of` is the call that this
+    one asked again.
+    """
+
+    __tablename__ = "model_calls"
+
+    id: Mapped[int] = number()
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    run_id: Mapped[int | None]
+    step: Mapped[int | None]
+    revision: Mapped[int]
+    job_id: Mapped[int | None]
+    replay_of: Mapped[int | None]
+    role: Mapped[str]
+    purpose: Mapped[str]
+    prompt: Mapped[str]
+    model: Mapped[str]
+    effort: Mapped[str | None]
+    question: Mapped[dict[str, Any]]
+    answer: Mapped[str | None]
+    input_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cache_read_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cache_written_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    output_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cost: Mapped[Decimal | None] = mapped_column(DOLLARS)
+    seconds: Mapped[float | None]
+    stop_reason: Mapped[str | None]
+    request_id: Mapped[str | None]
+    error: Mapped[str | None]
+    reason: Mapped[str] = mapped_column(server_default="")
+    started_at: Mapped[datetime] = now()
+    ended_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        Index("ix_model_calls_task_id", "task_id", "id"),
+        Index("ix_model_calls_started_at", "started_at"),
+    )

@@ -92,10 +92,19 @@ def test_a_request_carries_the_schema_the_key_and_a_stable_part_to_cache(
     assert first.body["output_config"]["format"]["type"] == "json_schema"
     assert set(first.schema["properties"]) == set(schema_of("plan-answer")["properties"])
     assert first.schema["additionalProperties"] is False
-    (stable,) = first.body["system"]
-    assert stable["cache_control"] == {"type": "ephemeral"}
-    assert stable == second.body["system"][0]
-    assert PLAN_REQUEST.prompt not in stable["text"]
+    stable = first.body["system"]
+    assert [part["cache_control"] for part in stable] == [{"type": "ephemeral"}] * 2
+    assert stable == second.body["system"]
+    assert PLAN_REQUEST.prompt not in first.system
+
+
+def test_each_role_may_have_an_effort_of_its_own(planners: Planners) -> None:
+    planners.model.will(Says(TWO_STEPS), Says(detail_answer(subtask_answer("a"))))
+    backend = planners.backend(REPLAN_MODEL_EFFORT="low", REPLAN_PLANNER_EFFORT="max")
+    backend.plan(PLAN_REQUEST)
+    backend.detail(DETAIL_REQUEST)
+    efforts = [asked.body["output_config"]["effort"] for asked in planners.model.asked]
+    assert efforts == ["max", "low"]
 
 
 def test_each_role_may_have_a_model_of_its_own(planners: Planners) -> None:
