@@ -15,6 +15,9 @@ TRANSIENT_DELAY = 2.0
 LONGEST_RETRY_AFTER = 900.0
 """Seconds of a `retry-after` that are heeded; who asks for more is asked again all the same."""
 
+_MOST_DOUBLINGS = 64
+"""A float bears no more than a thousand; what is waited for for days is put off more often."""
+
 
 class Ending(StrEnum):
     """How a pass ended."""
@@ -93,4 +96,5 @@ def put_off_for(family: str, times: int, retry_after: float | None) -> float:
 
 def backoff(delay: float, failures: int, *, ceiling: float = 300.0) -> float:
     """Seconds to wait before try number `failures` + 1: doubled each time, up to the ceiling."""
-    return min(delay * 2.0 ** max(failures - 1, 0), ceiling)
+    doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
+    return min(delay * 2.0**doublings, ceiling)

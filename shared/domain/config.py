@@ -50,7 +50,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "subtask_timeout": (0.1, 86_400),
     "check_timeout": (0.1, 3600),
     "approval_ttl": (1, 604_800),
-    "task_cost_cap": (0, 1_000_000),
+    "task_cost_cap": (0, 100_000),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 

@@ -84,7 +84,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "shutdown_grace": (0, 600),
     "model_timeout": (1, 3600),
     "model_max_tokens": (1000, 128_000),
-    "daily_cost_cap": (0, 1_000_000),
+    "daily_cost_cap": (0, 100_000),
     "vault_timeout": (1, 600),
 }
 

@@ -117,9 +117,8 @@ class AnthropicModel:
             output_config=_output_config(question),
         ) as stream:
             heard.request_id = stream.request_id
-            for event in stream:
-                if event.type != "error" and heard.message is None:
-                    heard.message = _begun(stream)
+            for _ in stream:
+                heard.message = heard.message or _begun(stream)
 
     def _connected(self) -> "anthropic.Anthropic":
         import anthropic  # takes seconds, and many workers never ask a model

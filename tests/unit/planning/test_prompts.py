@@ -41,7 +41,6 @@ QUESTIONS = {
         revise_request(bundle(improved_prompt=IMPROVED), note="A mirror is at mirror.lan."),
         model="m",
         schema={},
-        limit=60_000,
     ),
 }
 
@@ -61,7 +60,7 @@ def test_a_question_is_word_for_word_the_recorded_one(purpose: str) -> None:
 def test_a_question_names_its_purpose_and_version(purpose: str) -> None:
     question = QUESTIONS[purpose]
     assert (question.purpose, question.prompt) == (purpose, f"{purpose}.v0")
-    assert question.system == f"HOUSE\n\n{purpose.upper()}"
+    assert question.system == ("HOUSE", purpose.upper())
     assert question.next_step_cmd
 
 
@@ -76,7 +75,7 @@ def test_the_stable_part_is_the_same_for_every_request(purpose: str) -> None:
 
 
 def test_without_an_improved_prompt_the_task_stands_there_once() -> None:
-    question = revise_question(TEXTS, revise_request(), model="m", schema={}, limit=60_000)
+    question = revise_question(TEXTS, revise_request(), model="m", schema={})
     assert said(question).count(bundle().prompt) == 1
 
 
