@@ -17,7 +17,11 @@ _LOGINS = frozenset({"ssh", "slogin", "autossh", "mosh", "sftp", "telnet", "rsh"
 _COPIERS = frozenset({"scp", "rsync", "rcp"})
 _MANY = frozenset({"ansible", "ansible-playbook", "pdsh", "pssh", "parallel-ssh", "fab", "salt"})
 _HERE = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
-_REMOTE = re.compile(r"^(?:(?:ssh|sftp|rsync|scp)://)?(?:[^@:/\s]+@)?(?P<host>[^@:/\s]+)::?(?!//)")
+_URL = re.compile(r"^(?:ssh|sftp|rsync|scp)://(?:[^@/]*@)?(?P<host>[^@:/\s]+)")
+_PLACE = re.compile(r"^(?:[^@:/\s]+@)?(?P<host>[^@:/\s]+):")
+_VALUED = frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOoPpQRSWw")
+"""Options of ssh and its like behind which a word of their own stands."""
+
 _SHORT = 12
 """Characters of a command below which that it stands in some output too says nothing."""
 
@@ -65,15 +69,26 @@ def refuse_copied(
 
 
 def _hosts(words: Sequence[str]) -> list[str]:
+    """The other hosts that a program with these words would act on."""
     if not words:
         return []
-    program, operands = PurePosixPath(words[0]).name, [w for w in words[1:] if w[:1] != "-"]
-    if program in _LOGINS:
-        found = _REMOTE.match(f"{operands[0]}:") if operands else None
+    program = PurePosixPath(words[0]).name
+    if program in _LOGINS | _COPIERS | _MANY:
+        operands = _operands(words)
+        if program in _COPIERS:
+            return [found["host"] for word in operands if (found := _host_in(word))]
+        found = _host_in(operands[0]) or _PLACE.match(f"{operands[0]}:") if operands else None
         return [found["host"]] if found else []
-    if program in _COPIERS:
-        return [found["host"] for word in operands if (found := _REMOTE.match(word))]
-    return [operands[0]] if program in _MANY and operands else []
+    return []
+
+
+def _host_in(word: str) -> re.Match[str] | None:
+    return _URL.match(word) or _PLACE.match(word)
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    pairs = zip(words, words[1:], strict=False)
+    return [word for before, word in pairs if word[:1] != "-" and before not in _VALUED]
 
 
 def _texts(subtask: Subtask) -> tuple[str, ...]:
