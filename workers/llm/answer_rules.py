@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from shared.domain.bundle import Bundle
@@ -87,7 +88,7 @@ def _host_in(word: str) -> re.Match[str] | None:
 
 
 def _operands(words: Sequence[str]) -> list[str]:
-    pairs = zip(words, words[1:], strict=False)
+    pairs = pairwise(words)
     return [word for before, word in pairs if word[:1] != "-" and before not in _VALUED]
 
 

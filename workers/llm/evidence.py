@@ -28,6 +28,9 @@ _PROBES = (1500, 500, 150)
 _HOPELESS = 4
 """A text of so many times the room is not made at all: cleaning does not shorten it that much."""
 
+_FAR = 8
+"""Beyond so many times of what is kept, the middle of an output is not even cleaned."""
+
 _JOINTS = 400
 _COMMAND_CHARS = 3000
 _HEADING = "Attempts, oldest first:"
@@ -47,6 +50,8 @@ def clean(text: str) -> str:
 
     A line that was written over (progress bars do this) is as it looked at the end.
     """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     shown = (line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines)
     return _UNSEEN.sub("", "\n".join(shown))
@@ -226,7 +231,13 @@ def _items(texts: tuple[str, ...]) -> list[str]:
 
 
 def _block(text: str, limit: int) -> str:
-    return cut(clean(text).strip(), limit)
+    """The text cleaned and cut; of a very long one only what may be kept is cleaned."""
+    if len(text) <= _FAR * limit:
+        return cut(clean(text).strip(), limit)
+    head, tail = clean(text[: 2 * limit]).lstrip(), clean(text[-6 * limit :]).rstrip()
+    left_out = len(text) - limit
+    start, end = head[: limit // 4].rstrip(), tail[limit // 4 - limit :].lstrip()
+    return f"{start}\n[… {left_out} characters left out …]\n{end}"
 
 
 def _inside(text: str, limit: int) -> str:
