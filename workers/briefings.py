@@ -19,6 +19,11 @@ log = structlog.get_logger()
 Look = Callable[[Host], Mapping[str, str]]
 """Looks at what a host is, by read-only commands; raises what a connection raises."""
 
+_PROGRAMS = (
+    *("apt-get", "dnf", "yum", "zypper", "apk", "pacman", "systemctl", "rc-service"),
+    *("docker", "podman", "git", "curl", "wget", "python3", "sudo"),
+)
+
 FACTS: Mapping[str, str] = {
     "os": "cat /etc/os-release; uname -srm",
     "identity": "id",
@@ -26,8 +31,7 @@ FACTS: Mapping[str, str] = {
     "memory": "head -n 3 /proc/meminfo",
     "disk": "df -hP",
     "ports": "ss -ltn",
-    "programs": "command -v apt-get dnf yum zypper apk pacman systemctl rc-service docker podman "
-    "git curl wget python3 sudo",
+    "programs": "; ".join(f"command -v {program}" for program in _PROGRAMS),
 }
 """Each fact about a host and the command that tells it; all of them go in one round trip."""
 

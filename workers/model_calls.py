@@ -17,7 +17,7 @@ from shared.store import model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
 from workers.leases import Hold
-from workers.llm.calls import CallRecord, Question
+from workers.llm.calls import CallRecord, Question, Usage
 from workers.llm.prices import Prices
 
 log = structlog.get_logger()
@@ -85,7 +85,9 @@ class ModelCalls:
 
     def ended(self, number: int, record: CallRecord) -> None:
         """Enter how it ended; where the database stays away, that it was made is all there is."""
-        ended = _ended(record, self._prices.cost(record.model, record.usage))
+        used = record.usage != Usage()
+        cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
+        ended = _ended(record, cost)
         for pause in _PAUSES:
             try:
                 with self._database.begin() as connection:

@@ -287,7 +287,7 @@ def _tell(
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    if kind == "task.resume" and before.phase in {"done", "cancelled"}:
+    if kind == "task.resume" and cost_cap is None and before.phase in {"done", "cancelled"}:
         raise Rejected(
             f"{before.ref} is {before.phase}: there is nothing to go on with",
             stage="input",

@@ -72,6 +72,7 @@ def test_a_cap_pauses_the_task_and_raised_it_goes_on(
     assert len(model.asked) == 1
     (waits,) = answer["details"]["interventions"]
     assert (waits["kind"], waits["stage"]) == ("spending", "spending")
+    assert waits["commands"][0] == answer["next_step_cmd"]
     assert "may cost $0.01 (task_cost_cap)" in waits["reason"]
     assert answer["next_step_cmd"] == f"replan task resume {ref} --cost-cap 0.03"
     assert answer["details"]["spending"]["cost"] == ONE_CALL
@@ -86,7 +87,9 @@ def test_a_cap_pauses_the_task_and_raised_it_goes_on(
     assert f"{ref}.1 subtask_planner: 1 call, $0.0102, 100 tokens in" in told
     report = cli("task", "report", ref).out
     assert "2 calls, 240 tokens, $0.0204 of $0.03" in report
-    (entry,) = cli.rows("SELECT details FROM audit WHERE verb = 'task.resume'")
+    assert cli.json("task", "resume", ref, "--cost-cap", "1.5")["details"]["phase"] == "done"
+    assert cli.json("task", "show", ref)["details"]["spending"]["cap"] == 1.5
+    (entry, _) = cli.rows("SELECT details FROM audit WHERE verb = 'task.resume' ORDER BY seq")
     assert "0.03" in entry.details
 
 

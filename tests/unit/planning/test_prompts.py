@@ -142,7 +142,7 @@ def test_what_helped_before_is_told_where_there_is_something() -> None:
 
 def test_evidence_that_was_kept_is_passed_on_as_it_is() -> None:
     kept = "as it was kept\t \u2002[x]\n\n"
-    request = revise_request(evidence=kept, target="web1: over SSH, account deploy")
+    request = replace(revise_request(), evidence=kept, target="web1: over SSH, account deploy")
     text = said(revise_question(TEXTS, request, model="m", schema={}))
     assert re.search(rf"\n<(evidence-\w+)>\n{re.escape(kept)}\n</\1>\n", text)
     assert "- web1: over SSH, account deploy" in text
