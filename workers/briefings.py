@@ -78,8 +78,9 @@ class Briefings:
                 for name, host in found.items()
             }
         told = tuple(_line(name, host) for name, host in reached.items())
-        usable = [host for host in reached.values() if look and host is not None]
-        facts = "\n\n".join(self._facts(host) for host in usable[:MOST_LOOKED_AT])
+        trusted = [host for host in reached.values() if host is not None and not host.distrusted]
+        seen = trusted[:MOST_LOOKED_AT] if look else ()
+        facts = "\n\n".join(map(self._facts, seen))
         return Briefing(told, facts, self._rules(names))
 
     def _rules(self, names: Sequence[str]) -> str:
