@@ -280,7 +280,8 @@ def _tell(
 
     with call.database.begin() as connection:
         before = task_view(connection, ref)
-        first = going_on(connection, ref, before.interventions) if kind == "task.resume" else ()
+        waits = before.interventions if kind == "task.resume" else ()
+        first = going_on(connection, ref, waits, capped=cost_cap is not None)
     if kind == "task.cancel" and before.ended:
         raise Rejected(
             f"{before.ref} has ended already: it is {before.phase}",

@@ -7,14 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.places import require_task, runs_at
 from shared.domain import facts as f
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref, parse_ref
-from shared.domain.spending import SPENDING
 from shared.store import model_calls
 from shared.store.inbox import Report
+
+_ASKING = frozenset({"revise", "model"})
+"""The stages of a step at which a model is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +139,27 @@ def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
 
 
 def going_on(
-    connection: Connection, ref: Ref, waiting: Iterable[InterventionView]
+    connection: Connection, ref: Ref, waiting: Iterable[InterventionView], *, capped: bool
 ) -> Sequence[Report]:
-    """The facts by which goes on what waits for a cap, each from where it was.
+    """The facts by which goes on what could not be asked of a model, each from where it was.
 
-    A step was to be revised; before there were runs the task was to be planned.
+    A step was to be revised, so no command runs again for it; before there were runs the task was
+    to be planned. With `capped` only what waits for a cap, else also what waited for a key.
     """
     runs = {place.target: place.run_id for place in runs_at(connection, ref.of_task())}
-    places = [parse_ref(each.ref) for each in waiting if each.kind == SPENDING]
+    places = [parse_ref(each.ref) for each in waiting if _unasked(each, capped=capped)]
     facts: list[Report] = [
         (ref.task, runs[place.target], f.RevisionRequested(place.step))
         for place in places
         if place.step is not None and place.target in runs
     ]
     return facts if len(facts) == len(places) else [*facts, (ref.task, None, f.ResumeRequested())]
+
+
+def _unasked(waits: InterventionView, *, capped: bool) -> bool:
+    if waits.kind == InterventionKind.SPENDING:
+        return True
+    return not capped and waits.kind == InterventionKind.OPERATOR and waits.stage in _ASKING
 
 
 def told(spent: Spending) -> tuple[str, ...]:

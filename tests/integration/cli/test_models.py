@@ -111,6 +111,23 @@ def test_a_cap_reached_while_a_step_is_revised_goes_on_with_the_revision(
     assert cli.rows("SELECT revision FROM run_steps") == [(1,)]
 
 
+def test_with_the_key_put_right_a_revision_is_asked_for_and_no_command_runs_again(
+    asked: Callable[..., Cli], model: ModelServer
+) -> None:
+    cli = asked()
+    plans_one_step(model, subtask_answer("a", "test -e /nowhere/at/all"))
+    model.will(Fails(401, "authentication_error", "no such key"), wanted="RevisionAnswer")
+    model.will(Says(revision_answer(subtask_answer("b", "true"))), wanted="RevisionAnswer")
+    answer = cli.json(*SUBMIT, "--set", "error_threshold_per_step=1", "--wait", code=3)
+    ref = answer["details"]["ref"]
+    assert [each["kind"] for each in answer["details"]["interventions"]] == ["operator"]
+    assert answer["next_step_cmd"] == "export ANTHROPIC_API_KEY=KEY"
+    cli.json("task", "resume", ref)
+    assert cli.json("task", "watch", ref)["details"]["phase"] == "done"
+    tried = cli.rows("SELECT command FROM attempts ORDER BY id")
+    assert [each.command for each in tried] == ["test -e /nowhere/at/all", "true"]
+
+
 def test_what_a_day_may_cost_holds_up_every_task(
     asked: Callable[..., Cli], model: ModelServer
 ) -> None:
