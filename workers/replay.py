@@ -23,6 +23,7 @@ _SCHEMAS = {
     "detail": "detail-answer",
     "revise": "revision-answer",
 }
+"""The form of an answer, by what is asked for."""
 
 
 def replay(settings: Settings, number: int, model: str, environ: dict[str, str]) -> dict[str, Any]:
@@ -37,8 +38,8 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
     try:
         with database.begin() as connection:
             row = model_calls.kept(connection, number)
-        if row is None:
-            reason = f"no call {number} to a model was kept"
+        if row is None or row.purpose not in _SCHEMAS:
+            reason = f"no call {number} that can be asked again was kept"
             raise Rejected(reason, stage="replay", next_step_cmd="replan task list")
         calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
         asked = AnthropicModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
