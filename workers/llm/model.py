@@ -32,8 +32,12 @@ _TOO_LONG = "model_context_window_exceeded"
 
 @dataclass(slots=True)
 class _Heard:
-    """What has come of an answer so far: it is paid for, however the call ends."""
+    """What has come of an answer so far: it is paid for, however the call ends.
 
+    `opened` says that something answers.
+    """
+
+    opened: bool = False
     message: "Message | None" = None
     request_id: str | None = None
 
@@ -75,10 +79,13 @@ class AnthropicModel:
             raise
         finally:
             record = _record(question, heard, time.monotonic() - started)
-            ended_in = Rejected.family if fault else error
-            record = replace(record, error=ended_in, reason=self._mask(fault or reason))
-            answer = None if record.answer is None else self._mask(record.answer)
-            self._log.ended(number, replace(record, answer=answer))
+            record = replace(
+                record,
+                error=Rejected.family if fault else error,
+                reason=self._mask(fault or reason),
+                answer=None if record.answer is None else self._mask(record.answer),
+            )
+            self._log.ended(number, record)
         return reply
 
     def close(self) -> None:
@@ -98,10 +105,11 @@ class AnthropicModel:
     def _sent(self, question: Question, heard: _Heard) -> "Message":
         try:
             self._listen(question, heard)
-        except ReplanError:
-            raise
         except Exception as error:
-            raise self._translated(error, question) from error
+            ours = self._translated(error, question, heard)
+            if ours is None:
+                raise
+            raise ours from error
         if heard.message is None or not _complete(heard.message):
             raise Transient("what answered is not the Messages API", stage=question.purpose)
         if heard.message.stop_reason is None:
@@ -116,7 +124,7 @@ class AnthropicModel:
             messages=[_turn(turn.speaker, turn.text) for turn in question.turns],
             output_config=_output_config(question),
         ) as stream:
-            heard.request_id = stream.request_id
+            heard.opened, heard.request_id = True, stream.request_id
             for _ in stream:
                 heard.message = heard.message or _begun(stream)
 
@@ -135,13 +143,18 @@ class AnthropicModel:
                 )
             return self._client
 
-    def _translated(self, error: Exception, question: Question) -> ReplanError:
+    def _translated(
+        self, error: Exception, question: Question, heard: _Heard
+    ) -> ReplanError | None:
+        """What it means; None for an error that came before anything had answered: it is ours."""
         import anthropic
 
         stage = question.purpose
         if is_of_the_connection(error):
             return Unavailable(f"the connection to the model was lost: {error}", stage=stage)
         if not isinstance(error, anthropic.AnthropicError):
+            if not heard.opened:
+                return None
             # the SDK trusts what it reads: what is no answer comes out of it as any error at all
             told = f"what answered is not readable: {type(error).__name__}: {error}"
             return Transient(told, stage=stage)
