@@ -3,8 +3,9 @@
     python -m workers start executor planner --threads 16
     python -m workers host-key    < host.json    the host key that a server shows
     python -m workers host-check  < host.json    whether a host can be used
+    python -m workers replay 7 --model NAME      the question of a call, asked of another model
 
-The last two read a host as JSON on standard input and answer with one JSON object.
+The last three answer with one JSON object; two of them read a host as JSON on standard input.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import json
 import os
 import sys
 
-from shared.domain.errors import ReplanError
+from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
 from shared.logs import configure_logs
 from shared.settings import load_settings
@@ -25,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if chosen.verb == "start":
             return _start(chosen.roles, chosen.threads)
+        if chosen.verb == "replay":
+            return _replay(chosen.call, chosen.model)
         return _answer(chosen.verb)
     except ReplanError as error:
         problem = {
@@ -40,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"next: {error.next_step_cmd}", file=sys.stderr)
         else:
             print(json.dumps(problem))
-        return 4 if error.family == "transient" else 2
+        return 4 if isinstance(error, Transient) else 2
     except KeyboardInterrupt:
         return 130
 
@@ -53,7 +56,19 @@ def _parser() -> argparse.ArgumentParser:
     start.add_argument("--threads", type=int, help="jobs carried out side by side")
     verbs.add_parser("host-key", help="fetch the host key of a server")
     verbs.add_parser("host-check", help="look whether a host can be used")
+    replay = verbs.add_parser("replay", help="ask the question of a call of another model")
+    replay.add_argument("call", type=int, help="the number of the call")
+    replay.add_argument("--model", required=True)
     return parser
+
+
+def _replay(call: int, model: str) -> int:
+    from workers.replay import replay
+
+    settings = load_settings(os.environ)
+    configure_logs("error")
+    print(json.dumps(replay(settings, call, model, dict(os.environ))))
+    return 0
 
 
 def _start(roles: list[str], threads: int | None) -> int:

@@ -18,6 +18,7 @@ from shared.store.database import Database
 from workers.executor.failed_assumptions import failed_assumptions
 from workers.executor.hypotheses import hypotheses
 from workers.leases import Hold
+from workers.llm.evidence import evidence
 from workers.store import StepBrief, is_at_work, step_brief
 
 log = structlog.get_logger()
@@ -36,9 +37,12 @@ TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
 class EscalationHandler:
     """Answers gathering jobs."""
 
-    def __init__(self, database: Database, snapshot: TakeSnapshot) -> None:
+    def __init__(
+        self, database: Database, snapshot: TakeSnapshot, mask: Callable[[str], str] = str
+    ) -> None:
         self._database = database
         self._snapshot = snapshot
+        self._mask = mask
 
     def perform(self, hold: Hold) -> Fact:
         """Build and keep the bundle of a step. A host that cannot be reached is part of it.
@@ -58,6 +62,7 @@ class EscalationHandler:
                 revision=job.revision,
                 pass_no=job.pass_no,
                 bundle=bundle,
+                evidence=self._mask(evidence(bundle)),
             )
         return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
 

@@ -145,22 +145,33 @@ class Connections(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a planner is told about a task. `targets` describes each target in a line or more."""
+    """What a planner is told about a task. `targets` describes each target in a line or more.
+
+    `facts` is what the targets say of themselves, `rules` what the guard lets run on them.
+    """
 
     prompt: str
     targets: tuple[str, ...]
     policy: Policy
+    facts: str = ""
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DetailRequest:
-    """What the subtask planner is told about a step; `plan` gives it the steps around."""
+    """What the subtask planner is told about a step; `plan` gives it the steps around.
+
+    `facts` and `rules` as in `PlanRequest`; `past_fixes` tells what helped before, each in words.
+    """
 
     prompt: str
     targets: tuple[str, ...]
     policy: Policy
     plan: Plan
     step: Step
+    facts: str = ""
+    rules: str = ""
+    past_fixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +179,8 @@ class ReviseRequest:
     """What the author of a step is told when it must be revised; `note` is the operator's.
 
     `earlier` are all lists that have failed, the present one last: none of them is wanted again
-    (`workers.repetition`).
+    (`workers.repetition`). `evidence` is the text of the bundle, where it was kept; `target` says
+    how the host is reached, `rules` and `past_fixes` are as in `DetailRequest`.
     """
 
     bundle: Bundle
@@ -177,6 +189,10 @@ class ReviseRequest:
     subtasks: tuple[Subtask, ...]
     note: str = ""
     earlier: tuple[Revision, ...] = ()
+    evidence: str = ""
+    target: str = ""
+    rules: str = ""
+    past_fixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +212,8 @@ class ReplanRequest:
     """What the planner of a task is told about a step that cannot be done as planned.
 
     `plan` is the plan of the run and `phases` say where its steps stand, by number; `reason` is
-    what the author of the step says, and the operator's note.
+    what the author of the step says, and the operator's note. `evidence` is as in `ReviseRequest`,
+    `rules` as in `DetailRequest`.
     """
 
     prompt: str
@@ -207,6 +224,8 @@ class ReplanRequest:
     step: Step
     bundle: Bundle
     reason: str
+    evidence: str = ""
+    rules: str = ""
 
 
 class NotAsPlanned(Rejected):
@@ -217,8 +236,12 @@ class PlannerBackend(Protocol):
     """Who answers for the planning roles: a model or a library of known jobs.
 
     Every method raises Transient (try later), Rejected (the answer cannot be used, or there is
-    none) or Misconfigured (no key, no library).
+    none) or Misconfigured (no key, no library). `uses_facts` says whether it has any use for what
+    the targets say of themselves.
     """
+
+    @property
+    def uses_facts(self) -> bool: ...  # noqa: D102 - told above
 
     def refine(self, request: PlanRequest) -> str:
         """The improved prompt (S0.2)."""

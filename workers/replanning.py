@@ -8,6 +8,7 @@ from shared.domain.plan import Author, Plan, Role, Step, check_steps
 from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
+from workers.briefings import Briefings
 from workers.leases import Hold
 from workers.ports import DetailRequest, ReplanRequest
 from workers.store import StepBrief, step_brief
@@ -16,9 +17,10 @@ from workers.store import StepBrief, step_brief
 class Replanner:
     """Answers replanning jobs, for whoever planned the task."""
 
-    def __init__(self, database: Database, backends: Backends) -> None:
+    def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
         self._database = database
         self._backends = backends
+        self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
         """The steps that take the place of those that remain, each with its subtasks.
@@ -33,15 +35,18 @@ class Replanner:
         if stored is None:
             raise Defect(f"job {job.id} has no bundle to replan from", stage="replan")
         policy = brief.task.policy
+        told = self._briefings.of((brief.host.name,), look=False)
         request = ReplanRequest(
             prompt=brief.task.wanted,
-            targets=(brief.host.name,),
+            targets=told.targets,
             policy=policy,
             plan=brief.plan,
             phases=brief.phases,
             step=brief.step,
             bundle=stored.bundle,
             reason=job.note,
+            evidence=stored.evidence,
+            rules=told.rules,
         )
         draft = self._backends.named(policy.planner).replan(request)
         steps = tuple(self._detailed(step, draft, brief) for step in draft.steps)
@@ -64,7 +69,17 @@ class Replanner:
                 f"the planner has changed the plan, and a person is to detail it: {step.title}",
                 stage="replan",
             )
-        subtasks = self._backends.named(name).detail(
-            DetailRequest(brief.task.wanted, (brief.host.name,), brief.task.policy, draft, step)
+        backend = self._backends.named(name)
+        told = self._briefings.of((brief.host.name,), look=backend.uses_facts)
+        subtasks = backend.detail(
+            DetailRequest(
+                brief.task.wanted,
+                told.targets,
+                brief.task.policy,
+                draft,
+                step,
+                told.facts,
+                told.rules,
+            )
         )
         return replace(step, subtasks=subtasks, author=Author(Role.SUBTASK_PLANNER, name))

@@ -6,6 +6,7 @@ from shared.domain.plan import Author, Role, check_subtasks
 from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
+from workers.briefings import Briefings
 from workers.leases import Hold
 from workers.ports import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.repetition import refuse_repetition
@@ -15,9 +16,10 @@ from workers.store import StepBrief, step_brief, task_brief
 class SubtaskPlanner:
     """Answers detailing jobs."""
 
-    def __init__(self, database: Database, backends: Backends) -> None:
+    def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
         self._database = database
         self._backends = backends
+        self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
         """Revision 0 of a step."""
@@ -27,8 +29,12 @@ class SubtaskPlanner:
             raise Defect(f"job {hold.job.id} names no step of a plan", stage="detail")
         step = task.plan.step(hold.job.step)
         name = task.policy.subtask_planner
-        subtasks = self._backends.named(name).detail(
-            DetailRequest(task.wanted, task.targets, task.policy, task.plan, step)
+        backend = self._backends.named(name)
+        told = self._briefings.of(task.targets, look=backend.uses_facts)
+        subtasks = backend.detail(
+            DetailRequest(
+                task.wanted, told.targets, task.policy, task.plan, step, told.facts, told.rules
+            )
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
         return StepDetailed(step.ordinal, subtasks, Author(Role.SUBTASK_PLANNER, name))
@@ -37,9 +43,10 @@ class SubtaskPlanner:
 class Reviser:
     """Answers revision jobs, for the role and the backend that planned the step (S0.47)."""
 
-    def __init__(self, database: Database, backends: Backends) -> None:
+    def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
         self._database = database
         self._backends = backends
+        self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
         """The next list of subtasks, or that there is none for the step as it was planned.
@@ -53,13 +60,17 @@ class Reviser:
         if stored is None:
             raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
         backend = self._backends.named(brief.author.backend)
+        told = self._briefings.of((brief.host.name,), look=False)
         request = ReviseRequest(
-            stored.bundle,
-            brief.task.policy,
-            brief.step,
-            brief.subtasks,
-            job.note,
+            bundle=stored.bundle,
+            policy=brief.task.policy,
+            step=brief.step,
+            subtasks=brief.subtasks,
+            note=job.note,
             earlier=brief.revisions,
+            evidence=stored.evidence,
+            target=told.targets[0],
+            rules=told.rules,
         )
         try:
             draft = backend.revise(request)

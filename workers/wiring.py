@@ -23,6 +23,7 @@ from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.backends import Backends
+from workers.briefings import FACTS, Briefings
 from workers.capacity import Capacity
 from workers.distrust import distrusting
 from workers.escalation import EscalationHandler
@@ -33,6 +34,8 @@ from workers.journal import Journal
 from workers.leases import Hold, LeaseKeeper
 from workers.lifecycle import Lifecycle, Perform
 from workers.liveness import Liveness
+from workers.llm.prices import Prices
+from workers.model_calls import ModelCalls
 from workers.own_secrets import own_secrets
 from workers.planner import Planner
 from workers.polling import Poller
@@ -206,8 +209,9 @@ def _performers(
     connections: HostConnections,
     secrecy: Secrecy,
 ) -> dict[JobKind, Perform]:
-    backends = _backends(server, secrecy)
+    calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
     guards = Guards(server.guard_policy)
+    backends = _backends(server, secrecy, calls, guards)
     signatures = Signatures(server.approval_keys, server.data_dir)
     executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
 
@@ -215,40 +219,41 @@ def _performers(
         with distrusting(database):
             return executor.perform(hold)
 
+    def look(host: Host) -> Mapping[str, str]:
+        with distrusting(database), closing(connections.shell(host)) as shell:
+            found = take(shell, guards((), host.name), probes=dict(FACTS))
+        return {name: secrecy.text(text) for name, text in found.items()}
+
+    briefings = Briefings(database, look, lambda name: guards((), name).policy)
+
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
         masker = secrecy.known(texts_of(subtasks)).masker
         with distrusting(database), closing(connections.shell(host, masker=masker)) as shell:
             return take(shell, guards(policy.forbidden_commands, host.name))
 
     return {
-        JobKind.REFINE: Taskmaster(database, backends).perform,
-        JobKind.PLAN: Planner(database, backends).perform,
-        JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
-        JobKind.REVISE: Reviser(database, backends).perform,
-        JobKind.REPLAN: Replanner(database, backends).perform,
+        JobKind.REFINE: calls.accounted(Taskmaster(database, backends).perform),
+        JobKind.PLAN: calls.accounted(Planner(database, backends, briefings).perform),
+        JobKind.DETAIL: calls.accounted(SubtaskPlanner(database, backends, briefings).perform),
+        JobKind.REVISE: calls.accounted(Reviser(database, backends, briefings).perform),
+        JobKind.REPLAN: calls.accounted(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: execute,
-        JobKind.GATHER: EscalationHandler(database, snapshot).perform,
+        JobKind.GATHER: EscalationHandler(database, snapshot, secrecy.text).perform,
     }
 
 
-def _backends(server: ServerSettings, secrecy: Secrecy) -> Backends:
+def _backends(
+    server: ServerSettings, secrecy: Secrecy, calls: ModelCalls, guards: Guards
+) -> Backends:
     def anthropic() -> PlannerBackend:
         from workers.llm.backend import anthropic_backend
         from workers.llm.settings import LlmSettings
 
         return anthropic_backend(
-            LlmSettings(
-                api_key=server.anthropic_api_key,
-                auth_token=server.anthropic_auth_token,
-                base_url=server.anthropic_base_url,
-                model=server.model,
-                taskmaster_model=server.taskmaster_model,
-                planner_model=server.planner_model,
-                subtask_planner_model=server.subtask_planner_model,
-                effort=server.model_effort,
-                timeout=server.model_timeout,
-            ),
+            LlmSettings.of(server),
+            log=calls,
             mask=secrecy.text,
+            guard_for=lambda host: guards((), host),
         )
 
     def runbook() -> PlannerBackend:

@@ -53,6 +53,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "task.watch": _LOOK,
     "task.report": _LOOK,
     "plan.show": _LOOK,
+    "plan.calls": _LOOK,
     "step.show": _LOOK,
     "attempt.list": _LOOK,
     "attempt.show": _LOOK,
@@ -66,6 +67,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "guard.rules": _LOOK,
     "schema.show": _LOOK,
     "db.status": _LOOK,
+    "plan.replay": Verb(Role.OPERATOR),  # it costs money
     "host.check": Verb(Role.OPERATOR),
     "doctor": Verb(Role.OPERATOR),
     "task.submit": _ACT,

@@ -8,6 +8,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import moment, plain
+from shared.domain.bundle import Bundle
 from shared.domain.ids import parse_ref
 
 group = typer.Typer(name="bundle", no_args_is_help=True)
@@ -20,7 +21,7 @@ def show_(
     *,
     revision: Annotated[int | None, typer.Option(min=0, help="Of that revision.")] = None,
 ) -> Result:
-    """The evidence of a step, as its planner receives it."""
+    """The evidence of a step, byte for byte as its planner receives it."""
     from orchestrator.views.plans import bundle_view
 
     with call.database.begin() as connection:
@@ -29,28 +30,12 @@ def show_(
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] revision {view.revision}, {moment(view.created_at)}")
-        console.print(f"{plain(bundle.step_title)}: {plain(bundle.reason)}")
-        _paragraph(console, "failed assumptions", bundle.failed_assumptions)
-        _paragraph(console, "already tried", bundle.hypotheses)
-        _paragraph(console, "earlier revisions", bundle.earlier_revisions)
-        _paragraph(console, "the steps of the task", bundle.plan)
-        _paragraph(console, "the machine", tuple(f"{k}: {v}" for k, v in bundle.host.items()))
-        for attempt in bundle.attempts:
-            exited = f"exit code {attempt.exit_code}"
-            how = exited if attempt.exit_code is not None else plain(attempt.reason) or "not run"
-            console.print(
-                f"\n[bold]{attempt.ref}[/] {attempt.outcome}, {how}"
-                f"{f', corrected by {attempt.correction}' if attempt.correction else ''}"
-                f"{', a rollback' if attempt.rollback else ''}"
-            )
-            console.print(f"$ {plain(attempt.command)}", highlight=False)
-            for text in (attempt.stdout, attempt.stderr, attempt.check_output):
-                if text:
-                    console.print(plain(text.rstrip("\n")), highlight=False)
-        for name, text in bundle.snapshot.items():
-            console.print(f"\n[dim]── {plain(name)}[/]")
-            console.print(plain(text.rstrip("\n")), highlight=False)
-        console.print(f"\n{plain(bundle.request)}")
+        if view.evidence:
+            # as it is: the console would break lines, and take tabs and brackets for its own
+            console.file.write(f"{view.evidence}\n\n")
+        else:
+            _show_fields(console, bundle)
+        console.print(plain(bundle.request))
 
     return Result("bundle.show", view, show)
 
@@ -92,6 +77,27 @@ def send(
     with call.database.begin() as connection:
         after = step_view(connection, place).step
     return outcome("bundle.send", {"ref": after.ref, "phase": after.phase}, taken=taken)
+
+
+def _show_fields(console: Console, bundle: Bundle) -> None:
+    """A bundle from before its text was kept."""
+    console.print(f"{plain(bundle.step_title)}: {plain(bundle.reason)}")
+    _paragraph(console, "failed assumptions", bundle.failed_assumptions)
+    _paragraph(console, "already tried", bundle.hypotheses)
+    _paragraph(console, "earlier revisions", bundle.earlier_revisions)
+    _paragraph(console, "the steps of the task", bundle.plan)
+    _paragraph(console, "the machine", tuple(f"{k}: {v}" for k, v in bundle.host.items()))
+    for attempt in bundle.attempts:
+        exited = f"exit code {attempt.exit_code}"
+        how = exited if attempt.exit_code is not None else plain(attempt.reason) or "not run"
+        console.print(f"\n[bold]{attempt.ref}[/] {attempt.outcome}, {how}")
+        console.print(f"$ {plain(attempt.command)}", highlight=False)
+        for text in (attempt.stdout, attempt.stderr, attempt.check_output):
+            if text:
+                console.print(plain(text.rstrip("\n")), highlight=False)
+    for name, text in bundle.snapshot.items():
+        console.print(f"\n[dim]── {plain(name)}[/]")
+        console.print(plain(text.rstrip("\n")), highlight=False)
 
 
 def _paragraph(console: Console, title: str, lines: tuple[str, ...]) -> None:

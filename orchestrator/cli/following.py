@@ -13,6 +13,7 @@ from orchestrator.cli.tables import coloured, first_line, listing, next_step, pl
 from orchestrator.cli.waiting import show_waiting
 from orchestrator.views.attempts import AttemptLine, running_attempts
 from orchestrator.views.messages import Message, Tone
+from orchestrator.views.put_off import told
 from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.timeline import Timeline
@@ -136,7 +137,8 @@ def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
         for a in running
     ]
     shown = [*rows[:MOST], *now[:MOST]]
-    return Group(head, listing(("", "", "", "", ""), shown))
+    waiting = [Text(f"{each.ref} {told(each)}", "yellow") for each in view.put_off[:MOST]]
+    return Group(head, listing(("", "", "", "", ""), shown), *waiting)
 
 
 def _brief(attempt: AttemptLine) -> str:

@@ -1,5 +1,6 @@
 """`replan plan …`."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import first_line, plain
+from orchestrator.cli.tables import coloured, first_line, listing, plain, span
 from orchestrator.cli.task_commands import outcome, read_text
 from orchestrator.cli.waiting import show_wanted
 from orchestrator.core.decisions import InterventionKind
@@ -173,3 +174,81 @@ def provide(
     with call.database.begin() as connection:
         after = task_view(connection, place)
     return outcome("plan.provide", {"ref": after.ref, "phase": after.phase}, taken=taken)
+
+
+@add(group, "calls", example="replan plan calls T12")
+def calls(
+    call: Invocation, ref: Annotated[str, typer.Argument(metavar="REF", help="T12, or T12.2.")]
+) -> Result:
+    """What models were asked for a task or a step: tokens, cost, and how each call ended."""
+    from orchestrator.views.spending import calls_of
+
+    with call.database.begin() as connection:
+        found = calls_of(connection, parse_ref(ref))
+
+    def show(console: Console) -> None:
+        rows = [
+            (
+                str(c.id),
+                c.ref,
+                plain(c.role),
+                plain(c.model),
+                str(c.input_tokens + c.cache_read_tokens + c.cache_written_tokens),
+                str(c.output_tokens),
+                "?" if c.cost is None else f"${c.cost:.4f}",
+                span(c.seconds),
+                coloured(plain(c.error or c.stop_reason or ("at it" if not c.ended_at else ""))),
+                first_line(c.reason, 60),
+            )
+            for c in found.calls
+        ]
+        heads = ("call", "for", "role", "model", "in", "out", "cost", "took", "ended", "")
+        console.print(listing(heads, rows) if rows else "no model was asked")
+
+    return Result("plan.calls", found, show, items=found.calls)
+
+
+@add(group, "replay", example="replan plan replay T12 --step 2 --model claude-opus-5-5")
+def replay(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    model: Annotated[str, typer.Option(help="The model that is asked now.")],
+    step: Annotated[
+        int | None, typer.Option(min=1, help="What was asked last for that step.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--call", min=1, help="One call, as `plan calls` numbers them.")
+    ] = None,
+) -> Result:
+    """Ask another model what was asked for a task, and see both answers; nothing follows from it.
+
+    The kept question is asked as it was; the call is paid for, and counts towards the caps.
+    """
+    from orchestrator.inventory.replaying import replayed
+    from orchestrator.views.spending import to_replay
+
+    place = replace(parse_ref(ref).of_task(), step=step)
+    with call.database.begin() as connection:
+        chosen = to_replay(connection, place, number)
+    answers = replayed(chosen, model, call.config_file)
+
+    def show(console: Console) -> None:
+        for name in ("kept", "replayed"):
+            console.print(f"\n[bold]{plain(answers[name]['model'])}[/] ({name})")
+            console.print(plain(readable(answers[name]["answer"])), highlight=False)
+        if answers["replayed"]["fault"]:
+            console.print(f"[yellow]{plain(answers['replayed']['fault'])}[/]")
+        used = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in usage.items())
+        console.print(f"\n{used}", highlight=False)
+
+    usage = answers["usage"]
+    return Result("plan.replay", {"ref": str(place), **answers}, show)
+
+
+def readable(answer: str) -> str:
+    """An answer with one thing a line, where it is JSON."""
+    try:
+        return json.dumps(json.loads(answer), indent=2, ensure_ascii=False)
+    except ValueError:
+        return answer

@@ -15,6 +15,7 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.messages import Message
 from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.report import Report
+from orchestrator.views.spending import CallLine, CallList
 from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
 from shared.domain.host import Host
@@ -65,6 +66,7 @@ def _verified() -> dict[str, Any]:
     return _object(anchor=_TEXT, entries={"type": "integer"}, faults=faults)
 
 
+_ANSWER = _object(model=_TEXT, answer=_TEXT)
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
 _SECRET = _object(name=_TEXT, vault=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
@@ -90,6 +92,10 @@ DETAILS: dict[str, Any] = {
     "task.report": lambda: _view(Report),
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _PLACE,
+    "plan.calls": lambda: _view(CallList),
+    "plan.replay": lambda: _object(
+        ref=_TEXT, call={"type": "integer"}, kept=_ANSWER, replayed=_ANSWER, usage=_OPEN
+    ),
     "plan.approve": _plan_approval,
     "step.show": lambda: _view(StepView),
     "step.revise": lambda: _PLACE,
@@ -137,6 +143,7 @@ DETAILS: dict[str, Any] = {
     "replan": lambda: _OPEN,
     "task.message": lambda: _view(Message),
     "task.line": lambda: _view(TaskLine),
+    "plan.line": lambda: _view(CallLine),
     "attempt.line": lambda: _view(AttemptLine),
     "intervention.line": lambda: _view(InterventionView),
     "host.line": lambda: _view(Host),

@@ -118,6 +118,8 @@ def list_(
 @add(group, "show", example="replan task show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
     """Where a task stands: its runs, its steps, what waits for you."""
+    from orchestrator.views.put_off import told as put_off
+    from orchestrator.views.spending import told
     from orchestrator.views.tasks import task_view
 
     with call.database.begin() as connection:
@@ -144,6 +146,11 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             ]
             heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
             console.print(listing(heads, rows))
+        for line in (
+            *(f"{each.ref} {put_off(each)}" for each in view.put_off),
+            *told(view.spending),
+        ):
+            console.print(plain(line), highlight=False)
         show_in_hand(console, view.in_hand)
         show_waiting(console, view.interventions)
 
@@ -176,12 +183,26 @@ def cancel(
 
 
 @add(group, "resume", example="replan task resume T12")
-def resume(call: Invocation, ref: RefArgument) -> Result:
-    """Go on after the cause was removed: counters are cleared, what failed runs again."""
+def resume(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    cost_cap: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100_000, help="What models may cost for it, in dollars; 0: no cap."
+        ),
+    ] = None,
+) -> Result:
+    """Go on after the cause was removed: counters are cleared, what failed runs again.
+
+    With --cost-cap a task may cost more from now on, whatever it is at; one that waits for that
+    goes on from where it was.
+    """
     from orchestrator.views.tasks import task_view
 
     place = parse_ref(ref)
-    taken = _tell(call, "task.resume", place, ResumeRequested)
+    taken = _tell(call, "task.resume", place, ResumeRequested, cost_cap)
     with call.database.begin() as connection:
         after = task_view(connection, place)
     answer = outcome("task.resume", {"ref": after.ref, "phase": after.phase}, taken=taken)
@@ -247,30 +268,41 @@ def _submitted(console: Console, ref: Ref) -> None:
 
 
 def _tell(
-    call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested | ResumeRequested]
+    call: Invocation,
+    kind: str,
+    ref: Ref,
+    fact: type[CancelRequested | ResumeRequested],
+    cost_cap: float | None = None,
 ) -> bool:
     """Post what a person wants of a task; returns whether it was taken up. Raises Rejected."""
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
+    from orchestrator.posting import CostCap, post
+    from orchestrator.views.spending import going_on
     from orchestrator.views.tasks import task_view
 
     with call.database.begin() as connection:
         before = task_view(connection, ref)
+        waits = before.interventions if kind == "task.resume" else ()
+        first = going_on(connection, ref, waits, capped=cost_cap is not None)
     if kind == "task.cancel" and before.ended:
         raise Rejected(
             f"{before.ref} has ended already: it is {before.phase}",
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    if kind == "task.resume" and before.phase in {"done", "cancelled"}:
+    if kind == "task.resume" and cost_cap is None and before.phase in {"done", "cancelled"}:
         raise Rejected(
             f"{before.ref} is {before.phase}: there is nothing to go on with",
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    if kind == "task.resume":
+    if kind == "task.resume" and cost_cap is None:
         _refuse_unanswered(before)
-    return post(call.database, [(ref.task, None, fact())], call.actor, Act(kind, before.ref))
+    if cost_cap is None:
+        reports = [*first, (ref.task, None, fact())]
+        return post(call.database, reports, call.actor, Act(kind, before.ref))
+    act = Act(kind, before.ref, {"cost_cap": cost_cap})
+    return post(call.database, first, call.actor, act, CostCap(ref.task, cost_cap))
 
 
 def _refuse_unanswered(task: "TaskView") -> None:

@@ -24,6 +24,7 @@ class InterventionKind(StrEnum):
     UNKNOWN = "unknown"  # nobody can say how a command ended
     ROLLBACK = "rollback"  # what was to be undone before a revision begins could not be
     OPERATOR = "operator"  # something is misconfigured
+    SPENDING = "spending"  # what a model may cost is used up
 
 
 @dataclass(frozen=True, slots=True)

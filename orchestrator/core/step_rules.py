@@ -14,7 +14,14 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.state import StepState
 from shared.domain.approval import Asked
-from shared.domain.budget import Ending, Next, after_failed_pass, backoff
+from shared.domain.budget import (
+    Ending,
+    Next,
+    after_failed_pass,
+    backoff,
+    may_put_off,
+    put_off_for,
+)
 from shared.domain.config import Policy
 from shared.domain.facts import (
     ApprovalDenied,
@@ -27,12 +34,10 @@ from shared.domain.facts import (
 )
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure, Role
+from shared.domain.spending import SPENDING
 from shared.domain.task import StepPhase
 
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
-
-TRANSIENT_DELAY = 2.0
-"""Seconds before the first repetition of a job put off as transient; doubled each time."""
 
 
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
@@ -170,12 +175,13 @@ def put_off_or_wait(
 ) -> StepAdvance:
     """A job could not be done: try again later if that can help, else wait for a human."""
     failed = replace(step, phase=resting, reason=fact.reason)
-    if fact.family == "transient" and step.putting_off < policy.max_transient_failures:
+    if may_put_off(fact.family, step.putting_off, policy):
         put_off = replace(failed, putting_off=step.putting_off + 1)
-        delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, put_off.putting_off))
+        delay = put_off_for(fact.family, put_off.putting_off, fact.retry_after)
         again = _asked_again(put_off, fact.kind)
         return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
     kind = InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
+    kind = InterventionKind.SPENDING if fact.stage == SPENDING else kind
     failed = replace(failed, unfinished=fact.kind is JobKind.EXECUTE)
     return _wait(
         replace(failed, putting_off=0), kind, stage=fact.stage, next_step_cmd=fact.next_step_cmd

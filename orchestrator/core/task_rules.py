@@ -15,13 +15,13 @@ from orchestrator.core.decisions import (
     StartRuns,
 )
 from orchestrator.core.state import TaskState
-from orchestrator.core.step_rules import TRANSIENT_DELAY
 from shared.domain import facts as f
 from shared.domain.approval import plan_digest
-from shared.domain.budget import backoff
+from shared.domain.budget import may_put_off, put_off_for
 from shared.domain.config import PLAN
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Plan, Role
+from shared.domain.spending import SPENDING
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
 
 Advance = tuple[TaskState, tuple[Decision, ...]]
@@ -207,15 +207,18 @@ def _worst(phases: set[RunPhase]) -> RunPhase:
 
 
 def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
-    if fact.family == "transient" and fact.attempt < state.policy.max_transient_failures:
-        delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, fact.attempt + 1))
+    if may_put_off(fact.family, fact.attempt, state.policy):
+        delay = put_off_for(fact.family, fact.attempt + 1, fact.retry_after)
         role = Role.PLANNER if fact.kind is JobKind.PLAN else Role.SUBTASK_PLANNER
         again = Enqueue(fact.kind, fact.step, role=role, delay=delay, attempt=fact.attempt + 1)
         counted = state.putting_off + (fact.kind is not JobKind.DETAIL)
         return replace(state, putting_off=counted, reason=fact.reason), (again,)
     if fact.kind is JobKind.REFINE and fact.family == "rejected":
         return _plan(replace(state, putting_off=0, reason=fact.reason))
-    return _wait(state, fact.reason, stage=fact.stage, step=fact.step, command=fact.next_step_cmd)
+    kind = InterventionKind.SPENDING if fact.stage == SPENDING else InterventionKind.PLAN
+    return _wait(
+        state, fact.reason, stage=fact.stage, step=fact.step, command=fact.next_step_cmd, kind=kind
+    )
 
 
 def _wait(

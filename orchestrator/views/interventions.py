@@ -138,7 +138,7 @@ def commands(
 
 
 def _of_step(kind: str, ref: Ref) -> tuple[str, ...]:
-    if kind == InterventionKind.PLAN:
+    if kind == InterventionKind.PLAN or ref.target is None:
         return (f"replan step revise {ref} --file subtasks.yaml", _resume(ref), _cancel(ref))
     by_hand = f"replan step revise {ref} --file revision.yaml"
     look = f"replan bundle show {ref}"
@@ -159,6 +159,8 @@ def _of_step(kind: str, ref: Ref) -> tuple[str, ...]:
             return (_resume(ref), by_hand, f"replan step show {ref}", now, abandon, _cancel(ref))
         case InterventionKind.BLOCKED:
             return (by_hand, f"replan step show {ref}", now, abandon, _cancel(ref))
+        case InterventionKind.SPENDING:
+            return (by_hand, look, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))
 
 

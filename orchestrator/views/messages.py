@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from shared.domain.attempt import GREEN, SAID, Answer, Outcome
+from shared.domain.budget import UNAVAILABLE
 from shared.domain.ids import Ref
 from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
@@ -111,6 +112,9 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
             return MessageKind.INTERVENTION, Tone.PLAIN, _ANSWERS[body["answer"]].format(step=step)
         case "CommandsApproved" | "ApprovalDenied" | "PlanApproved":
             return MessageKind.INTERVENTION, Tone.PLAIN, _approval(kind, body)
+        case "JobFailed" if body["family"] == UNAVAILABLE:
+            told = f"{body['kind']} waits for the provider: {body['reason']}"
+            return MessageKind.TASK, Tone.ATTENTION, told
         case "JobFailed":
             return MessageKind.ERROR, Tone.BAD, f"{body['kind']} failed: {body['reason']}"
         case "CancelRequested" if not of_run:

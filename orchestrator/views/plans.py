@@ -50,13 +50,17 @@ class PlanView:
 
 @dataclass(frozen=True, slots=True)
 class BundleView:
-    """The evidence of a step, word for word as its planner receives it (S0.96)."""
+    """The evidence of a step (S0.96); `evidence` is, byte for byte, what a model receives.
+
+    It is empty for a bundle from before it was kept.
+    """
 
     ref: str
     revision: int
     pass_no: int
     created_at: datetime
     bundle: Bundle
+    evidence: str
 
 
 def stored_plan(connection: Connection, ref: Ref) -> Plan:
@@ -134,4 +138,5 @@ def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None
         pass_no=stored.pass_no,
         created_at=stored.created_at,
         bundle=stored.bundle,
+        evidence=stored.evidence,
     )

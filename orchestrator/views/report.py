@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from orchestrator.views import approvals, unknowns
+from orchestrator.views import approvals, put_off, spending, unknowns
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
@@ -69,13 +69,16 @@ def markdown(compiled: Report) -> str:
     ]
     if task.reason:
         lines += ["", task.reason]
+    for waits in task.put_off:
+        lines += ["", f"{waits.ref}: {put_off.told(waits)}"]
     for step in compiled.steps:
         lines += _step(step)
+    lines += _spending(task.spending)
     lines += _in_hand(task.in_hand)
-    for waits in task.interventions:
-        lines += ["", f"**Waits for you** ({waits.kind}): {waits.reason}", ""]
-        lines += _evidence(waits)
-        lines += [f"    {command}" for command in waits.commands]
+    for asked in task.interventions:
+        lines += ["", f"**Waits for you** ({asked.kind}): {asked.reason}", ""]
+        lines += _evidence(asked)
+        lines += [f"    {command}" for command in asked.commands]
     return "\n".join(lines)
 
 
@@ -115,6 +118,15 @@ def _step(view: StepView) -> list[str]:
             count = sum(attempt.counted for attempt in tried)
             lines += ["", f"Escalated after {count} errors: the evidence went to {step.author}."]
     return lines
+
+
+def _spending(spent: spending.Spending) -> list[str]:
+    """What models were asked, by role and step."""
+    if not spent.calls:
+        return []
+    whole, *lines = spending.told(spent)
+    told = [f"- {line.strip()}" for line in lines]
+    return ["", "## What models were asked", "", whole.removeprefix("models: "), "", *told]
 
 
 def _in_hand(ended: tuple[InHand, ...]) -> list[str]:

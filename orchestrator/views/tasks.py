@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,8 @@ from sqlalchemy import Connection, func, select
 from orchestrator.views.in_hand import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_task
+from orchestrator.views.put_off import PutOff, put_off
+from orchestrator.views.spending import Spending, spending
 from orchestrator.views.steps import StepLine, step_lines
 from shared.domain.ids import Ref
 from shared.domain.task import ENDED_TASK, TaskPhase
@@ -57,7 +59,8 @@ class TaskView:
     """A task: what was asked, under which policy, and where it stands on each target.
 
     `now` is the database's clock, against which spans are to be measured; `in_hand` is what
-    workers were at when it was cancelled, and how that was ended.
+    workers were at when it was cancelled, and how that was ended; `put_off` is what could not be
+    done for the moment, `spending` what models were asked, and what that cost.
     """
 
     ref: str
@@ -75,6 +78,8 @@ class TaskView:
     runs: tuple[RunView, ...]
     interventions: tuple[InterventionView, ...]
     in_hand: tuple[InHand, ...] = ()
+    put_off: tuple[PutOff, ...] = ()
+    spending: Spending = field(default_factory=Spending)
 
     @property
     def ended(self) -> bool:
@@ -142,6 +147,8 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         runs=_runs(connection, task_id, row.policy, ref.target),
         interventions=list_interventions(connection, task_id=task_id),
         in_hand=in_hand(connection, ref),
+        put_off=put_off(connection, task_id),
+        spending=spending(connection, task_id),
     )
 
 

@@ -18,6 +18,12 @@ from shared.domain.plan import (
     check_subtasks,
 )
 
+MOST_STEPS = 100
+"""More main steps than these are no plan that a person could follow."""
+
+MOST_SUBTASKS = 200
+"""More commands than these are no step."""
+
 _SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
 
 Impossible = Annotated[
@@ -92,7 +98,10 @@ class PlanAnswer(Document):
     summary: Annotated[Text, Field(description="The plan in one or two sentences.")]
     steps: Annotated[
         list[StepAnswer],
-        Field(description="The main steps in order; as few as make sense, usually two to six."),
+        Field(
+            max_length=MOST_STEPS,
+            description="The main steps in order; as few as make sense, usually two to six.",
+        ),
     ]
     impossible: Impossible
 
@@ -198,7 +207,10 @@ class DetailAnswer(Document):
 
     subtasks: Annotated[
         list[SubtaskAnswer],
-        Field(description="The commands in the order in which they are to run."),
+        Field(
+            max_length=MOST_SUBTASKS,
+            description="The commands in the order in which they are to run.",
+        ),
     ]
     impossible: Impossible
 
@@ -220,8 +232,9 @@ class RevisionAnswer(Document):
     subtasks: Annotated[
         list[SubtaskAnswer],
         Field(
+            max_length=MOST_SUBTASKS,
             description="The whole step afresh, in order: diagnosis and preparation first, then "
-            "all that is still needed. It replaces the old list entirely."
+            "all that is still needed. It replaces the old list entirely.",
         ),
     ]
     rollback: Annotated[

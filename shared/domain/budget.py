@@ -3,7 +3,20 @@
 from enum import StrEnum
 
 from shared.domain.config import Policy
+from shared.domain.errors import Transient, Unavailable
 from shared.domain.plan import Recovery
+
+TRANSIENT, UNAVAILABLE = Transient.family, Unavailable.family
+"""Errors after which a job is put off."""
+
+TRANSIENT_DELAY = 2.0
+"""Seconds before the first repetition of a job that was put off; doubled each time."""
+
+LONGEST_RETRY_AFTER = 900.0
+"""Seconds of a `retry-after` that are heeded; who asks for more is asked again all the same."""
+
+_MOST_DOUBLINGS = 64
+"""A float bears no more than a thousand; what is waited for for days is put off more often."""
 
 
 class Ending(StrEnum):
@@ -62,6 +75,27 @@ def after_failed_pass(
     return Next.REVISE if policy.send_to_planner_after_threshold else Next.HOLD  # X4
 
 
+def may_put_off(family: str, times: int, policy: Policy) -> bool:
+    """Whether a job that failed so, and was put off so many times in a row, is put off once more.
+
+    A provider that is away or busy is waited for however long that takes: it uses up no count.
+    """
+    if family == UNAVAILABLE:
+        return True
+    return family == TRANSIENT and times < policy.max_transient_failures
+
+
+def put_off_for(family: str, times: int, retry_after: float | None) -> float:
+    """Seconds for which a job is put off for the `times`-th time in a row.
+
+    What the other side asks for is heeded up to `LONGEST_RETRY_AFTER`.
+    """
+    ceiling = 60.0 if family == UNAVAILABLE else 300.0
+    asked = min(retry_after or 0.0, LONGEST_RETRY_AFTER)
+    return max(asked, backoff(TRANSIENT_DELAY, times, ceiling=ceiling))
+
+
 def backoff(delay: float, failures: int, *, ceiling: float = 300.0) -> float:
     """Seconds to wait before try number `failures` + 1: doubled each time, up to the ceiling."""
-    return min(delay * 2.0 ** max(failures - 1, 0), ceiling)
+    doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
+    return min(delay * 2.0**doublings, ceiling)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Policy:
     """The `agent` scope of the configuration (S0.9–S0.17); a task keeps the one it came with.
 
-    Spans are in seconds.
+    Spans are in seconds. `task_cost_cap` is in dollars; 0 is no cap.
     """
 
     taskmaster_enabled: bool = False
@@ -29,6 +29,7 @@ class Policy:
     subtask_planner: str = "anthropic"
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
+    task_cost_cap: float = 0.0
 
     def backend(self, role: str) -> str:
         """The backend that answers for a planning role."""
@@ -50,6 +51,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "subtask_timeout": (0.1, 86_400),
     "check_timeout": (0.1, 3600),
     "approval_ttl": (1, 604_800),
+    "task_cost_cap": (0, 100_000),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 

@@ -2,6 +2,7 @@
 
 ReplanError
  ├─ Transient       nobody: it is tried again later, and not counted as an error
+ │   └─ Unavailable   nobody: the other side is away or busy, and is waited for
  ├─ Rejected        the planner: counted, and part of the evidence
  ├─ Misconfigured   the operator: the work waits until somebody has put it right
  └─ Defect          us: a broken promise of this program, with the story that led to it
@@ -38,6 +39,12 @@ class Transient(ReplanError):
     ) -> None:
         super().__init__(reason, stage=stage, next_step_cmd=next_step_cmd)
         self.retry_after = retry_after
+
+
+class Unavailable(Transient):
+    """The other side is away or busy: it is waited for as long as it takes."""
+
+    family = "unavailable"
 
 
 class Rejected(ReplanError):

@@ -83,6 +83,8 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "startup_patience": (0, 86_400),
     "shutdown_grace": (0, 600),
     "model_timeout": (1, 3600),
+    "model_max_tokens": (1000, 128_000),
+    "daily_cost_cap": (0, 100_000),
     "vault_timeout": (1, 600),
 }
 
@@ -93,6 +95,9 @@ _CHOICES = {
     "autonomy": AUTONOMIES,
     "log_level": LOG_LEVELS,
     "model_effort": EFFORTS,
+    "taskmaster_effort": EFFORTS,
+    "planner_effort": EFFORTS,
+    "subtask_planner_effort": EFFORTS,
 }
 
 _SCHEMES = {
@@ -125,8 +130,14 @@ _ABOUT = {
     "taskmaster_model": "the model that improves prompts",
     "planner_model": "the model that plans the main steps",
     "subtask_planner_model": "the model that details and revises steps",
-    "model_effort": "how hard the model thinks",
+    "model_effort": "how hard the model of a role thinks that has no effort of its own",
+    "taskmaster_effort": "how hard the model thinks that improves prompts",
+    "planner_effort": "how hard the model thinks that plans the main steps",
+    "subtask_planner_effort": "how hard the model thinks that details and revises steps",
     "model_timeout": "seconds of silence after which a model counts as unreachable",
+    "model_max_tokens": "tokens of the longest answer, thinking included",
+    "model_prices": "dollars per million tokens, as NAME=IN/OUT or NAME=IN/OUT/READ/WRITTEN",
+    "daily_cost_cap": "dollars that models may cost a day (UTC), all tasks together; 0: no cap",
     "vaults": "where secrets are looked for, in this order: files, environment, keyring, command",
     "vault_dir": "the folder of the vault of files; `secrets` in the data folder if left out",
     "vault_command": "the command that prints a secret, with NAME where its name is to stand",
@@ -152,6 +163,7 @@ _ABOUT = {
     "hold_bundles": "every bundle waits until a person has sent it (replan bundle send)",
     "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
     "approval_ttl": "seconds that an approval serves",
+    "task_cost_cap": "dollars that models may cost for the task; 0: no cap",
 }
 
 _KINDS: dict[object, Kind] = {

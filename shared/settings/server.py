@@ -26,8 +26,10 @@ class ServerSettings:
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
-    A role without a model of its own uses `model`; `model_timeout` is the longest silence of the
-    model. What is secret is never part of the value's text.
+    A role without a model or an effort of its own uses `model` and `model_effort`; `model_timeout`
+    is the longest silence of the model, `model_max_tokens` its longest answer. `model_prices` are
+    beside, or in place of, those that ship; `daily_cost_cap` is in dollars, 0 is no cap. What is
+    secret is never part of the value's text.
     """
 
     database: str | None = field(default=None, repr=False, metadata={"key": "database_url"})
@@ -52,7 +54,13 @@ class ServerSettings:
     planner_model: str | None = None
     subtask_planner_model: str | None = None
     model_effort: str | None = None
+    taskmaster_effort: str | None = None
+    planner_effort: str | None = None
+    subtask_planner_effort: str | None = None
     model_timeout: float = 300.0
+    model_max_tokens: int = 32_000
+    model_prices: tuple[str, ...] = ()
+    daily_cost_cap: float = 0.0
     vaults: tuple[str, ...] = ("files", "environment")
     vault_dir: Path | None = None
     vault_command: tuple[str, ...] = ()

@@ -3,7 +3,17 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, DateTime, Integer, LargeBinary, MetaData, Text, func
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    DateTime,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    Text,
+    func,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -16,6 +26,9 @@ NAMING = {
 }
 
 Moment = DateTime(timezone=True)
+
+DOLLARS = Numeric(16, 8)
+"""An amount of money; the price of a single token is far below a cent."""
 
 
 class Row(DeclarativeBase):

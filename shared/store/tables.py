@@ -1,6 +1,7 @@
 """Every table. Rows are the state: one query over them answers `watch`; `events` is the history."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKey, Index, false, text
@@ -8,7 +9,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
-from shared.store.row import Row, now, number
+from shared.store.call_tables import ModelCallRow
+from shared.store.row import DOLLARS, Row, now, number
 
 __all__ = [
     "AttemptRow",
@@ -21,6 +23,7 @@ __all__ = [
     "InboxRow",
     "InterventionRow",
     "JobRow",
+    "ModelCallRow",
     "OutputRow",
     "RevisionRow",
     "Row",
@@ -32,7 +35,11 @@ __all__ = [
 
 
 class TaskRow(Row):
-    """A task: the prompt in both versions, its policy, its plan as soon as there is one."""
+    """A task: the prompt in both versions, its policy, its plan as soon as there is one.
+
+    `cost_cap` is what models may cost for it, in dollars, since a person has changed that; while it
+    is empty its policy says it.
+    """
 
     __tablename__ = "tasks"
 
@@ -45,6 +52,7 @@ class TaskRow(Row):
     plan_given: Mapped[bool] = mapped_column(server_default=text("false"))
     putting_off: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str] = mapped_column(server_default="")
+    cost_cap: Mapped[Decimal | None] = mapped_column(DOLLARS)
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     created_at: Mapped[datetime] = now()
     ended_at: Mapped[datetime | None]
@@ -315,7 +323,7 @@ class BlobRow(Row):
 
 
 class BundleRow(Row):
-    """The evidence of a step, as its planner receives it."""
+    """The evidence of a step; `evidence` is its text, byte for byte as a model receives it."""
 
     __tablename__ = "bundles"
 
@@ -325,6 +333,7 @@ class BundleRow(Row):
     revision: Mapped[int]
     pass_no: Mapped[int]
     body: Mapped[dict[str, Any]]
+    evidence: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = now()
 
     __table_args__ = (

@@ -55,7 +55,16 @@ class Cuts:
     """The connection ends in the middle of an answer."""
 
 
-Turn = Says | Fails | Raw | Hangs | Cuts
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """An answer that begins and breaks off after so many events, with an error of that kind."""
+
+    value: object
+    after: int = 3
+    kind: str | None = "overloaded_error"
+
+
+Turn = Says | Fails | Raw | Hangs | Cuts | Breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +179,23 @@ class _Answerer(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
         number = len(self.server.script.asked) + 1
-        self._take(self.server.script.next(Asked(self.path, headers, json.loads(body))), number)
+        asked = Asked(self.path, headers, json.loads(body))
+        self._take(self.server.script.next(asked), number, streamed=bool(asked.body.get("stream")))
 
-    def _take(self, turn: Turn, number: int) -> None:
+    def _take(self, turn: Turn, number: int, *, streamed: bool) -> None:
         match turn:
+            case Says() if streamed:
+                self._send(200, _events(_message(turn, number)), "text/event-stream")
             case Says():
                 self._send(200, json.dumps(_message(turn, number)).encode())
+            case Breaks():
+                said = _events(_message(Says(turn.value), number), until=turn.after)
+                broken = (
+                    b""
+                    if turn.kind is None
+                    else _event("error", json.loads(_error(turn.kind, "broken")))
+                )
+                self._send(200, said + broken, "text/event-stream")
             case Fails(status, kind, message, more):
                 self._send(status, _error(kind, message), headers=more)
             case Raw(content, status, content_type):
@@ -247,3 +267,35 @@ def _message(turn: Says, number: int) -> dict[str, Any]:
 def _error(kind: str, message: str) -> bytes:
     told = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}
     return json.dumps(told).encode()
+
+
+def _events(message: dict[str, Any], until: int | None = None) -> bytes:
+    """The message as a stream of events, in pieces; the first `until` of them."""
+    started = message | {
+        "content": [],
+        "stop_reason": None,
+        "stop_details": None,
+        "usage": message["usage"] | {"output_tokens": 1},
+    }
+    events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": started})]
+    for index, block in enumerate(message["content"]):
+        text = block["text"]
+        events.append(
+            ("content_block_start", {"index": index, "content_block": block | {"text": ""}})
+        )
+        events += [
+            (
+                "content_block_delta",
+                {"index": index, "delta": {"type": "text_delta", "text": text[at : at + 1000]}},
+            )
+            for at in range(0, len(text), 1000)
+        ]
+        events.append(("content_block_stop", {"index": index}))
+    ended = {name: message[name] for name in ("stop_reason", "stop_details", "stop_sequence")}
+    events.append(("message_delta", {"delta": ended, "usage": message["usage"]}))
+    events.append(("message_stop", {}))
+    return b"".join(_event(kind, body) for kind, body in events[:until])
+
+
+def _event(kind: str, body: dict[str, Any]) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind} | body)}\n\n".encode()

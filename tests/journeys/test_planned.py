@@ -209,5 +209,9 @@ def test_postgresql_is_installed_after_the_planner_has_seen_the_evidence(
         REQUEST,
     ):
         assert words in asked.said[0]
+    printed = ring.replan("bundle", "show", f"T{task}.1@web1").stdout
+    evidence = asked.said[0].partition("<evidence-")[2].partition("\n")[2].partition("\n</")[0]
+    assert f"\n{evidence}\n" in printed
+    assert "web1: over SSH, account" in planned.model.of("PlanAnswer")[0].said[0]
     assert planned.model.unused() == 0
     assert ring.scalar("SELECT count(*) FROM interventions") == 0

@@ -1,6 +1,8 @@
 """The planning roles, played by a model."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -10,9 +12,11 @@ from shared.contracts.complaints import Document, told
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, Role, Subtask
+from shared.guard import Guard, load_site
 from workers.llm import prompts
-from workers.llm.calls import Model, Question
-from workers.llm.model import AnthropicModel, OnCall
+from workers.llm.answer_rules import Explain, refuse_copied, refuse_other_hosts
+from workers.llm.calls import CallLog, Model, Question, Reply
+from workers.llm.model import AnthropicModel
 from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
 from workers.llm.settings import LlmSettings
@@ -29,6 +33,9 @@ from workers.repetition import refuse_repetition
 
 BACKEND = "anthropic"
 
+GuardFor = Callable[[str], Guard]
+"""The guard of the host of that name; of no host in particular for an empty one."""
+
 Answer = TypeVar("Answer", bound=Document)
 Value = TypeVar("Value")
 
@@ -36,9 +43,12 @@ Value = TypeVar("Value")
 class AnthropicBackend:
     """Asks a model and lets only what is really a plan pass.
 
-    An answer that cannot be used is sent back once with what is wrong about it. A second one ends
-    in Rejected, and so does the model's own word that the task cannot or must not be done.
+    An answer that cannot be used (no JSON, cut off, refused, of another form, with a cycle, for
+    another host, copied out of a log) is sent back once with what is wrong about it. A second one
+    ends in Rejected, and so does the model's own word that the task cannot or must not be done.
     """
+
+    uses_facts = True
 
     def __init__(
         self,
@@ -46,8 +56,10 @@ class AnthropicBackend:
         settings: LlmSettings | None = None,
         *,
         texts: PromptTexts | None = None,
+        guard_for: GuardFor | None = None,
     ) -> None:
         self._model = model
+        self._guard_for = guard_for or (lambda _: _shipped_guard())
         self._settings = settings or LlmSettings()
         self._texts = texts or prompt_texts()
 
@@ -56,7 +68,7 @@ class AnthropicBackend:
         question = prompts.refine_question(
             self._texts,
             request,
-            model=self._settings.model_for_refining(),
+            model=self._settings.model_of(prompts.TASKMASTER),
             schema=schema_of("refine-answer"),
         )
         return self._answered(question, RefineAnswer, lambda answer: answer.prompt)
@@ -66,7 +78,7 @@ class AnthropicBackend:
         question = prompts.plan_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.PLANNER),
+            model=self._settings.model_of(Role.PLANNER.value),
             schema=schema_of("plan-answer"),
         )
         author = Author(Role.PLANNER, BACKEND)
@@ -77,30 +89,32 @@ class AnthropicBackend:
         question = prompts.detail_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.SUBTASK_PLANNER),
+            model=self._settings.model_of(Role.SUBTASK_PLANNER.value),
             schema=schema_of("detail-answer"),
         )
-        return self._answered(question, DetailAnswer, lambda answer: answer.listed())
+        return self._answered(
+            question, DetailAnswer, lambda answer: self._detailed(answer, request)
+        )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
         """New subtasks from the evidence, by the model that planned the step (S0.54–S0.57)."""
         question = prompts.revise_question(
             self._texts,
             request,
-            model=self._settings.model_of(request.step.author.role),
+            model=self._settings.model_of(request.step.author.role.value),
             schema=schema_of("revision-answer"),
-            limit=self._settings.evidence_chars,
         )
-        return self._answered(question, RevisionAnswer, lambda answer: _draft(answer, request))
+        return self._answered(
+            question, RevisionAnswer, lambda answer: self._revised(answer, request)
+        )
 
     def replan(self, request: ReplanRequest) -> Plan:
         """Other steps, without subtasks, in the place of what remains of a plan."""
         question = prompts.replan_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.PLANNER),
+            model=self._settings.model_of(Role.PLANNER.value),
             schema=schema_of("plan-answer"),
-            limit=self._settings.evidence_chars,
         )
         author = Author(Role.PLANNER, BACKEND)
         return self._answered(question, PlanAnswer, lambda answer: answer.plan(author))
@@ -108,12 +122,13 @@ class AnthropicBackend:
     def _answered(
         self, question: Question, kind: type[Answer], value: Callable[[Answer], Value]
     ) -> Value:
-        text = self._model.ask(question).text
+        question = replace(question, effort=self._settings.effort_of(question.role))
+        first = self._model.ask(question)
         try:
-            return _read(text, question, kind, value)
+            return _read(first, question, kind, value)
         except _Unusable as error:
             repair = prompts.complaint(self._texts, str(error))
-        second = self._model.ask(question.again(text, repair)).text
+        second = self._model.ask(question.again(first.text, repair))
         try:
             return _read(second, question, kind, value)
         except _Unusable as error:
@@ -123,16 +138,38 @@ class AnthropicBackend:
                 next_step_cmd=question.next_step_cmd,
             ) from error
 
+    def _detailed(self, answer: DetailAnswer, request: DetailRequest) -> tuple[Subtask, ...]:
+        subtasks = answer.listed()
+        wanted = f"{request.prompt}\n{request.step.instruction}"
+        refuse_other_hosts(subtasks, wanted, self._explain_at(""))
+        return subtasks
+
+    def _revised(self, answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
+        subtasks, bundle = answer.listed(), request.bundle
+        rollback = tuple(answer.rollback)
+        refuse_repetition(subtasks, rollback, request.earlier)
+        explain = self._explain_at(bundle.target)
+        wanted = f"{bundle.prompt}\n{bundle.improved_prompt}\n{bundle.step_instruction}"
+        refuse_other_hosts(subtasks, f"{wanted}\n{request.note}", explain)
+        refuse_copied(subtasks, bundle, request.subtasks, explain)
+        return RevisionDraft(subtasks, answer.diagnosis, rollback)
+
+    def _explain_at(self, host: str) -> Explain:
+        guard = self._guard_for(host)
+        return guard.explain
+
 
 class _Unusable(Exception):
     """What is wrong with an answer, in words for the model."""
 
 
 def _read(
-    text: str, question: Question, kind: type[Answer], value: Callable[[Answer], Value]
+    reply: Reply, question: Question, kind: type[Answer], value: Callable[[Answer], Value]
 ) -> Value:
+    if reply.fault:
+        raise _Unusable(reply.fault)
     try:
-        answer = kind.model_validate(object_in(text))
+        answer = kind.model_validate(object_in(reply.text))
     except NotAnAnswer as error:
         raise _Unusable(str(error)) from error
     except ValidationError as error:
@@ -150,17 +187,21 @@ def _read(
         raise _Unusable(error.reason) from error
 
 
-def _draft(answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
-    draft = RevisionDraft(answer.listed(), answer.diagnosis, tuple(answer.rollback))
-    refuse_repetition(draft.subtasks, draft.rollback, request.earlier)
-    return draft
+@cache
+def _shipped_guard() -> Guard:
+    return Guard(load_site(None).for_host())
 
 
 def anthropic_backend(
-    settings: LlmSettings, *, on_call: OnCall | None = None, mask: Callable[[str], str] = str
+    settings: LlmSettings,
+    *,
+    log: CallLog | None = None,
+    mask: Callable[[str], str] = str,
+    guard_for: GuardFor | None = None,
 ) -> AnthropicBackend:
     """The backend on the real API; nothing is imported or connected before the first question.
 
-    What is asked goes through `mask` first.
+    What is asked goes through `mask` first, and every call is entered in `log`.
     """
-    return AnthropicBackend(AnthropicModel(settings, on_call=on_call, mask=mask), settings)
+    model = AnthropicModel(settings, log=log, mask=mask)
+    return AnthropicBackend(model, settings, guard_for=guard_for)

@@ -23,18 +23,22 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a model is asked. `system` is the same for every question of a purpose.
+    """What a model is asked.
 
-    `purpose` is the stage that errors name, `prompt` the version of the prompt, `schema` the JSON
-    Schema that the answer has to fit, `next_step_cmd` what a person can do when it goes unanswered.
+    `system` are the parts that come first, each the same for many questions: they are what a
+    provider keeps in its cache, so nothing of a task stands in them. `purpose` is the stage that
+    errors name, `role` who asks, `prompt` the version of the prompt, `schema` the JSON Schema that
+    the answer has to fit, `next_step_cmd` what a person can do when it goes unanswered.
     """
 
     purpose: str
+    role: str
     prompt: str
     model: str
-    system: str
+    system: tuple[str, ...]
     turns: tuple[Turn, ...]
     schema: Mapping[str, Any]
+    effort: str | None = None
     next_step_cmd: str | None = None
 
     def again(self, answer: str, complaint: str) -> "Question":
@@ -63,17 +67,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A finished answer."""
+    """An answer; `fault` is what kept it from being finished, in words for the model, if so."""
 
     text: str
     usage: Usage
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """One call as it is accounted for, whether it was answered or not.
 
-    `seconds` is how long it took; `error` is the family of the error that it ended in, if any.
+    `seconds` is how long it took; `error` is the family of the error that it ended in, if any, and
+    `reason` its words; `answer` is what was answered, as far as it came.
     """
 
     purpose: str
@@ -84,15 +90,44 @@ class CallRecord:
     stop_reason: str | None = None
     request_id: str | None = None
     error: str | None = None
+    reason: str = ""
+    answer: str | None = None
+
+
+class CallLog(Protocol):
+    """Where every call is entered before it is made, and again when it has ended."""
+
+    def began(self, question: Question) -> int:
+        """Enter a call that is about to be made; returns its number.
+
+        Raises Misconfigured, at stage `spending`, when what models may cost is used up: then the
+        call is not made.
+        """
+        ...
+
+    def ended(self, number: int, record: CallRecord) -> None:
+        """Enter how it ended. Never raises: an answer that was paid for is not thrown away."""
+        ...
+
+
+class NoLog:
+    """Enters nothing."""
+
+    def began(self, question: Question) -> int:  # noqa: ARG002 - a log's promise
+        """Always 0."""
+        return 0
+
+    def ended(self, number: int, record: CallRecord) -> None:
+        """Does nothing."""
 
 
 class Model(Protocol):
     """Answers questions."""
 
     def ask(self, question: Question) -> Reply:
-        """The finished answer.
+        """The answer, finished or with its fault.
 
-        Raises Transient (try later), Rejected (refused, cut off, not askable like this) or
-        Misconfigured (no key, no such model).
+        Raises Transient (try later; Unavailable when the other side is away or busy), Rejected (not
+        askable like this) or Misconfigured (no key, no such model, nothing left to spend).
         """
         ...

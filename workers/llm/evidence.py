@@ -2,9 +2,14 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
+from enum import Enum
 
 from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
+
+EVIDENCE_CHARS = 60_000
+"""Characters of a bundle that a model is told, at most."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _UNSEEN = re.compile(
@@ -17,8 +22,27 @@ _GREEN = frozenset(outcome.value for outcome in GREEN)
 _TIERS = ((6000, 1500), (3000, 600), (1200, 200), (500, 0), (200, 0))
 """How many characters of each stream are kept of failed and of green attempts, widest first."""
 
-_SNAPSHOT_CHARS = 1500
+_PROBES = (1500, 500, 150)
+"""How many characters of each probe of the machine's state are kept, widest first."""
+
+_HOPELESS = 4
+"""A text of so many times the room is not made at all: cleaning does not shorten it that much."""
+
+_FAR = 8
+"""Beyond so many times of what is kept, the middle of an output is not even cleaned."""
+
+_JOINTS = 400
 _COMMAND_CHARS = 3000
+_HEADING = "Attempts, oldest first:"
+_UNTRIED = frozenset({"done", "not reached"})
+
+
+class _Rest(Enum):
+    """What is said of subtasks that did not fail."""
+
+    WHOLE = "all of it"
+    BRIEF = "a line"
+    COUNT = "how many they are"
 
 
 def clean(text: str) -> str:
@@ -26,6 +50,8 @@ def clean(text: str) -> str:
 
     A line that was written over (progress bars do this) is as it looked at the end.
     """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     shown = (line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines)
     return _UNSEEN.sub("", "\n".join(shown))
@@ -47,45 +73,79 @@ def set_apart(name: str, text: str) -> str:
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
-def evidence(bundle: Bundle, *, limit: int) -> str:
+def evidence(bundle: Bundle, *, limit: int = EVIDENCE_CHARS) -> str:
     """The bundle in at most `limit` characters.
 
-    What failed is kept longest, and of it the end of its output; what went well is shortened first.
-    When even that is too much, the oldest attempts but the first failed one are left out. A very
-    long plan or snapshot is shortened itself: half of the room is the attempts'.
+    What failed is kept longest: of the plan the subtasks that failed, of an attempt that failed the
+    end of its output, of many attempts the first that failed and then the newest that did. What
+    went well, what was not reached and the state of the machine are shortened first.
     """
-    before, after = _before(bundle), _after(bundle)
-    if len(before) + len(after) + len(_attempts(bundle.attempts, limit)) > limit - 400:
-        before, after = cut(before, limit // 4), cut(after, limit // 4)
-    room = limit - len(before) - len(after) - 400
-    text = "\n\n".join((before, _attempts(bundle.attempts, room), after))
+    before, after = _before(bundle, _Rest.WHOLE), _after(bundle, _PROBES[0])
+    room = limit - len(before) - len(after) - _JOINTS
+    attempts = _attempts(bundle.attempts, room, _TIERS[:1])
+    if attempts is None:
+        before = _fitting(limit // 4, (_before(bundle, rest) for rest in _Rest))
+        after = _fitting(limit // 4, (_after(bundle, chars) for chars in _PROBES))
+        room = limit - len(before) - len(after) - _JOINTS
+        attempts = _attempts(bundle.attempts, room, _TIERS) or _chosen(bundle.attempts, room)
+    text = f"{before}\n\n{attempts}\n\n{after}"
     return cut(text, max(limit - 80, 0)) if len(text) > limit else text
 
 
-def _attempts(attempts: tuple[LoggedAttempt, ...], room: int) -> str:
+def _fitting(limit: int, forms: Iterable[str]) -> str:
+    """The first form that fits, or the last one, cut."""
+    text = ""
+    for text in forms:
+        if len(text) <= limit:
+            return text
+    return cut(text, limit)
+
+
+def _attempts(
+    attempts: tuple[LoggedAttempt, ...], room: int, tiers: Iterable[tuple[int, int]]
+) -> str | None:
+    """All attempts, in the widest of the tiers that fits; None when none does."""
     if not attempts:
         return "Attempts: none"
-    for failed, green in _TIERS:
-        blocks = [_attempt(a, green if a.outcome in _GREEN else failed) for a in attempts]
-        text = "\n".join(("Attempts, oldest first:", *blocks))
+    for failed, green in tiers:
+        limits = [green if a.outcome in _GREEN else failed for a in attempts]
+        if _at_most(attempts, limits) > _HOPELESS * room:
+            continue
+        blocks = [_attempt(a, limit) for a, limit in zip(attempts, limits, strict=True)]
+        text = "\n".join((_HEADING, *blocks))
         if len(text) <= room:
             return text
-    return _newest(attempts, room)
+    return None
 
 
-def _newest(attempts: tuple[LoggedAttempt, ...], room: int) -> str:
-    first = next((a for a in attempts if a.outcome not in _GREEN), attempts[0])
-    kept: list[str] = []
-    used = len(_attempt(first, 200))
-    for attempt in reversed(attempts):
-        block = _attempt(attempt, 200)
-        if attempt is first or (kept and used + len(block) > room):
+def _at_most(attempts: tuple[LoggedAttempt, ...], limits: list[int]) -> int:
+    """How long it would be if nothing were cleaned away: what is far too long is not begun."""
+    return sum(
+        min(len(output), limit)
+        for a, limit in zip(attempts, limits, strict=True)
+        for output in (a.command, a.stdout, a.stderr, a.check_output)
+    )
+
+
+def _chosen(attempts: tuple[LoggedAttempt, ...], room: int) -> str:
+    """As many as fit: the first that failed, then others that failed, then the rest, newest first.
+
+    They stand in their order, whichever were chosen.
+    """
+    newest = sorted(range(len(attempts)), key=lambda at: (attempts[at].outcome in _GREEN, -at))
+    failed = [at for at in newest if attempts[at].outcome not in _GREEN]
+    first = failed[-1] if failed else newest[-1]
+    kept: dict[int, str] = {}
+    used = len(_HEADING) + 60
+    for at in dict.fromkeys((first, *newest)):
+        block = _attempt(attempts[at], 200)
+        if len(kept) > 1 and used + len(block) > room:
             break
-        kept.append(block)
+        kept[at] = block
         used += len(block) + 1
-    left_out = len(attempts) - len(kept) - 1
-    told = [f"[… {left_out} attempts left out …]"] if left_out > 0 else []
-    return "\n".join(("Attempts, oldest first:", _attempt(first, 200), *told, *reversed(kept)))
+    left_out = len(attempts) - len(kept)
+    told = [f"[… {left_out} attempts left out …]"] if left_out else []
+    return "\n".join((_HEADING, *told, *(kept[at] for at in sorted(kept))))
 
 
 def _attempt(attempt: LoggedAttempt, limit: int) -> str:
@@ -113,7 +173,7 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
     return "\n".join(parts)
 
 
-def _before(bundle: Bundle) -> str:
+def _before(bundle: Bundle, rest: _Rest) -> str:
     lines = [
         f"Step {bundle.step_ref} on {bundle.target}: {_line(bundle.step_title)}",
         f"Instruction: {_inside(bundle.step_instruction, 4000) or '(none)'}",
@@ -121,9 +181,24 @@ def _before(bundle: Bundle) -> str:
         f"Why it comes back to you: {_inside(bundle.reason, 1000)}",
         "",
         "Subtasks as planned, in order:",
-        *(_subtask(subtask) for subtask in bundle.subtasks),
+        *_planned(bundle.subtasks, rest),
     ]
     return "\n".join(lines)
+
+
+def _planned(subtasks: tuple[LoggedSubtask, ...], rest: _Rest) -> list[str]:
+    if rest is _Rest.WHOLE:
+        return [_subtask(subtask) for subtask in subtasks]
+    failed = {s.ordinal for s in subtasks if s.status not in _UNTRIED}
+    if rest is _Rest.BRIEF:
+        return [_subtask(s) if s.ordinal in failed else _brief(s) for s in subtasks]
+    others = [f"[… {len(subtasks) - len(failed)} that did not fail are left out …]"]
+    return [_subtask(s) for s in subtasks if s.ordinal in failed] + others
+
+
+def _brief(subtask: LoggedSubtask) -> str:
+    command = _line(subtask.command)[:80]
+    return f"{subtask.ordinal}. {_line(subtask.key)} [{_line(subtask.status)}] $ {command}"
 
 
 def _subtask(subtask: LoggedSubtask) -> str:
@@ -143,8 +218,8 @@ def _subtask(subtask: LoggedSubtask) -> str:
     return "\n".join(parts)
 
 
-def _after(bundle: Bundle) -> str:
-    snapshot = [f"[{_line(k)}]\n{_block(v, _SNAPSHOT_CHARS)}" for k, v in bundle.snapshot.items()]
+def _after(bundle: Bundle, probe_chars: int) -> str:
+    snapshot = [f"[{_line(k)}]\n{_block(v, probe_chars)}" for k, v in bundle.snapshot.items()]
     config = [f"- {_line(k)}: {_inside(v, 500)}" for k, v in bundle.config.items()]
     host = [f"- {_line(k)}: {_inside(v, 500)}" for k, v in bundle.host.items()]
     parts = (
@@ -164,7 +239,13 @@ def _items(texts: tuple[str, ...]) -> list[str]:
 
 
 def _block(text: str, limit: int) -> str:
-    return cut(clean(text).strip(), limit)
+    """The text cleaned and cut; of a very long one only what may be kept is cleaned."""
+    if len(text) <= _FAR * limit:
+        return cut(clean(text).strip(), limit)
+    head, tail = clean(text[: 2 * limit]).lstrip(), clean(text[-6 * limit :]).rstrip()
+    left_out = len(text) - limit
+    start, end = head[: limit // 4].rstrip(), tail[limit // 4 - limit :].lstrip()
+    return f"{start}\n[… {left_out} characters left out …]\n{end}"
 
 
 def _inside(text: str, limit: int) -> str:

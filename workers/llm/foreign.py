@@ -5,23 +5,30 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
+from shared.domain.errors import (
+    Defect,
+    Misconfigured,
+    Rejected,
+    ReplanError,
+    Transient,
+    Unavailable,
+)
 
 FAMILIES: dict[str, type[ReplanError]] = {
-    # nobody has to act: it will probably work later
-    "APIConnectionError": Transient,
-    "APITimeoutError": Transient,
+    # nobody has to act: it will probably work later; what is away or busy is waited for
+    "APIConnectionError": Unavailable,
+    "APITimeoutError": Unavailable,
     "APIResponseValidationError": Transient,
-    "RequestTimeoutError": Transient,
+    "RequestTimeoutError": Unavailable,
     "ConflictError": Transient,
-    "RateLimitError": Transient,
+    "RateLimitError": Unavailable,
     "RampLimitExceededError": Transient,
     "ClientClosedRequestError": Transient,
     "InternalServerError": Transient,
     "HTTPNotImplementedError": Transient,
-    "ServiceUnavailableError": Transient,
-    "GatewayTimeoutError": Transient,
-    "OverloadedError": Transient,
+    "ServiceUnavailableError": Unavailable,
+    "GatewayTimeoutError": Unavailable,
+    "OverloadedError": Unavailable,
     "CMEKKeyUnreachableError": Transient,
     "CMEKContextUnavailableError": Transient,
     "RetryableError": Transient,
@@ -63,10 +70,17 @@ FAMILIES: dict[str, type[ReplanError]] = {
 }
 """What each class of error means. A class that is not listed counts as the nearest it inherits."""
 
+_CARRIERS = frozenset({"httpx2", "httpx", "httpcore", "httpcore2"})
+
 _OPERATOR_TYPES = frozenset(
     {"authentication_error", "billing_error", "permission_error", "not_found_error"}
 )
 """`error.type` of an answer that only the operator can change, whatever its status code."""
+
+_BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "timeout_error"})
+"""`error.type` of what is away or busy: in the middle of an answer there is no status code."""
+
+_BAD_GATEWAY = 502
 
 _NEXT = {401: "export ANTHROPIC_API_KEY=KEY", 403: "export ANTHROPIC_API_KEY=KEY"}
 _NEXT_MODEL = "export REPLAN_MODEL=NAME"
@@ -77,6 +91,10 @@ def family_of(error: BaseException) -> type[ReplanError]:
     status = getattr(error, "status_code", None)
     if getattr(error, "type", None) in _OPERATOR_TYPES and status not in {429, 529}:
         return Misconfigured
+    if getattr(error, "type", None) in _BUSY_TYPES or status == _BAD_GATEWAY:
+        return Unavailable
+    if status == HTTPStatus.OK:  # it came in the middle of an answer
+        return Transient
     for kind in type(error).__mro__:
         if kind.__name__ in FAMILIES:
             return FAMILIES[kind.__name__]
@@ -91,8 +109,8 @@ def translated(
     """The error as this program knows it. `next_step_cmd` is given to a Rejected one."""
     reason = _reason(error)
     family = family_of(error)
-    if family is Transient:
-        return Transient(reason, stage=stage, retry_after=retry_after(error))
+    if issubclass(family, Transient):
+        return family(reason, stage=stage, retry_after=retry_after(error))
     if family is Misconfigured:
         status = getattr(error, "status_code", None)
         command = (
@@ -102,6 +120,11 @@ def translated(
         )
         return Misconfigured(reason, stage=stage, next_step_cmd=command)
     return family(reason, stage=stage, next_step_cmd=next_step_cmd)
+
+
+def is_of_the_connection(error: BaseException) -> bool:
+    """Whether what carries the SDK's connections lost one: in a stream it says so itself."""
+    return any(kind.__module__.partition(".")[0] in _CARRIERS for kind in type(error).__mro__)
 
 
 def retry_after(error: BaseException) -> float | None:

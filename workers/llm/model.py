@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
-from shared.domain.errors import Rejected, ReplanError, Transient
-from workers.llm.calls import CallRecord, Question, Reply, Speaker, Usage
-from workers.llm.foreign import translated
+from shared.domain.errors import Rejected, ReplanError, Transient, Unavailable
+from workers.llm.calls import CallLog, CallRecord, NoLog, Question, Reply, Speaker, Turn, Usage
+from workers.llm.foreign import is_of_the_connection, translated
 from workers.llm.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -17,57 +18,75 @@ if TYPE_CHECKING:
         Message,
         MessageParam,
         OutputConfigParam,
+        TextBlockParam,
         UserMessageParam,
     )
 
-OnCall = Callable[[CallRecord], None]
-"""Told of every call once it has ended, well or badly."""
-
-_UNFINISHED = {
-    "max_tokens": "the model's answer was cut off at {limit} tokens",
-    "model_context_window_exceeded": "the question and its answer are too long for the model",
-    "tool_use": "the model wanted to use a tool, and has none",
-    "pause_turn": "the model paused in the middle of its answer",
+_FAULTS = {
+    "max_tokens": "the answer was cut off at {limit} tokens: give a shorter one",
+    "tool_use": "the answer wanted to use a tool, and there is none",
+    "pause_turn": "the answer paused in its middle",
 }
+_TOO_LONG = "model_context_window_exceeded"
 
 
-_COUNTED = ("input_tokens", "output_tokens")
+@dataclass(slots=True)
+class _Heard:
+    """What has come of an answer so far: it is paid for, however the call ends.
+
+    `opened` says that something answers.
+    """
+
+    opened: bool = False
+    message: "Message | None" = None
+    request_id: str | None = None
 
 
 class AnthropicModel:
     """Asks once and never repeats by itself: what failed for the moment is the queue's to repeat.
 
-    What is asked goes through `mask` first. May be used by several threads. The SDK is imported,
-    and the connection made, by the first question.
+    What is asked goes through `mask` first, and so does what `log` keeps of it. Answers are
+    streamed, so that a long one is not mistaken for a dead connection. May be used by several
+    threads. The SDK is imported, and the connection made, by the first question.
     """
 
     def __init__(
         self,
         settings: LlmSettings,
         *,
-        on_call: OnCall | None = None,
+        log: CallLog | None = None,
         mask: Callable[[str], str] = str,
     ) -> None:
         self._mask = mask
         self._settings = settings
-        self._on_call = on_call
+        self._log = log or NoLog()
         self._client: anthropic.Anthropic | None = None
         self._lock = threading.Lock()
 
     def ask(self, question: Question) -> Reply:
-        """The finished answer; raises as `workers.llm.calls.Model` says."""
+        """The answer; raises as `workers.llm.calls.Model` says."""
+        self._settings.check()
+        masked = self._masked(question)
+        number = self._log.began(masked)
         started = time.monotonic()
-        message: Message | None = None
-        error: ReplanError | None = None
+        heard = _Heard()
+        fault, reason, error = "", "", None
         try:
-            message = self._sent(question)
-            return _finished(message, question, self._settings)
+            reply = _reply(self._sent(masked, heard), question, self._settings)
+            fault = reply.fault
         except ReplanError as raised:
-            error = raised
+            error, reason = raised.family, raised.reason
             raise
         finally:
-            if self._on_call is not None:
-                self._on_call(_record(question, message, error, time.monotonic() - started))
+            record = _record(question, heard, time.monotonic() - started)
+            record = replace(
+                record,
+                error=Rejected.family if fault else error,
+                reason=self._mask(fault or reason),
+                answer=None if record.answer is None else self._mask(record.answer),
+            )
+            self._log.ended(number, record)
+        return reply
 
     def close(self) -> None:
         """Close the connections; the next question opens new ones."""
@@ -76,36 +95,44 @@ class AnthropicModel:
                 self._client.close()
                 self._client = None
 
-    def _sent(self, question: Question) -> "Message":
-        self._settings.check()
-        import anthropic  # takes seconds, and many workers never ask a model
+    def _masked(self, question: Question) -> Question:
+        return replace(
+            question,
+            system=tuple(map(self._mask, question.system)),
+            turns=tuple(Turn(turn.speaker, self._mask(turn.text)) for turn in question.turns),
+        )
 
+    def _sent(self, question: Question, heard: _Heard) -> "Message":
         try:
-            message: object = self._connected().messages.create(
-                model=question.model,
-                max_tokens=self._settings.max_tokens,
-                system=[
-                    {
-                        "type": "text",
-                        "text": self._mask(question.system),
-                        "cache_control": {"type": "ephemeral"},
-                    }
-                ],
-                messages=[_turn(turn.speaker, self._mask(turn.text)) for turn in question.turns],
-                output_config=self._output_config(question),
-            )
-        except (anthropic.AnthropicError, ValueError) as error:
-            # a body that is no JSON, though it says it is, comes out of the SDK as ValueError
-            raise self._translated(error, question) from error
-        if not _complete(message):
+            self._listen(question, heard)
+        except Exception as error:
+            ours = self._translated(error, question, heard)
+            if ours is None:
+                raise
+            raise ours from error
+        if heard.message is None or not _complete(heard.message):
             raise Transient("what answered is not the Messages API", stage=question.purpose)
-        return message
+        if heard.message.stop_reason is None:
+            raise Unavailable("the model's answer broke off in its middle", stage=question.purpose)
+        return heard.message
+
+    def _listen(self, question: Question, heard: _Heard) -> None:
+        with self._connected().messages.stream(
+            model=question.model,
+            max_tokens=self._settings.max_tokens,
+            system=[_part(text) for text in question.system],
+            messages=[_turn(turn.speaker, turn.text) for turn in question.turns],
+            output_config=_output_config(question),
+        ) as stream:
+            heard.opened, heard.request_id = True, stream.request_id
+            for _ in stream:
+                heard.message = heard.message or _begun(stream)
 
     def _connected(self) -> "anthropic.Anthropic":
+        import anthropic  # takes seconds, and many workers never ask a model
+
         with self._lock:
             if self._client is None:
-                import anthropic
-
                 settings = self._settings
                 self._client = anthropic.Anthropic(
                     api_key=settings.api_key,
@@ -116,25 +143,51 @@ class AnthropicModel:
                 )
             return self._client
 
-    def _output_config(self, question: Question) -> "OutputConfigParam":
-        from anthropic import transform_schema
+    def _translated(
+        self, error: Exception, question: Question, heard: _Heard
+    ) -> ReplanError | None:
+        """What it means; None for an error that came before anything had answered: it is ours."""
+        import anthropic
 
-        config: dict[str, Any] = {
-            "format": {"type": "json_schema", "schema": transform_schema(dict(question.schema))}
-        }
-        if self._settings.effort is not None:
-            config["effort"] = self._settings.effort
-        return cast("OutputConfigParam", config)
-
-    def _translated(self, error: Exception, question: Question) -> ReplanError:
-        if isinstance(error, ValueError):
-            return Transient(f"what answered is not readable: {error}", stage=question.purpose)
-        ours = translated(error, stage=question.purpose, next_step_cmd=question.next_step_cmd)
+        stage = question.purpose
+        if is_of_the_connection(error):
+            return Unavailable(f"the connection to the model was lost: {error}", stage=stage)
+        if not isinstance(error, anthropic.AnthropicError):
+            if not heard.opened:
+                return None
+            # the SDK trusts what it reads: what is no answer comes out of it as any error at all
+            told = f"what answered is not readable: {type(error).__name__}: {error}"
+            return Transient(told, stage=stage)
+        ours = translated(error, stage=stage, next_step_cmd=question.next_step_cmd)
         for secret in (self._settings.api_key, self._settings.auth_token):
             if secret:
                 ours.reason = ours.reason.replace(secret, "[key]")
                 ours.args = (ours.reason,)
         return ours
+
+
+def _begun(stream: Any) -> "Message | None":
+    """The message that grows as the answer comes; None before it has begun."""
+    try:
+        message: Message = stream.current_message_snapshot
+    except AssertionError:
+        return None
+    return message
+
+
+def _part(text: str) -> "TextBlockParam":
+    return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+
+
+def _output_config(question: Question) -> "OutputConfigParam":
+    from anthropic import transform_schema
+
+    config: dict[str, Any] = {
+        "format": {"type": "json_schema", "schema": transform_schema(dict(question.schema))}
+    }
+    if question.effort is not None:
+        config["effort"] = question.effort
+    return cast("OutputConfigParam", config)
 
 
 def _turn(speaker: Speaker, text: str) -> "MessageParam":
@@ -144,29 +197,33 @@ def _turn(speaker: Speaker, text: str) -> "MessageParam":
     return user if speaker is Speaker.USER else assistant
 
 
-def _finished(message: "Message", question: Question, settings: LlmSettings) -> Reply:
+def _reply(message: "Message", question: Question, settings: LlmSettings) -> Reply:
     why = message.stop_reason or ""
+    if why == _TOO_LONG:
+        raise Rejected(
+            "the question and its answer are too long for the model",
+            stage=question.purpose,
+            next_step_cmd=question.next_step_cmd,
+        )
+    fault = _FAULTS.get(why, "").format(limit=settings.max_tokens)
     if why == "refusal":
         details = message.stop_details
-        said = (details.explanation if details else None) or "it gave no reason"
-        raise _rejected(f"the model refused: {said}", question)
-    if why in _UNFINISHED:
-        raise _rejected(_UNFINISHED[why].format(limit=settings.max_tokens), question)
-    text = "".join(block.text for block in message.content if block.type == "text")
-    return Reply(text, _usage(message))
+        said = (details.explanation if details else None) or "no reason was given"
+        fault = f"the model refused to answer: {said}"
+    return Reply(_text(message), _usage(message), fault)
 
 
-def _complete(message: object) -> "TypeGuard[Message]":
+def _text(message: "Message") -> str:
+    return "".join(block.text for block in message.content if block.type == "text")
+
+
+def _complete(message: "Message") -> bool:
     """The SDK builds its values without looking at them."""
-    from anthropic.types import Message
-
-    if not isinstance(message, Message):
-        return False
     usage: object = getattr(message, "usage", None)
     content: object = getattr(message, "content", None)
+    counted = (getattr(usage, name, None) for name in ("input_tokens", "output_tokens"))
     return (
-        "stop_reason" in message.model_fields_set
-        and all(isinstance(getattr(usage, name, None), int) for name in _COUNTED)
+        all(isinstance(count, int) for count in counted)
         and isinstance(content, list)
         and all(map(_readable, content))
     )
@@ -176,10 +233,6 @@ def _readable(block: object) -> bool:
     kind = getattr(block, "type", None)
     text = getattr(block, "text", None)
     return isinstance(kind, str) and (kind != "text" or isinstance(text, str))
-
-
-def _rejected(reason: str, question: Question) -> Rejected:
-    return Rejected(reason, stage=question.purpose, next_step_cmd=question.next_step_cmd)
 
 
 def _usage(message: "Message") -> Usage:
@@ -192,9 +245,10 @@ def _usage(message: "Message") -> Usage:
     )
 
 
-def _record(
-    question: Question, message: "Message | None", error: ReplanError | None, seconds: float
-) -> CallRecord:
+def _record(question: Question, heard: _Heard, seconds: float) -> CallRecord:
+    message = heard.message
+    if message is not None and not _complete(message):
+        message = None
     return CallRecord(
         purpose=question.purpose,
         prompt=question.prompt,
@@ -202,6 +256,6 @@ def _record(
         seconds=seconds,
         usage=Usage() if message is None else _usage(message),
         stop_reason=None if message is None else message.stop_reason,
-        request_id=None if message is None else message._request_id,  # noqa: SLF001 - the SDK documents it
-        error=None if error is None else error.family,
+        request_id=heard.request_id,
+        answer=None if message is None else _text(message),
     )

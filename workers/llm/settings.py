@@ -1,77 +1,60 @@
 """How the model is reached and which one it is."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from shared.domain.errors import Misconfigured
 from shared.domain.plan import Role
+from shared.settings.server import EFFORTS, ServerSettings
+from workers.llm.prompts import TASKMASTER
 
-DEFAULT_MODEL = "claude-sonnet-5-5"
-LONGEST_TIMEOUT = 3600
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_USUAL = ServerSettings()
 
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """Spans in seconds. A role without a model of its own uses `model`.
+    """Spans in seconds. A role without a model or an effort of its own uses the general one.
 
-    `timeout` is the longest silence of the other side, `max_tokens` the longest answer.
-    One of `api_key` and `auth_token` is needed, and is never shown.
+    `timeout` is the longest silence of the other side, `max_tokens` the longest answer, thinking
+    included. One of `api_key` and `auth_token` is needed, and is never shown.
     """
 
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
     base_url: str | None = None
-    model: str = DEFAULT_MODEL
-    taskmaster_model: str | None = None
-    planner_model: str | None = None
-    subtask_planner_model: str | None = None
+    model: str = _USUAL.model
+    models: tuple[tuple[str, str], ...] = ()
     effort: str | None = None
-    max_tokens: int = 16_000
-    timeout: float = 300.0
+    efforts: tuple[tuple[str, str], ...] = ()
+    max_tokens: int = _USUAL.model_max_tokens
+    timeout: float = _USUAL.model_timeout
     connect_timeout: float = 10.0
-    evidence_chars: int = 60_000
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str]) -> "LlmSettings":
-        """The settings named in an environment; what is absent or empty keeps its default.
-
-        ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, REPLAN_MODEL,
-        REPLAN_TASKMASTER_MODEL, REPLAN_PLANNER_MODEL, REPLAN_SUBTASK_PLANNER_MODEL,
-        REPLAN_MODEL_EFFORT, REPLAN_MODEL_TIMEOUT (seconds). Raises Misconfigured.
-        """
-        said = {name: value.strip() for name, value in environ.items() if value.strip()}
-        timeout = said.get("REPLAN_MODEL_TIMEOUT", "300")
-        try:
-            seconds = float(timeout)
-        except ValueError:
-            seconds = -1.0
-        if not 0 < seconds <= LONGEST_TIMEOUT:
-            raise _wrong(
-                f"REPLAN_MODEL_TIMEOUT={timeout!r} is not a number of seconds "
-                f"up to {LONGEST_TIMEOUT}"
-            )
+    def of(cls, server: ServerSettings) -> "LlmSettings":
+        """What the settings of the installation say of models."""
+        roles = (TASKMASTER, Role.PLANNER.value, Role.SUBTASK_PLANNER.value)
+        models = ((role, getattr(server, f"{role}_model")) for role in roles)
+        efforts = ((role, getattr(server, f"{role}_effort")) for role in roles)
         return cls(
-            api_key=said.get("ANTHROPIC_API_KEY"),
-            auth_token=said.get("ANTHROPIC_AUTH_TOKEN"),
-            base_url=said.get("ANTHROPIC_BASE_URL"),
-            model=said.get("REPLAN_MODEL", DEFAULT_MODEL),
-            taskmaster_model=said.get("REPLAN_TASKMASTER_MODEL"),
-            planner_model=said.get("REPLAN_PLANNER_MODEL"),
-            subtask_planner_model=said.get("REPLAN_SUBTASK_PLANNER_MODEL"),
-            effort=said.get("REPLAN_MODEL_EFFORT"),
-            timeout=seconds,
+            api_key=server.anthropic_api_key,
+            auth_token=server.anthropic_auth_token,
+            base_url=server.anthropic_base_url,
+            model=server.model,
+            models=tuple((role, model) for role, model in models if model),
+            effort=server.model_effort,
+            efforts=tuple((role, effort) for role, effort in efforts if effort),
+            max_tokens=server.model_max_tokens,
+            timeout=server.model_timeout,
         )
 
-    def model_for_refining(self) -> str:
-        """The taskmaster's model."""
-        return self.taskmaster_model or self.model
+    def model_of(self, role: str) -> str:
+        """The model that plays a role."""
+        return dict(self.models).get(role, self.model)
 
-    def model_of(self, role: Role) -> str:
-        """The model that plays a planning role."""
-        own = {Role.PLANNER: self.planner_model, Role.SUBTASK_PLANNER: self.subtask_planner_model}
-        return own.get(role) or self.model
+    def effort_of(self, role: str) -> str | None:
+        """How hard it thinks; None: as hard as it does by itself."""
+        return dict(self.efforts).get(role, self.effort)
 
     def check(self) -> None:
         """Raise Misconfigured for what can be seen to be wrong before anything is sent."""
@@ -85,8 +68,9 @@ class LlmSettings:
             )
         if not (key.isascii() and key.isprintable()):
             raise _wrong("the model's key contains characters that no key has")
-        if self.effort is not None and self.effort not in EFFORTS:
-            raise _wrong(f"effort {self.effort!r} is not known; allowed: {', '.join(EFFORTS)}")
+        for effort in (self.effort, *(effort for _, effort in self.efforts)):
+            if effort is not None and effort not in EFFORTS:
+                raise _wrong(f"effort {effort!r} is not known; allowed: {', '.join(EFFORTS)}")
         if self.base_url is not None and not _is_url(self.base_url):
             raise _wrong(f"ANTHROPIC_BASE_URL={self.base_url!r} is not an http or https address")
 

@@ -32,6 +32,8 @@ _Open = tuple[Alternative, frozenset[str], dict[str, str]]
 class RunbookBackend:
     """Answers for the planning roles with what has been recorded; no model, no network."""
 
+    uses_facts = False
+
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._library = read_library(folders)
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from shared.settings import load_settings
 from shared.store import jobs
 from shared.store.database import Database
 from tests.integration.cli.calling import Cli
-from workers.wiring import make_worker
+from workers.wiring import Worker, make_worker
 
 
 @pytest.fixture
@@ -66,12 +67,15 @@ def coordinated(cli: Cli) -> Iterator[Cli]:
 @pytest.fixture
 def working(coordinated: Cli, database_url: str, bare: Path) -> Iterator[Cli]:
     """The same, and a worker of every role carries out what is asked, without a broker."""
-    environ = {
-        "HOME": str(bare),
-        "REPLAN_DATABASE_URL": database_url,
-        "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
-    }
-    worker = make_worker(load_settings(environ), ["all"])
+    with at_work({"HOME": str(bare), "REPLAN_DATABASE_URL": database_url}):
+        yield coordinated
+
+
+@contextmanager
+def at_work(environ: dict[str, str]) -> Iterator[Worker]:
+    """A worker of every role with these settings, which carries out what is due."""
+    broker = {"REPLAN_BROKER_URL": "redis://127.0.0.1:1/0"}
+    worker = make_worker(load_settings(environ | broker), ["all"])
     stop = threading.Event()
 
     def work() -> None:
@@ -83,7 +87,7 @@ def working(coordinated: Cli, database_url: str, bare: Path) -> Iterator[Cli]:
 
     thread = threading.Thread(target=work)
     thread.start()
-    yield coordinated
+    yield worker
     stop.set()
     thread.join()
     worker.close()

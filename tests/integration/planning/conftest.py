@@ -4,11 +4,23 @@ from collections.abc import Iterator
 
 import pytest
 
+from shared.settings import load_settings
 from tests.fakes.model_server import ModelServer, model_server
 from workers.llm.backend import AnthropicBackend
-from workers.llm.calls import CallRecord
+from workers.llm.calls import CallRecord, NoLog
 from workers.llm.model import AnthropicModel
 from workers.llm.settings import LlmSettings
+
+
+class Entered(NoLog):
+    """A log that keeps how calls ended."""
+
+    def __init__(self, calls: list[CallRecord]) -> None:
+        self._calls = calls
+
+    def ended(self, number: int, record: CallRecord) -> None:  # noqa: ARG002 - a log's promise
+        """Keep it."""
+        self._calls.append(record)
 
 
 class Planners:
@@ -21,10 +33,15 @@ class Planners:
 
     def backend(self, **environ: str) -> AnthropicBackend:
         """A backend as a worker makes it from its environment, with changes."""
-        settings = LlmSettings.from_environ({**self.model.environ, **environ})
-        model = AnthropicModel(settings, on_call=self.calls.append)
+        settings = self.settings(**environ)
+        model = AnthropicModel(settings, log=Entered(self.calls))
         self._made.append(model)
         return AnthropicBackend(model, settings)
+
+    def settings(self, **environ: str) -> LlmSettings:
+        """How the scripted model is reached, with changes."""
+        given = {"HOME": "/nowhere", **self.model.environ, **environ}
+        return LlmSettings.of(load_settings(given).server)
 
     def close(self) -> None:
         """Close the connections."""

@@ -26,7 +26,7 @@ from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step,
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
 APPROVALS = (Approval("d", Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
-FAMILIES = ("transient", "transient", "rejected", "misconfigured", "defect")
+FAMILIES = ("transient", "transient", "unavailable", "rejected", "misconfigured", "defect")
 
 
 def some_policy(rng: Random) -> Policy:

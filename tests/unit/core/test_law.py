@@ -21,6 +21,7 @@ from shared.domain.budget import Ending
 from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, QueueName, queue_of
 from shared.domain.plan import Role
+from shared.domain.spending import SPENDING
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.given import BY_HAND, PLANNER, bare, plan, running, step, submitted, subtasks
 
@@ -71,6 +72,9 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         InterventionKind.UNKNOWN: lambda: running().pass_ends(Ending.UNKNOWN),
         InterventionKind.ROLLBACK: lambda: running().pass_ends(Ending.ROLLBACK_FAILED),
         InterventionKind.OPERATOR: lambda: running().job_fails(JobKind.EXECUTE, "misconfigured"),
+        InterventionKind.SPENDING: lambda: submitted().job_fails(
+            JobKind.PLAN, "misconfigured", stage=SPENDING
+        ),
     }
     opened = [d.kind for d in stories[kind]() if isinstance(d, OpenIntervention)]
     assert opened == [kind]

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.budget import Next, after_failed_pass, backoff, may_correct, threshold_reached
+from shared.domain.budget import (
+    TRANSIENT,
+    UNAVAILABLE,
+    Next,
+    after_failed_pass,
+    backoff,
+    may_correct,
+    may_put_off,
+    put_off_for,
+    threshold_reached,
+)
 from shared.domain.config import LIMITS, Policy
 from shared.domain.plan import Recovery
 
@@ -117,3 +127,26 @@ def test_backoff_is_sane_wherever_the_limits_lead(delay: float, failures: int) -
     waited = backoff(delay, failures)
     assert 0 <= waited <= 300.0
     assert waited >= backoff(delay, max(failures - 1, 0))
+
+
+def test_what_is_put_off_for_days_is_still_put_off() -> None:
+    """A provider that is away uses up no count, so the number grows without end."""
+    for times in (1, 10, 2_000, 10**9):
+        assert may_put_off(UNAVAILABLE, times, Policy(max_transient_failures=0))
+        assert 2.0 <= put_off_for(UNAVAILABLE, times, None) <= 60.0
+    assert put_off_for(TRANSIENT, 10**9, None) == 300.0
+
+
+@pytest.mark.parametrize(
+    ("family", "times", "may"),
+    [("transient", 1, True), ("transient", 2, False), ("rejected", 0, False), ("defect", 0, False)],
+)
+def test_what_may_be_put_off_and_how_often(family: str, times: int, *, may: bool) -> None:
+    assert may_put_off(family, times, Policy(max_transient_failures=2)) is may
+
+
+@pytest.mark.parametrize(("asked", "heeded"), [(None, 4.0), (1.0, 4.0), (60.0, 60.0), (1e9, 900.0)])
+def test_a_span_that_was_asked_for_is_heeded_within_reason(
+    asked: float | None, heeded: float
+) -> None:
+    assert put_off_for(TRANSIENT, 2, asked) == heeded

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.planning.given import attempt, bundle
-from workers.llm.evidence import clean, cut, evidence, set_apart
+from workers.llm.evidence import EVIDENCE_CHARS, clean, cut, evidence, set_apart
 
 
 def test_everything_is_there_when_there_is_room() -> None:
@@ -92,6 +92,39 @@ def test_a_long_plan_and_a_long_snapshot_leave_room_for_what_failed() -> None:
     assert len(text) <= 60_000
     assert "E: the reason stands at the end" in text
     assert "Step T7.1@web1" in text
+
+
+def test_of_a_long_plan_what_failed_is_kept_whole() -> None:
+    """Where everything does not fit, the subtasks that went well are told in a line, or counted."""
+    fine = replace(bundle().subtasks[0], command="fine " * 500, status="done")
+    failed = replace(fine, ordinal=77, key="culprit", command="x" * 900 + " END", status="failed")
+    for others, brief in ((60, True), (600, False)):
+        planned = (*(fine,) * others, failed, *(fine,) * others)
+        text = evidence(bundle(subtasks=planned, attempts=(attempt(stderr="e" * 50_000),)))
+        assert len(text) <= EVIDENCE_CHARS
+        assert "x" * 900 + " END" in text
+        assert "e" * 3000 in text
+        assert ("1. update [done] $ fine" in text) is brief
+        assert (f"{2 * others} that did not fail are left out" in text) is not brief
+
+
+def test_of_many_attempts_those_that_failed_stay_before_those_that_went_well() -> None:
+    attempts = tuple(
+        attempt(number, outcome="failed" if number in {3, 40, 90} else "ok", stderr="x" * 3000)
+        for number in range(1, 200)
+    )
+    text = evidence(bundle(attempts=attempts), limit=5000)
+    places = [text.index(f"- T7.1.2#{number}@web1") for number in (3, 40, 90)]
+    assert places == sorted(places)
+    assert len(text) <= 5000
+
+
+def test_of_a_very_long_output_the_beginning_and_the_end_are_kept() -> None:
+    long = "begins\n" + "\x1b[31mnoise\x1b[0m\r" * 100_000 + "\nE: the reason stands at the end"
+    text = evidence(bundle(attempts=(attempt(stderr=long),)))
+    assert "stderr: begins" in text
+    assert "E: the reason stands at the end" in text
+    assert "\x1b" not in text
 
 
 @settings(max_examples=60, deadline=None)

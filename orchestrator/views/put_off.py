@@ -1,0 +1,75 @@
+"""What was put off: since when, until when, and what it waits for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+from shared.domain.budget import UNAVAILABLE
+from shared.domain.ids import Ref
+
+_PUT_OFF = text("""
+    SELECT jobs.kind, jobs.step, jobs.attempt, jobs.due_at, runs.target, story.since,
+           story.reason, story.family,
+           jobs.lease_until > clock_timestamp() AS in_hand
+    FROM jobs LEFT JOIN runs ON runs.id = jobs.run_id
+    JOIN LATERAL (
+        SELECT min(at) AS since, (array_agg(body ->> 'reason' ORDER BY id DESC))[1] AS reason,
+               (array_agg(body ->> 'family' ORDER BY id DESC))[1] AS family
+        FROM (
+            SELECT id, at, body FROM events
+            WHERE events.task_id = jobs.task_id AND events.kind = 'JobFailed'
+              AND events.run_id IS NOT DISTINCT FROM jobs.run_id
+              AND body ->> 'kind' = jobs.kind
+              AND (body ->> 'step')::bigint IS NOT DISTINCT FROM jobs.step
+            ORDER BY id DESC LIMIT jobs.attempt
+        ) AS failures
+    ) AS story ON story.since IS NOT NULL
+    WHERE jobs.task_id = :task_id AND jobs.state = 'open' AND jobs.attempt > 0
+    ORDER BY jobs.id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class PutOff:
+    """Work that could not be done for the moment, `times` in a row since then; nobody has to act.
+
+    `until` is when it is tried again, None while it is. `provider` says that it waits for the
+    provider of a model, which uses up no count.
+    """
+
+    ref: str
+    work: str
+    since: datetime
+    until: datetime | None
+    times: int
+    provider: bool
+    reason: str
+
+
+def put_off(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
+    """Everything of a task that is put off."""
+    return tuple(
+        PutOff(
+            ref=str(Ref(task_id, step=row.step, target=row.target)),
+            work=row.kind,
+            since=row.since,
+            until=None if row.in_hand else row.due_at,
+            times=row.attempt,
+            provider=row.family == UNAVAILABLE,
+            reason=row.reason,
+        )
+        for row in connection.execute(_PUT_OFF, {"task_id": task_id})
+    )
+
+
+def told(each: PutOff) -> str:
+    """In words, with the times of day here."""
+    what = "waits for the provider" if each.provider else "is put off"
+    until = "and is being tried again" if each.until is None else f"until {_clock(each.until)}"
+    often = f"tried {each.times} time{'s' if each.times != 1 else ''}"
+    return f"{each.work} {what} {until}, since {_clock(each.since)} ({often}): {each.reason}"
+
+
+def _clock(at: datetime) -> str:
+    return at.astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,242 @@
+"""What models were asked for a task, and what that cost, by role and step."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from orchestrator.core.decisions import InterventionKind
+from orchestrator.views.interventions import InterventionView
+from orchestrator.views.places import require_task, runs_at
+from shared.domain import facts as f
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref, parse_ref
+from shared.store import model_calls
+from shared.store.inbox import Report
+
+_ASKING = frozenset({"revise", "model"})
+"""The stages of a step at which a model is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLine:
+    """A call to a model; `cost` in dollars, None where nobody knows the price.
+
+    One that has not ended is being made, or its worker vanished while it was. `replay_of` is the
+    number of the call that this one asked again.
+    """
+
+    id: int
+    ref: str
+    role: str
+    purpose: str
+    prompt: str
+    model: str
+    effort: str | None
+    input_tokens: int
+    cache_read_tokens: int
+    cache_written_tokens: int
+    output_tokens: int
+    cost: float | None
+    seconds: float | None
+    stop_reason: str | None
+    request_id: str | None
+    error: str | None
+    reason: str
+    replay_of: int | None
+    started_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallList:
+    """The calls for a task, oldest first."""
+
+    ref: str
+    calls: tuple[CallLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingLine:
+    """What one role was asked for one place: the task, or a step of it.
+
+    `input_tokens` were read afresh. `cost`, in dollars, is of the calls whose cost is known;
+    `unknown` counts the others.
+    """
+
+    ref: str
+    role: str
+    calls: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_written_tokens: int
+    output_tokens: int
+    cost: float
+    unknown: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What models were asked for a task; `cap` in dollars, None for no cap."""
+
+    lines: tuple[SpendingLine, ...] = ()
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    unknown: int = 0
+    cap: float | None = None
+
+
+def spending(connection: Connection, task_id: int) -> Spending:
+    """The sums of a task's calls."""
+    calls = _lines(connection, task_id)
+    places: dict[tuple[str, str], list[CallLine]] = {}
+    for call in calls:
+        places.setdefault((call.ref, call.role), []).append(call)
+    lines = tuple(_line(ref, role, made) for (ref, role), made in places.items())
+    cap = model_calls.spent(connection, task_id).cap
+    return Spending(
+        lines=lines,
+        calls=len(calls),
+        tokens=sum(map(_tokens, lines)),
+        cost=_dollars(calls),
+        unknown=sum(line.unknown for line in lines),
+        cap=float(cap) or None,
+    )
+
+
+def calls_of(connection: Connection, ref: Ref) -> CallList:
+    """Every call for a task, or for one step of it; raises Rejected when there is no such task."""
+    task_id = require_task(connection, ref)
+    calls = _lines(connection, task_id)
+    chosen = (c for c in calls if ref.step is None or parse_ref(c.ref).step == ref.step)
+    return CallList(str(ref), tuple(chosen))
+
+
+def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
+    """The call of that number, or the newest that was answered: of the planning, or of a step.
+
+    Raises Rejected when there is none.
+    """
+    calls = [c for c in calls_of(connection, ref).calls if c.replay_of is None]
+    wanted = [
+        call.id
+        for call in calls
+        if (number is None or call.id == number)
+        and (number is not None or ref.step is not None or parse_ref(call.ref).step is None)
+        and (number is not None or call.error is None)
+    ]
+    if wanted:
+        return wanted[-1]
+    raise Rejected(
+        f"no model was asked {f'in call {number} ' if number else ''}for {ref} that answered",
+        stage="input",
+        next_step_cmd=f"replan plan calls T{ref.task}",
+    )
+
+
+def going_on(
+    connection: Connection, ref: Ref, waiting: Iterable[InterventionView], *, capped: bool
+) -> Sequence[Report]:
+    """The facts by which goes on what could not be asked of a model, each from where it was.
+
+    A step was to be revised, so no command runs again for it; before there were runs the task was
+    to be planned. With `capped` only what waits for a cap, else also what waited for a key.
+    """
+    runs = {place.target: place.run_id for place in runs_at(connection, ref.of_task())}
+    places = [parse_ref(each.ref) for each in waiting if _unasked(each, capped=capped)]
+    facts: list[Report] = [
+        (ref.task, runs[place.target], f.RevisionRequested(place.step))
+        for place in places
+        if place.step is not None and place.target in runs
+    ]
+    return facts if len(facts) == len(places) else [*facts, (ref.task, None, f.ResumeRequested())]
+
+
+def _unasked(waits: InterventionView, *, capped: bool) -> bool:
+    if waits.kind == InterventionKind.SPENDING:
+        return True
+    return not capped and waits.kind == InterventionKind.OPERATOR and waits.stage in _ASKING
+
+
+def told(spent: Spending) -> tuple[str, ...]:
+    """The sums in words, a line for each role and place; nothing where no model was asked."""
+    if not spent.calls:
+        return ()
+    capped = "" if spent.cap is None else f" of ${spent.cap:.2f}"
+    whole = f"models: {_of(spent.calls, spent.tokens, spent.cost, spent.unknown)}{capped}"
+    return (whole, *(f"  {line.ref} {line.role}: {_told(line)}" for line in spent.lines))
+
+
+def _told(line: SpendingLine) -> str:
+    tokens = (
+        f"{line.input_tokens} tokens in, {line.cache_read_tokens} from the cache, "
+        f"{line.cache_written_tokens} into it, {line.output_tokens} out"
+    )
+    return f"{_of(line.calls, None, line.cost, line.unknown)}, {tokens}, {line.seconds:.1f} s"
+
+
+def _of(calls: int, tokens: int | None, cost: float, unknown: int) -> str:
+    counted = f"{calls} call{'s' if calls != 1 else ''}"
+    parts = [counted, *([] if tokens is None else [f"{tokens} tokens"]), f"${cost:.4f}"]
+    return ", ".join(parts) + (f" and the unknown cost of {unknown}" if unknown else "")
+
+
+def _lines(connection: Connection, task_id: int) -> tuple[CallLine, ...]:
+    places = runs_at(connection, Ref(task_id))
+    targets = {place.run_id: place.target for place in places}
+    return tuple(
+        _call(row, targets.get(row.run_id)) for row in model_calls.of_task(connection, task_id)
+    )
+
+
+def _call(row: Any, target: str | None) -> CallLine:
+    return CallLine(
+        id=row.id,
+        ref=str(Ref(row.task_id, step=row.step, target=target)),
+        role=row.role,
+        purpose=row.purpose,
+        prompt=row.prompt,
+        model=row.model,
+        effort=row.effort,
+        input_tokens=row.input_tokens,
+        cache_read_tokens=row.cache_read_tokens,
+        cache_written_tokens=row.cache_written_tokens,
+        output_tokens=row.output_tokens,
+        cost=None if row.cost is None else float(row.cost),
+        seconds=row.seconds,
+        stop_reason=row.stop_reason,
+        request_id=row.request_id,
+        error=row.error,
+        reason=row.reason,
+        replay_of=row.replay_of,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+
+
+def _line(ref: str, role: str, calls: Sequence[CallLine]) -> SpendingLine:
+    return SpendingLine(
+        ref=ref,
+        role=role,
+        calls=len(calls),
+        input_tokens=sum(call.input_tokens for call in calls),
+        cache_read_tokens=sum(call.cache_read_tokens for call in calls),
+        cache_written_tokens=sum(call.cache_written_tokens for call in calls),
+        output_tokens=sum(call.output_tokens for call in calls),
+        cost=_dollars(calls),
+        unknown=sum(call.cost is None for call in calls),
+        seconds=sum(call.seconds or 0.0 for call in calls),
+    )
+
+
+def _tokens(line: SpendingLine) -> int:
+    read = line.input_tokens + line.cache_read_tokens + line.cache_written_tokens
+    return read + line.output_tokens
+
+
+def _dollars(calls: Iterable[CallLine]) -> float:
+    return round(sum(call.cost or 0.0 for call in calls), 8)

@@ -1,0 +1,53 @@
+"""The table of calls to models."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from shared.store.row import DOLLARS, Row, now, number
+
+
+class ModelCallRow(Row):
+    """A call to a model, entered before it is made; `ended_at` is empty while it lasts.
+
+    `cost` is in dollars, and empty where nobody knows the price. `question` and `answer` are kept
+    without secrets, so that another model can be asked the same; `replay_of` is the call that this
+    one asked again.
+    """
+
+    __tablename__ = "model_calls"
+
+    id: Mapped[int] = number()
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
+    run_id: Mapped[int | None]
+    step: Mapped[int | None]
+    revision: Mapped[int]
+    job_id: Mapped[int | None]
+    replay_of: Mapped[int | None]
+    role: Mapped[str]
+    purpose: Mapped[str]
+    prompt: Mapped[str]
+    model: Mapped[str]
+    effort: Mapped[str | None]
+    question: Mapped[dict[str, Any]]
+    answer: Mapped[str | None]
+    input_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cache_read_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cache_written_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    output_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cost: Mapped[Decimal | None] = mapped_column(DOLLARS)
+    seconds: Mapped[float | None]
+    stop_reason: Mapped[str | None]
+    request_id: Mapped[str | None]
+    error: Mapped[str | None]
+    reason: Mapped[str] = mapped_column(server_default="")
+    started_at: Mapped[datetime] = now()
+    ended_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        Index("ix_model_calls_task_id", "task_id", "id"),
+        Index("ix_model_calls_started_at", "started_at"),
+    )

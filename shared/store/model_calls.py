@@ -1,0 +1,114 @@
+"""Calls to models in rows: entered before they are made, so that none goes uncounted."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, text, update
+
+from shared.store.tables import ModelCallRow, TaskRow
+
+_BUDGET = text("""
+    SELECT coalesce(cost_cap, (policy ->> 'task_cost_cap')::numeric, 0) AS cap,
+           (SELECT coalesce(sum(cost), 0) FROM model_calls WHERE task_id = :task_id) AS spent,
+           (SELECT coalesce(sum(cost), 0) FROM model_calls
+            WHERE started_at >= date_trunc('day', clock_timestamp(), 'UTC')) AS today
+    FROM tasks WHERE id = :task_id
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Dollars: what a task may cost (0: no cap) and has cost, and what today (UTC) has cost."""
+
+    cap: Decimal
+    task: Decimal
+    today: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class BegunCall:
+    """A call that is about to be made. `question` holds `system` and `turns`, without secrets."""
+
+    task_id: int
+    run_id: int | None
+    step: int | None
+    revision: int
+    job_id: int | None
+    role: str
+    purpose: str
+    prompt: str
+    model: str
+    effort: str | None
+    question: dict[str, Any]
+    replay_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedCall:
+    """How a call ended; `cost` in dollars is None where nobody knows the price."""
+
+    input_tokens: int
+    cache_read_tokens: int
+    cache_written_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+    seconds: float
+    stop_reason: str | None
+    request_id: str | None
+    error: str | None
+    reason: str
+    answer: str | None
+
+
+def spent(connection: Connection, task_id: int) -> Spent:
+    """What is spent and may be; a call that has not ended counts nothing yet."""
+    row = connection.execute(_BUDGET, {"task_id": task_id}).one()
+    return Spent(row.cap, row.spent, row.today)
+
+
+def begin(connection: Connection, call: BegunCall) -> int:
+    """Enter a call that is about to be made; returns its number."""
+    values = {**asdict(call), "question": _safe(call.question)}
+    entered = insert(ModelCallRow).values(values).returning(ModelCallRow.id)
+    return connection.execute(entered).scalar_one()
+
+
+def end(connection: Connection, number: int, ended: EndedCall) -> None:
+    """Enter how it ended."""
+    connection.execute(
+        update(ModelCallRow)
+        .where(ModelCallRow.id == number)
+        .values({**_safe(asdict(ended)), "ended_at": func.clock_timestamp()})
+    )
+
+
+def of_task(connection: Connection, task_id: int) -> Sequence[Any]:
+    """The rows of a task's calls, oldest first, without what was asked and answered."""
+    table = ModelCallRow.__table__
+    shown = [column for column in table.c if column.name not in {"question", "answer"}]
+    query = select(*shown).where(table.c.task_id == task_id).order_by(table.c.id)
+    return connection.execute(query).all()
+
+
+def kept(connection: Connection, number: int) -> Any | None:
+    """The whole row of a call; None when there is none."""
+    query = select(ModelCallRow.__table__).where(ModelCallRow.id == number)
+    return connection.execute(query).one_or_none()
+
+
+def set_cap(connection: Connection, task_id: int, dollars: Decimal) -> None:
+    """Change what models may cost for a task; 0 is no cap."""
+    connection.execute(update(TaskRow).where(TaskRow.id == task_id).values(cost_cap=dollars))
+
+
+def _safe(value: Any) -> Any:
+    """The same without what Postgres takes in no text: NUL, and halves of characters."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {key: _safe(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_safe(each) for each in value]
+    return value

@@ -1,0 +1,70 @@
+"""What tokens cost."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain.errors import Misconfigured
+from shared.settings.server import ServerSettings
+from workers.llm.calls import Usage
+from workers.llm.prices import Prices
+
+USAGE = Usage(
+    input_tokens=1000, cache_read_tokens=10_000, cache_written_tokens=2000, output_tokens=500
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "given_prices", "cost"),
+    [
+        ("claude-sonnet-5-5", (), "0.013"),
+        ("claude-opus-5-5", (), "0.026"),
+        ("claude-sonnet-4-5-20250929", (), "0.021"),
+        ("claude-sonnet-5-5", ("claude-sonnet-5-5=1/2",), "0.0055"),
+        ("own", ("own=1/2/0/0",), "0.002"),
+        ("own", ("own = 1 / 2 / 0.5 / 3",), "0.013"),
+        ("free", ("free=0/0",), "0"),
+        ("claude-unheard-of", (), None),
+        ("", (), None),
+    ],
+)
+def test_a_call_costs_what_its_tokens_cost(
+    model: str, given_prices: tuple[str, ...], cost: str | None
+) -> None:
+    expected = None if cost is None else Decimal(cost)
+    assert Prices(given_prices).cost(model, USAGE) == expected
+
+
+def test_the_model_that_is_asked_unless_another_is_named_has_a_price() -> None:
+    assert Prices().price(ServerSettings().model) is not None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "own",
+        "own=",
+        "own=1",
+        "own=1/2/3",
+        "own=1/2/3/4/5",
+        "=1/2",
+        "own=a/b",
+        "own=-1/2",
+        "own=nan/1",
+        "own=1e12/1",
+    ],
+)
+def test_what_is_no_price_is_told_with_how_one_looks(entry: str) -> None:
+    with pytest.raises(Misconfigured, match="NAME=2/10") as raised:
+        Prices([entry])
+    assert entry in raised.value.reason
+
+
+@given(*[st.integers(0, 10**7)] * 4)
+def test_two_calls_cost_what_both_cost(a: int, b: int, c: int, d: int) -> None:
+    one, two = Usage(a, b, c, d), Usage(d, c, b, a)
+    price = Prices().price("claude-opus-5-5")
+    assert price is not None
+    assert price.of(one + two) == price.of(one) + price.of(two)

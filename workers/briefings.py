@@ -1,0 +1,127 @@
+"""What planners are told of the targets: how they are reached, what they are, what may run."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import structlog
+
+from shared.domain.errors import ReplanError
+from shared.domain.host import Connection, Host
+from shared.guard import Policy as GuardPolicy
+from shared.store import hosts
+from shared.store.database import Database
+from workers.llm.in_force import in_force
+
+log = structlog.get_logger()
+
+Look = Callable[[Host], Mapping[str, str]]
+"""Looks at what a host is, by read-only commands; raises what a connection raises."""
+
+_PROGRAMS = (
+    *("apt-get", "dnf", "yum", "zypper", "apk", "pacman", "systemctl", "rc-service"),
+    *("docker", "podman", "git", "curl", "wget", "python3", "sudo"),
+)
+
+FACTS: Mapping[str, str] = {
+    "os": "cat /etc/os-release; uname -srm",
+    "identity": "id",
+    "init": "ps -p 1 -o comm=",
+    "memory": "head -n 3 /proc/meminfo",
+    "disk": "df -hP",
+    "ports": "ss -ltn",
+    "programs": "; ".join(f"command -v {program}" for program in _PROGRAMS),
+}
+"""Each fact about a host and the command that tells it; all of them go in one round trip."""
+
+MOST_LOOKED_AT = 3
+"""Targets of a task that are looked at; of the others it is told how they are reached."""
+
+_FRESH = 120.0
+"""Seconds for which a host is not looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """`targets`: how each is reached; `facts`: what they say of themselves; `rules`: what may run.
+
+    `facts` is output of hosts, and data.
+    """
+
+    targets: tuple[str, ...]
+    facts: str = ""
+    rules: str = ""
+
+
+class Briefings:
+    """Briefs planners; what was seen of a host is remembered for a while. For many threads."""
+
+    def __init__(
+        self, database: Database, look: Look, policy_for: Callable[[str], GuardPolicy]
+    ) -> None:
+        self._database = database
+        self._look = look
+        self._policy_for = policy_for
+        self._seen: dict[Host, tuple[float, str]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, names: Sequence[str], *, look: bool = True) -> Briefing:
+        """What is to be said of the targets; one that cannot be looked at is told of, too.
+
+        Without `look` none is looked at.
+        """
+        with self._database.begin() as connection:
+            found = {name: hosts.find(connection, name) for name in names}
+            reached = {
+                name: None if host is None else hosts.reached(connection, host)
+                for name, host in found.items()
+            }
+        told = tuple(_line(name, host) for name, host in reached.items())
+        trusted = [host for host in reached.values() if host is not None and not host.distrusted]
+        seen = trusted[:MOST_LOOKED_AT] if look else ()
+        facts = "\n\n".join(map(self._facts, seen))
+        return Briefing(told, facts, self._rules(names))
+
+    def _rules(self, names: Sequence[str]) -> str:
+        policies = {name: self._policy_for(name) for name in names}
+        versions = {policy.version: policy for policy in policies.values()}
+        if len(versions) == 1:
+            return in_force(next(iter(versions.values())))
+        parts = []
+        for version, policy in versions.items():
+            where = ", ".join(name for name in names if policies[name].version == version)
+            parts.append(f"On {where}:\n{in_force(policy)}")
+        return "\n\n".join(parts)
+
+    def _facts(self, host: Host) -> str:
+        with self._lock:
+            seen = self._seen.get(host)
+        if seen is not None and monotonic() - seen[0] < _FRESH:
+            return seen[1]
+        text = "\n".join((f"[{host.name}]", *self._lines(host)))
+        with self._lock:
+            self._seen[host] = (monotonic(), text)
+        return text
+
+    def _lines(self, host: Host) -> list[str]:
+        try:
+            found = self._look(host)
+        except ReplanError as error:
+            log.warning("target_not_looked_at", host=host.name, reason=error.reason)
+            return [f"it could not be looked at: {error.reason}"]
+        return [f"{name}: {_indented(text)}" for name, text in found.items() if text]
+
+
+def _line(name: str, host: Host | None) -> str:
+    if host is None:
+        return f"{name}: not enrolled yet"
+    account = f"account {host.user}" if host.user else "the account of the executor"
+    way = "the executor's own machine" if host.connection is Connection.LOCAL else "over SSH"
+    root = "; commands run as root, through sudo" if host.sudo else ""
+    where = f"; commands start in {host.workdir}" if host.workdir else ""
+    return f"{name}: {way}, {account}{root}{where}. No other connection may be used."
+
+
+def _indented(text: str) -> str:
+    return text.strip().replace("\n", "\n    ")

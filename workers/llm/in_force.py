@@ -1,0 +1,54 @@
+"""The policy in force, as a planner is told of it: what is denied, what runs, what is asked."""
+
+from collections.abc import Iterable
+
+from shared.guard import Policy
+
+_MOST = 12
+"""Entries that are named of each kind; the rest are counted."""
+
+
+def in_force(policy: Policy) -> str:
+    """What the guard would say, in words; the same for the same policy, so that it can be cached.
+
+    A task's own forbidden commands are told with the task, not here.
+    """
+    parts = [
+        "Denied: a step that contains one of these is stopped, and no person can let it run.",
+        *_grouped((entry.reason, entry.entry) for entry in policy.forbidden),
+        "",
+        *_rest(policy),
+    ]
+    return "\n".join(parts)
+
+
+def _rest(policy: Policy) -> list[str]:
+    if policy.unlisted_allowed:
+        return ["Everything else runs, unless it cannot be told what it would do."]
+    places = ", ".join(policy.territory.write)
+    return [
+        "Runs by itself, with ordinary options and in ordinary places:",
+        *_grouped((allowed.reason, allowed.run[0]) for allowed in policy.allowances),
+        f"Ordinary places to write to: {places}.",
+        "",
+        "Everything else waits until a person has read and approved it, which may take hours: "
+        "another program, an unusual option, a file elsewhere (under /etc too), a deleted tree, "
+        "text in the language of an interpreter, a script that the plan itself has written, and "
+        "all that cannot be told before it runs. Plan that only where nothing else serves, each "
+        "such command in a subtask of its own, so that the rest need not wait.",
+    ]
+
+
+def _grouped(entries: Iterable[tuple[str, str]]) -> list[str]:
+    by_reason: dict[str, dict[str, None]] = {}
+    for reason, entry in entries:
+        by_reason.setdefault(reason, {})[entry] = None
+    return [
+        f"- {reason or 'for a reason of this site'}: {_named(list(found))}"
+        for reason, found in by_reason.items()
+    ]
+
+
+def _named(entries: list[str]) -> str:
+    more = f" and {len(entries) - _MOST} like these" if len(entries) > _MOST else ""
+    return ", ".join(f"`{entry}`" for entry in entries[:_MOST]) + more
