@@ -16,17 +16,19 @@ from orchestrator.core.decisions import (
     Enqueue,
     Grant,
     InterventionKind,
+    Learn,
     OpenIntervention,
     SettleAttempt,
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
+from orchestrator.learning import learn
 from orchestrator.rows import run_state, step_values, task_state
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.task import ENDED_RUN, ENDED_TASK
-from shared.store import approvals, attempts, jobs
+from shared.store import approvals, attempts, fixes, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.recordset import as_rows, columns, recordset
@@ -135,6 +137,7 @@ class SqlUnit:
         self._old_steps: dict[int, dict[int, StepState]] = {}
         self._events: list[dict[str, Any]] = []
         self._revisions: list[dict[str, Any]] = []
+        self._uses: list[dict[str, Any]] = []
         self._prompts: list[tuple[int, str]] = []
         self._orders: list[tuple[int, int | None, Decision]] = []
         self._inbox_ids: list[int] = []
@@ -204,6 +207,16 @@ class SqlUnit:
                     "reason": fact.reason,
                 }
             )
+            if fact.fix is not None:
+                self._uses.append(
+                    {
+                        "fix_id": fact.fix,
+                        "task_id": task_id,
+                        "run_id": run_id,
+                        "step": fact.step,
+                        "revision": fact.revision,
+                    }
+                )
         self._record(task_id, run_id, fact, decisions)
 
     def park(self, task_id: int, run_id: int | None, fact: f.Fact, error: ReplanError) -> None:
@@ -239,6 +252,7 @@ class SqlUnit:
             self._connection.execute(_SAVE, self._values())
         if self._revisions:
             self._connection.execute(upsert(RevisionRow).on_conflict_do_nothing(), self._revisions)
+        fixes.note_uses(self._connection, self._uses)
         for task_id, prompt in self._prompts:
             self._connection.execute(
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
@@ -352,6 +366,8 @@ class SqlUnit:
                     self._close_interventions(task_id, run_id, step, sparing)
                 case Grant(given):
                     approvals.grant(self._connection, task_id, given)
+                case Learn() if run_id is not None:
+                    learn(self._connection, run_id, decision)
                 case SettleAttempt() if run_id is not None:
                     attempts.settle(
                         self._connection, run_id, decision.step, decision.pass_no, decision.answer

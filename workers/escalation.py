@@ -17,6 +17,7 @@ from shared.store import bundles
 from shared.store.database import Database
 from workers.executor.failed_assumptions import failed_assumptions
 from workers.executor.hypotheses import hypotheses
+from workers.fixes.recall import failure_to_learn_from
 from workers.leases import Hold
 from workers.store import StepBrief, step_brief
 
@@ -47,6 +48,7 @@ class EscalationHandler:
                 revision=job.revision,
                 pass_no=job.pass_no,
                 bundle=bundle,
+                failure=failure_to_learn_from(brief, bundle),
             )
         return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
 

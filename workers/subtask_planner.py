@@ -6,6 +6,7 @@ from shared.domain.plan import Author, Role, Subtask, check_subtasks
 from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
+from workers.fixes.recall import recalled
 from workers.leases import Hold
 from workers.ports import DetailRequest, ReviseRequest
 from workers.store import StepBrief, step_brief, task_brief
@@ -48,6 +49,8 @@ class Reviser:
             stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
         if stored is None:
             raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
+        if (from_memory := recalled(self._database, brief, stored, job.note)) is not None:
+            return from_memory
         backend = self._backends.named(brief.author.backend)
         draft = backend.revise(
             ReviseRequest(stored.bundle, brief.task.policy, brief.step, brief.subtasks, job.note)

@@ -84,6 +84,15 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Learn:
+    """Remember what came of a revision: whether the step was done under it, or failed again."""
+
+    step: int
+    revision: int
+    worked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StartRuns:
     """The plan is complete: begin on every target."""
 
@@ -115,6 +124,7 @@ Decision = (
     | CloseInterventions
     | SettleAttempt
     | Grant
+    | Learn
     | StartRuns
     | CancelRuns
     | ResumeRuns

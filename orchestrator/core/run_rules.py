@@ -9,6 +9,7 @@ from orchestrator.core.decisions import (
     Decision,
     ReportRun,
 )
+from orchestrator.core.lessons import with_lesson
 from orchestrator.core.state import RunState, StepState
 from orchestrator.core.step_rules import (
     after_answer,
@@ -116,7 +117,7 @@ def _apply_to_step(
         case f.PassStarted():
             return replace(step, phase=StepPhase.RUNNING, reason=""), ()
         case f.PassFinished():
-            return after_pass(step, state.policy, fact)
+            return with_lesson(after_pass(step, state.policy, fact), state.policy, fact)
         case f.BundleReady():
             return after_bundle(step, state.policy)
         case f.StepRevised():

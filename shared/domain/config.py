@@ -28,6 +28,7 @@ class Policy:
     subtask_planner: str = "anthropic"
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
+    fix_memory: bool = True
 
     def backend(self, role: str) -> str:
         """The backend that answers for a planning role."""

@@ -115,13 +115,17 @@ class BundleReady:
 
 @dataclass(frozen=True, slots=True)
 class StepRevised:
-    """The author of a step, or a person, gave its next list of subtasks."""
+    """The author of a step, or a person, gave its next list of subtasks.
+
+    `fix` is the number of the fix that it comes from, where the memory answered for the author.
+    """
 
     step: int
     revision: int
     author: Author
     subtasks: tuple[Subtask, ...]
     reason: str = ""
+    fix: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

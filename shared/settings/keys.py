@@ -151,6 +151,7 @@ _ABOUT = {
     "subtask_planner": "who details and revises the steps",
     "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
     "approval_ttl": "seconds that an approval serves",
+    "fix_memory": "what has put a step right is kept, and tried first where one fails like it",
 }
 
 _KINDS: dict[object, Kind] = {

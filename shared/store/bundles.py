@@ -7,27 +7,42 @@ from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.bundle import Bundle
+from shared.domain.fix import Failure
 from shared.store.tables import BundleRow
 from shared.wire import from_json, to_json
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBundle:
-    """A bundle with the pass that it tells of."""
+    """A bundle with the pass that it tells of, and what the fix memory recognises it by."""
 
     revision: int
     pass_no: int
     created_at: datetime
     bundle: Bundle
+    failure: Failure | None = None
 
 
 def save(
-    connection: Connection, run_id: int, step: int, *, revision: int, pass_no: int, bundle: Bundle
+    connection: Connection,
+    run_id: int,
+    step: int,
+    *,
+    revision: int,
+    pass_no: int,
+    bundle: Bundle,
+    failure: Failure | None = None,
 ) -> int:
     """Keep a bundle; one of the same pass that is there already stays. Returns its id."""
     place = {"run_id": run_id, "step": step, "revision": revision, "pass_no": pass_no}
     connection.execute(
-        upsert(BundleRow).values(**place, body=to_json(bundle)).on_conflict_do_nothing()
+        upsert(BundleRow)
+        .values(
+            **place,
+            body=to_json(bundle),
+            failure=None if failure is None else to_json(failure),
+        )
+        .on_conflict_do_nothing()
     )
     found = connection.execute(select(BundleRow.id).filter_by(**place))
     return found.scalar_one()
@@ -43,4 +58,6 @@ def newest(
     row = connection.execute(query.order_by(BundleRow.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
-    return StoredBundle(row.revision, row.pass_no, row.created_at, from_json(Bundle, row.body))
+    failure = None if row.failure is None else from_json(Failure, row.failure)
+    bundle = from_json(Bundle, row.body)
+    return StoredBundle(row.revision, row.pass_no, row.created_at, bundle, failure)

@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
+from shared.store.fix_tables import FixRow, FixUseRow
 from shared.store.row import Row, now, number
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "BlobRow",
     "BundleRow",
     "EventRow",
+    "FixRow",
+    "FixUseRow",
     "HostRow",
     "InboxRow",
     "InterventionRow",
@@ -303,7 +306,10 @@ class BlobRow(Row):
 
 
 class BundleRow(Row):
-    """The evidence of a step, as its planner receives it."""
+    """The evidence of a step, as its planner receives it.
+
+    `failure` is what the fix memory recognises it by, where it can.
+    """
 
     __tablename__ = "bundles"
 
@@ -313,6 +319,7 @@ class BundleRow(Row):
     revision: Mapped[int]
     pass_no: Mapped[int]
     body: Mapped[dict[str, Any]]
+    failure: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     created_at: Mapped[datetime] = now()
 
     __table_args__ = (
