@@ -3,6 +3,7 @@
 from sqlalchemy import Connection
 
 from orchestrator.core.decisions import Learn
+from shared.domain.facts import StepRevised
 from shared.domain.fix import Failure, Fix, applied, essence, learnt
 from shared.domain.plan import Subtask
 from shared.secrets.masking import Masker
@@ -26,6 +27,14 @@ def learn(connection: Connection, run_id: int, told: Learn) -> None:
         fix = learnt(before, lesson.subtasks, failure)
         if fix is not None and _ran(fix, lesson) and not _holds_secret(fix):
             _keep(connection, failure, fix, lesson, before, told.step)
+
+
+def uses(task_id: int, run_id: int, fact: StepRevised) -> list[dict[str, int]]:
+    """The use that a revision makes of a fix, as it is written down; none where it makes none."""
+    if fact.fix is None:
+        return []
+    place = {"run_id": run_id, "step": fact.step, "revision": fact.revision}
+    return [{"fix_id": fact.fix, "task_id": task_id, **place}]
 
 
 def _keep(  # noqa: PLR0917 - what is kept, and where it comes from

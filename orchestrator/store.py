@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from orchestrator import learning
 from orchestrator.callbacks import job_of
 from orchestrator.core.decisions import (
     CancelJobs,
@@ -22,12 +23,11 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.learning import learn
-from orchestrator.rows import run_state, step_values, task_state
+from orchestrator.rows import run_state, run_values, step_values, task_state
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
-from shared.domain.task import ENDED_RUN, ENDED_TASK
+from shared.domain.task import ENDED_TASK
 from shared.store import approvals, attempts, fixes, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -207,16 +207,7 @@ class SqlUnit:
                     "reason": fact.reason,
                 }
             )
-            if fact.fix is not None:
-                self._uses.append(
-                    {
-                        "fix_id": fact.fix,
-                        "task_id": task_id,
-                        "run_id": run_id,
-                        "step": fact.step,
-                        "revision": fact.revision,
-                    }
-                )
+            self._uses += learning.uses(task_id, run_id, fact)
         self._record(task_id, run_id, fact, decisions)
 
     def park(self, task_id: int, run_id: int | None, fact: f.Fact, error: ReplanError) -> None:
@@ -330,7 +321,7 @@ class SqlUnit:
         ]
         return {
             "tasks": as_rows(self._task_values(task_id) for task_id in sorted(self._changed_tasks)),
-            "runs": as_rows(_run_values(run_id, state) for run_id, state in runs),
+            "runs": as_rows(run_values(run_id, state) for run_id, state in runs),
             "steps": as_rows(steps),
             "events": as_rows(self._events),
             "handled": self._inbox_ids,
@@ -367,7 +358,7 @@ class SqlUnit:
                 case Grant(given):
                     approvals.grant(self._connection, task_id, given)
                 case Learn() if run_id is not None:
-                    learn(self._connection, run_id, decision)
+                    learning.learn(self._connection, run_id, decision)
                 case SettleAttempt() if run_id is not None:
                     attempts.settle(
                         self._connection, run_id, decision.step, decision.pass_no, decision.answer
@@ -398,12 +389,3 @@ class SqlUnit:
             return
         chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
         self._connection.execute(_CLOSE, chosen)
-
-
-def _run_values(run_id: int, state: RunState) -> dict[str, Any]:
-    return {
-        "id": run_id,
-        "phase": state.phase.value,
-        "reason": state.reason,
-        "ended": state.phase in ENDED_RUN,
-    }

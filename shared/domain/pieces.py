@@ -5,7 +5,6 @@ is. So `/srv/app1/data` has three pieces, `--port=8080` two, `postgresql-16` is 
 """
 
 import re
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -120,7 +119,7 @@ def texts(text: str) -> tuple[str, ...]:
 
 def _within(spans: list[tuple[int, int]], at: int) -> bool:
     """Whether a place is in one of the spans, which are in order."""
-    nearest = bisect_right(spans, (at, sys.maxsize)) - 1
+    nearest = bisect_right(spans, at, key=lambda span: span[0]) - 1
     return nearest >= 0 and at < spans[nearest][1]
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import structlog
-from sqlalchemy import Connection
 
 from shared.domain.bundle import Bundle
 from shared.domain.facts import StepRevised
@@ -60,17 +59,21 @@ def recalled(
     return None
 
 
-def past_fixes(connection: Connection, targets: Sequence[str]) -> tuple[str, ...]:
-    """What has helped on hosts like these, in words for a planner; at most `TOLD` of them."""
-    found = fixes.of_targets(connection, targets, limit=TOLD)
-    return tuple(map(_told, found))
+def past_fixes(database: Database, targets: Sequence[str]) -> tuple[str, ...]:
+    """What has helped on hosts like these, in words for a planner; at most `TOLD` of them.
+
+    Nothing for hosts on which nothing has failed yet: what they are is seen with the evidence.
+    """
+    with database.begin() as connection:
+        return tuple(map(_told, fixes.of_targets(connection, targets, limit=TOLD)))
 
 
-def past_fixes_for(connection: Connection, failure: Failure | None) -> tuple[str, ...]:
+def past_fixes_for(database: Database, failure: Failure | None) -> tuple[str, ...]:
     """What has helped on hosts of the kind that showed this failure, in words for a planner."""
     if failure is None:
         return ()
-    return tuple(map(_told, fixes.of_families(connection, [failure.family], limit=TOLD)))
+    with database.begin() as connection:
+        return tuple(map(_told, fixes.of_families(connection, [failure.family], limit=TOLD)))
 
 
 def _tried(subtasks: tuple[Subtask, ...], brief: StepBrief) -> bool:

@@ -186,6 +186,11 @@ class World:
                 self.settled.add(place)
             case d.Grant():
                 assert decision.approvals
+            case d.Learn():
+                assert run is not None
+                at = self.runs[run].steps[decision.step]
+                assert at.revision == decision.revision > 0
+                assert decision.worked == (at.phase is StepPhase.DONE), "learnt what is not so"
             case d.ReportRun(phase):
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))

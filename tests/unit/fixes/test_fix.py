@@ -98,8 +98,10 @@ def test_nothing_of_a_step_is_lost_but_what_is_replaced(package: str, around: li
 
 @pytest.mark.parametrize(
     ("worked", "failed", "worn"),
-    [(0, 0, False), (0, 1, False), (0, 2, True), (1, 1, False), (1, 2, False), (1, 3, True)]
-    + [(2, 2, False), (2, 3, True), (9, 9, False), (9, 10, True), (5, 0, False)],
+    [
+        *((0, 0, False), (0, 1, False), (0, 2, True), (1, 1, False), (1, 2, False), (1, 3, True)),
+        *((2, 2, False), (2, 3, True), (9, 9, False), (9, 10, True), (5, 0, False)),
+    ],
 )
 def test_when_a_fix_is_retired(worked: int, failed: int, worn: bool) -> None:
     assert wears_out(worked, failed) is worn
