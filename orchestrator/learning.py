@@ -1,5 +1,7 @@
 """What came of a revision, remembered in the commit in which its pass ended."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection
 
 from orchestrator.core.decisions import Learn
@@ -25,7 +27,9 @@ def learn(connection: Connection, run_id: int, told: Learn) -> None:
         return
     for failure, before in lesson.failures:
         fix = learnt(before, lesson.subtasks, failure)
-        if fix is not None and _ran(fix, lesson) and not _holds_secret(fix):
+        if fix is None or not _ran(fix, lesson):
+            continue
+        if not holds_secret((*fix.replaced, *fix.replacement)):
             _keep(connection, failure, fix, lesson, before, told.step)
 
 
@@ -60,13 +64,14 @@ def _ran(fix: Fix, lesson: Lesson) -> bool:
     return any(subtask.ordinal in lesson.ran for subtask in fix.replacement)
 
 
-def _holds_secret(fix: Fix) -> bool:
-    """Whether something in it has the form of a secret: commands name theirs, and hold none."""
+def holds_secret(subtasks: Sequence[Subtask]) -> bool:
+    """Whether something in them has the form of a secret: commands name theirs, and hold none."""
     masker = Masker()
     return any(
         masker.text(text) != text
-        for subtask in (*fix.replaced, *fix.replacement)
+        for subtask in subtasks
         for text in (
+            subtask.title,
             subtask.command,
             subtask.check or "",
             subtask.rollback or "",

@@ -10,6 +10,7 @@ from orchestrator.cli.reply import SCHEMA_VERSION
 from orchestrator.doctor import Finding
 from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
+from orchestrator.views.fixes import FixLine, FixView
 from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.messages import Message
@@ -109,6 +110,11 @@ DETAILS: dict[str, Any] = {
     ),
     "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
     "intervention.key": lambda: _object(public_key=_TEXT),
+    "fix.list": lambda: _views("fixes", FixLine),
+    "fix.show": lambda: _view(FixView),
+    "fix.retire": lambda: _object(ref=_TEXT),
+    "fix.restore": lambda: _object(ref=_TEXT),
+    "fix.edit": lambda: _object(ref=_TEXT),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),
@@ -138,6 +144,7 @@ DETAILS: dict[str, Any] = {
     "task.line": lambda: _view(TaskLine),
     "attempt.line": lambda: _view(AttemptLine),
     "intervention.line": lambda: _view(InterventionView),
+    "fix.line": lambda: _view(FixLine),
     "host.line": lambda: _view(Host),
     "config.line": lambda: _SETTING,
     "secret.line": lambda: _SECRET,

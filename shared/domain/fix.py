@@ -55,8 +55,9 @@ MOST_DIFFERENCES = 20
 """Where more pieces differ it is another step."""
 
 _NET = re.compile(r"[A-Za-z][\w+.-]*://|\bppa:|\w@[\w.-]+:")
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
-_DIGITS = re.compile(r"\d+")
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LONG = re.compile(r"[^\W\d_]{3,}")
 
 
 def wears_out(worked: int, failed: int) -> bool:
@@ -133,7 +134,7 @@ def _in_place(
     if len(other) > MOST_DIFFERENCES:
         return None
     said = [text for subtask in fix.replacement for text in _texts(subtask)]
-    if not all(_exact(old, new, said) for old, new in other.items()):
+    if not all(_exact(old, new, said, set(pairs)) for old, new in other.items()):
         return None
     if _names_host(said, fix, failure, pairs) or (_of_names(other, fix) and _brings(said)):
         return None
@@ -182,31 +183,36 @@ def _one_to_one(found: Iterable[tuple[str, str, bool]]) -> dict[str, str] | None
     return pairs if len(set(pairs.values())) == len(pairs) else None
 
 
-def _exact(old: str, new: str, said: Sequence[str]) -> bool:
+def _exact(old: str, new: str, said: Sequence[str], known: set[str]) -> bool:
     """Whether putting the new piece wherever the old one stands is all that has to be done.
 
     The old one has to stand there, and no part in which the two differ may stand anywhere else: it
-    could mean the same, or something else.
+    could mean the same, or something else. Of pieces that are `known` the step itself says what
+    they are here.
     """
     if new.startswith("-"):
         return False
-    others = {piece for text in said for piece in texts(text)} - {old}
+    others = {piece for text in said for piece in texts(text)} - known
     telling = _parts(old) - _parts(new)
-    if any(old in piece or _tells(telling, piece) for piece in others):
+    if any(_within(old, piece) or _tells(telling, piece) for piece in others):
         return False
     return any(old in texts(text) for text in said)
 
 
+def _within(old: str, piece: str) -> bool:
+    """Whether the one is a part of the other; a single letter is a part of every second word."""
+    return len(old) > 1 and old in piece
+
+
 def _tells(telling: set[str], piece: str) -> bool:
-    """Whether a piece has one of these words somewhere in it, or one of these numbers."""
-    return any(
-        part in _parts(piece) if part.isdigit() else part in piece.casefold() for part in telling
-    )
+    """Whether a piece has one of these words or numbers in it, a longer word anywhere in it."""
+    parts, whole = _parts(piece), piece.casefold()
+    return any(part in parts or (_LONG.fullmatch(part) and part in whole) for part in telling)
 
 
 def _parts(piece: str) -> set[str]:
     """The words and the numbers in a piece."""
-    return {*_LETTERS.findall(piece.casefold()), *_DIGITS.findall(piece)}
+    return set(_PARTS.findall(piece.casefold()))
 
 
 def _names_host(said: Sequence[str], fix: Fix, failure: Failure, pairs: dict[str, str]) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,7 @@ class Known:
     """
 
     id: int
+    signature: str
     family: str
     told: tuple[str, ...]
     fix: Fix
@@ -111,6 +112,13 @@ _RESTORE = text("""
     UPDATE fixes SET retired_at = NULL, retired_because = '', counted_from = clock_timestamp()
     WHERE id = :id AND retired_at IS NOT NULL RETURNING id
 """)
+_EDIT = text("""
+    UPDATE fixes SET replacement = CAST(:replacement AS jsonb), author = :author,
+        digest = :digest, counted_from = clock_timestamp()
+    WHERE id = :id
+      AND NOT EXISTS (SELECT FROM fixes AS other WHERE other.digest = :digest AND other.id <> :id)
+    RETURNING id
+""")
 _USED = text("""
     SELECT fix_id FROM fix_uses WHERE run_id = :run_id AND step = :step AND revision = :revision
 """)
@@ -127,8 +135,8 @@ _DONE = text("""
 _FAILED = text("""
     SELECT DISTINCT ON (bundles.revision) bundles.revision, bundles.failure, coalesce(
         revisions.subtasks,
-        (SELECT step -> 'subtasks' FROM jsonb_array_elements(tasks.plan -> 'steps') AS step
-         WHERE (step ->> 'ordinal')::bigint = :step)) AS subtasks
+        (SELECT planned -> 'subtasks' FROM jsonb_array_elements(tasks.plan -> 'steps') AS planned
+         WHERE (planned ->> 'ordinal')::bigint = :step)) AS subtasks
     FROM bundles
     JOIN runs ON runs.id = bundles.run_id JOIN tasks ON tasks.id = runs.task_id
     LEFT JOIN revisions ON revisions.run_id = bundles.run_id
@@ -141,8 +149,6 @@ _FAILED = text("""
 
 def keep(connection: Connection, failure: Failure, fix: Fix, lesson: Lesson, step: int) -> None:
     """Keep a fix; one that is known already is counted as learnt once more."""
-    said = [list(map(essence, fix.replaced)), list(map(essence, fix.replacement))]
-    whole = json.dumps([failure.signature, failure.family, said])
     statement = upsert(FixRow).values(
         signature=failure.signature,
         family=failure.family,
@@ -153,7 +159,7 @@ def keep(connection: Connection, failure: Failure, fix: Fix, lesson: Lesson, ste
         reason=lesson.reason,
         author=lesson.author,
         learnt_from=f"T{lesson.task_id}.{step}@{lesson.target}",
-        digest=hashlib.sha256(whole.encode()).hexdigest(),
+        digest=_digest(failure.signature, failure.family, fix),
     )
     connection.execute(
         statement.on_conflict_do_update(
@@ -257,9 +263,29 @@ def restore(connection: Connection, number: int) -> bool:
     return connection.execute(_RESTORE, {"id": number}).first() is not None
 
 
+def edit(
+    connection: Connection, known: Known, replacement: Sequence[Subtask], *, author: str
+) -> bool:
+    """Put other subtasks into a fix, its uses counted afresh; False when there is such a one."""
+    changed = replace(known.fix, replacement=tuple(replacement))
+    given = {
+        "id": known.id,
+        "replacement": json.dumps([to_json(subtask) for subtask in replacement]),
+        "author": author,
+        "digest": _digest(known.signature, known.family, changed),
+    }
+    return connection.execute(_EDIT, given).first() is not None
+
+
+def _digest(signature: str, family: str, fix: Fix) -> str:
+    said = [list(map(essence, fix.replaced)), list(map(essence, fix.replacement))]
+    return hashlib.sha256(json.dumps([signature, family, said]).encode()).hexdigest()
+
+
 def _known(row: Any) -> Known:
     return Known(
         id=row.id,
+        signature=row.signature,
         family=row.family,
         told=tuple(row.told),
         fix=Fix(_subtasks(row.replaced), _subtasks(row.replacement), tuple(row.hosts)),

@@ -21,6 +21,7 @@ DOORS: Final = {
         "shared.store.*",
         "orchestrator.store",
         "orchestrator.access.*",
+        "orchestrator.curating",
         "orchestrator.learning",
         "orchestrator.submission",
         "orchestrator.rows",

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import structlog
-
 from shared.domain.bundle import Bundle
 from shared.domain.facts import StepRevised
 from shared.domain.fix import Failure, applied, essence
@@ -14,8 +12,6 @@ from shared.store.database import Database
 from shared.store.fixes import Known
 from workers.fixes.signature import failure_of
 from workers.store import StepBrief
-
-log = structlog.get_logger()
 
 TOLD = 5
 """A planner is told of so many fixes at most."""
@@ -47,7 +43,6 @@ def recalled(
     for each in known:
         subtasks = applied(each.fix, brief.subtasks, stored.failure)
         if subtasks is not None and not _tried(subtasks, brief):
-            log.info("fix_recalled", fix=each.id, step=str(ordinal), run=brief.run_id)
             return StepRevised(
                 step=ordinal,
                 revision=newest + 1,

@@ -64,12 +64,21 @@ def coordinated(cli: Cli) -> Iterator[Cli]:
 
 
 @pytest.fixture
-def working(coordinated: Cli, database_url: str, bare: Path) -> Iterator[Cli]:
+def worker_environ() -> dict[str, str]:
+    """What the environment of the worker has beside what it needs."""
+    return {}
+
+
+@pytest.fixture
+def working(
+    coordinated: Cli, database_url: str, bare: Path, worker_environ: dict[str, str]
+) -> Iterator[Cli]:
     """The same, and a worker of every role carries out what is asked, without a broker."""
     environ = {
         "HOME": str(bare),
         "REPLAN_DATABASE_URL": database_url,
         "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
+        **worker_environ,
     }
     worker = make_worker(load_settings(environ), ["all"])
     stop = threading.Event()

@@ -17,7 +17,7 @@ def subtasks(*said: str | dict[str, Any]) -> tuple[Subtask, ...]:
     """Subtasks of commands (or of more than that), each needing the one before it."""
     listed: list[Subtask] = []
     for number, each in enumerate(said, 1):
-        fields = {"command": each} if isinstance(each, str) else dict(each)
+        fields: dict[str, Any] = {"command": each} if isinstance(each, str) else dict(each)
         before = (listed[-1].key,) if listed else ()
         fields = {"key": f"s{number}", "title": fields["command"], "needs": before} | fields
         fields["preconditions"] = tuple(fields.get("preconditions", ()))
@@ -41,7 +41,12 @@ def bundle(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> Bund
     attempts: list[LoggedAttempt] = []
     listed: list[LoggedSubtask] = []
     for number, said in enumerate(failed, 1):
-        fields = {"exit_code": 1, "stdout": "", "stderr": "", "outcome": "failed"} | said
+        fields: dict[str, Any] = {
+            "exit_code": 1,
+            "stdout": "",
+            "stderr": "",
+            "outcome": "failed",
+        } | said
         check = fields.pop("check", None)
         listed.append(
             LoggedSubtask(
