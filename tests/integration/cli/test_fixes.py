@@ -204,7 +204,7 @@ def test_a_fix_passes_the_guard_like_any_revision(
     assert len(model.asked) == 1
     assert not (tmp_path / "b" / "state").exists()
     step = working.json("step", "show", f"{ref}.1")["details"]
-    assert step["phase"] == "blocked"
+    assert step["step"]["phase"] == "blocked"
     (fix,) = fixes(working)
     assert (fix["offered"], fix["failed"]) == (1, 1)
 
