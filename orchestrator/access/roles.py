@@ -52,6 +52,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "task.show": _LOOK,
     "task.watch": _LOOK,
     "task.report": _LOOK,
+    "task.export": _LOOK,
     "plan.show": _LOOK,
     "step.show": _LOOK,
     "attempt.list": _LOOK,

@@ -22,6 +22,7 @@ from shared.domain.host import Host
 
 _TEXT = {"type": "string"}
 _OPEN = {"type": "object"}
+_NULLABLE = {"type": ["string", "null"]}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -89,6 +90,9 @@ DETAILS: dict[str, Any] = {
     "task.cancel": _cancelled,
     "task.resume": lambda: _PLACE,
     "task.report": lambda: _view(Report),
+    "task.export": lambda: _object(
+        ref=_TEXT, form=_TEXT, job=_TEXT, parameters=_OPEN, file=_NULLABLE, text=_TEXT
+    ),
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _PLACE,
     "plan.approve": _plan_approval,

@@ -102,9 +102,7 @@ def test_what_ends_within_the_grace_is_reported_by_the_one_who_did_it(
 def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
     """Neither from the broker nor from the database, while it still goes on with an old one."""
     begun = tmp_path / "begun"
-    lasting.extra.update(
-        REPLAN_SHUTDOWN_GRACE=str(SECONDS), REPLAN_POLL="0.2", REPLAN_LIVENESS="600"
-    )
+    lasting.extra.update(REPLAN_SHUTDOWN_GRACE=str(SECONDS), REPLAN_POLL="0.2", REPLAN_LIVENESS="600")
     lasting.coordinator()
     lasting.worker("executor", name="first")
     old = lasting.submit(plan(step([f"echo > {begun}; sleep 4"])), "localhost")

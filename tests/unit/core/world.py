@@ -184,13 +184,8 @@ class World:
                 place = run, decision.step, decision.pass_no
                 assert place not in self.settled, "one command was answered for twice"
                 self.settled.add(place)
-            case d.Grant():
-                assert decision.approvals
-            case d.Learn():
-                assert run is not None
-                at = self.runs[run].steps[decision.step]
-                assert at.revision == decision.revision > 0
-                assert decision.worked == (at.phase is StepPhase.DONE), "learnt what is not so"
+            case d.Grant() | d.Learn():
+                self._check_kept(run, decision)
             case d.ReportRun(phase):
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))
@@ -200,6 +195,15 @@ class World:
                     assert isinstance(told, f.PlanApproved), "a plan began that nobody approved"
                 for run_id in self.runs:
                     self.post(run_id, _for_runs(decision))
+
+    def _check_kept(self, run: int | None, decision: d.Grant | d.Learn) -> None:
+        if isinstance(decision, d.Grant):
+            assert decision.approvals
+            return
+        assert run is not None
+        at = self.runs[run].steps[decision.step]
+        assert at.revision == decision.revision > 0
+        assert decision.worked == (at.phase is StepPhase.DONE), "learnt what is not so"
 
     def _enqueue(self, run: int | None, asked: d.Enqueue) -> None:
         if asked.kind is JobKind.EXECUTE:

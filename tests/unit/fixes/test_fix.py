@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.fix import Fix, applied, essence, learnt, wears_out
@@ -31,6 +31,7 @@ def test_the_normal_form_of_a_command(command: str, form: str) -> None:
     assert shape(command) == form
 
 
+@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_pieces_are_the_whole_text(text: str) -> None:
     listed = pieces(text)
@@ -67,6 +68,7 @@ def test_what_needs_the_step_that_failed_needs_the_end_of_its_fix() -> None:
     assert len(by_key) == 4  # keys that would stand twice are kept apart
 
 
+@settings(max_examples=100, deadline=None)
 @given(COMMANDS, COMMANDS, st.data())
 def test_a_fix_gives_where_it_was_learnt_what_was_done_there(
     old: list[str], new: list[str], data: st.DataObject
@@ -85,6 +87,7 @@ def test_a_fix_gives_where_it_was_learnt_what_was_done_there(
         assert commands(again) == commands(after)
 
 
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(["nginx", "redis", "jq", "python3.11-venv", "postgresql-16"]), COMMANDS)
 def test_nothing_of_a_step_is_lost_but_what_is_replaced(package: str, around: list[str]) -> None:
     install = f"apt-get install -y {package}"

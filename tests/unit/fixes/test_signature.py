@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.fix import Failure
@@ -135,6 +135,7 @@ def test_the_kind_of_a_host(os: str, platform: str, kind: str) -> None:
 NUMBERS = st.integers(min_value=0, max_value=99_999)
 
 
+@settings(max_examples=100, deadline=None)
 @given(NUMBERS, NUMBERS)
 def test_numbers_never_tell_two_failures_apart(one: int, other: int) -> None:
     def failed(number: int) -> str:
@@ -144,6 +145,7 @@ def test_numbers_never_tell_two_failures_apart(one: int, other: int) -> None:
     assert failed(one) == failed(other)
 
 
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_output_can_be_told(command: str, output: str) -> None:
     failure_of(bundle({"command": command, "stderr": output}))

@@ -1,0 +1,76 @@
+"""What was carried out in the end: the plan of a run with the revisions under which it was done."""
+
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, select
+
+from orchestrator.views.places import one_run
+from orchestrator.views.plans import stored_plan
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+from shared.domain.plan import Plan, Subtask
+from shared.store import hosts
+from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
+from shared.wire import from_json
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """A run that is done: what was asked, and the plan as it worked; `hosts` is what it is called.
+
+    `revised` are the steps that worked only under a later revision.
+    """
+
+    ref: str
+    prompt: str
+    plan: Plan
+    hosts: tuple[str, ...]
+    revised: tuple[int, ...]
+
+
+def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
+    """The run that a reference means.
+
+    Raises Rejected when several could be meant, or it is not done.
+    """
+    place = one_run(connection, Ref(ref.task, target=ref.target))
+    phase = connection.execute(select(RunRow.phase).where(RunRow.id == place.run_id)).scalar_one()
+    if phase != "done":
+        raise Rejected(
+            f"{place.ref} is {phase}: only what has worked is worth doing again",
+            stage="input",
+            next_step_cmd=f"replan task show {place.ref}",
+        )
+    plan = stored_plan(connection, ref)
+    final = _final(connection, place.run_id)
+    steps = tuple(replace(s, subtasks=final.get(s.ordinal, s.subtasks)) for s in plan.steps)
+    prompt = connection.execute(select(TaskRow.prompt).where(TaskRow.id == ref.task)).scalar_one()
+    return CarriedOut(
+        ref=str(place.ref),
+        prompt=prompt,
+        plan=replace(plan, steps=steps),
+        hosts=_called(connection, place.target),
+        revised=tuple(sorted(final)),
+    )
+
+
+def _final(connection: Connection, run_id: int) -> dict[int, tuple[Subtask, ...]]:
+    """The subtasks of each step that was revised."""
+    found = connection.execute(
+        select(RevisionRow.step, RevisionRow.subtasks)
+        .join(
+            RunStepRow,
+            (RunStepRow.run_id == RevisionRow.run_id)
+            & (RunStepRow.step == RevisionRow.step)
+            & (RunStepRow.revision == RevisionRow.revision),
+        )
+        .where(RevisionRow.run_id == run_id)
+    )
+    return {row.step: tuple(from_json(Subtask, s) for s in row.subtasks) for row in found}
+
+
+def _called(connection: Connection, target: str) -> tuple[str, ...]:
+    """The names of the host, but for those that every host has."""
+    host = hosts.find(connection, target)
+    names = (target,) if host is None else (target, host.address)
+    return tuple(n for n in dict.fromkeys(names) if n not in {"localhost", "127.0.0.1", "::1"})
