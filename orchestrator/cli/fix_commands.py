@@ -1,5 +1,6 @@
 """`replan fix …`."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,8 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, listing, moment, next_step, plain
 from orchestrator.cli.task_commands import read_text
+
+_PATHS = re.compile(r"<path>(?:/<path>)+")
 
 group = typer.Typer(name="fix", no_args_is_help=True)
 
@@ -38,7 +41,7 @@ def list_(
                 "[dim]retired[/]" if fix.retired_at else "",
                 f"{fix.worked}/{fix.worked + fix.failed}",
                 plain(fix.family),
-                first_line("; ".join(fix.failure), 90),
+                first_line(_PATHS.sub("<path>", "; ".join(fix.failure)), 100),
             )
             for fix in found
         ]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-_RELEASE = re.compile(r"^(ID|VERSION_ID)=[\"']?([^\"'\n]*)", re.MULTILINE)
+_RELEASE = re.compile(r"^(ID|VERSION_ID)=[\"']?([\w.+-]{1,40})[\"']?$", re.MULTILINE | re.ASCII)
 _MANAGERS = ("apt-get", "dnf", "yum", "apk", "zypper", "pacman")
 _INITS = {"/run/systemd/system": "systemd", "/run/openrc": "openrc"}
 
@@ -13,8 +13,8 @@ def family(snapshot: Mapping[str, str]) -> str | None:
 
     Of a version two numbers count: `debian 12, apt-get, systemd`.
     """
-    release = {name: value.strip() for name, value in _RELEASE.findall(snapshot.get("os", ""))}
-    if not release.get("ID"):
+    release = dict(_RELEASE.findall(snapshot.get("os", "")))
+    if "ID" not in release:
         return None
     version = ".".join(release.get("VERSION_ID", "").split(".")[:2])
     lines = snapshot.get("platform", "").splitlines()

@@ -19,6 +19,9 @@ _SCHEME = "1"
 """Raised when the normal form changes: what was learnt under another one is not found any more."""
 
 _LONGEST = 300
+_LAST = 200
+"""So many characters of a line, and so many lines from the end, are looked at."""
+
 _COUNTED = frozenset(outcome.value for outcome in COUNTED)
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 _TIME = re.compile(
@@ -94,7 +97,8 @@ def normal(line: str, known: Mapping[str, str]) -> str:
     """A line of output without what differs from host to host; `known` says what stands for it."""
     timeless = _TIME.sub("<time>", line.replace("\u2018", "'").replace("\u2019", "'"))
     parts = [p.before + _normal(p, known) for p in pieces(timeless)]
-    return " ".join(("".join(parts) + rest(timeless)).split())[:_LONGEST]
+    whole = " ".join(("".join(parts) + rest(timeless)).split())[:_LONGEST]
+    return "".join(c if c.isprintable() else "?" for c in whole)
 
 
 def _normal(piece: Piece, known: Mapping[str, str]) -> str:
@@ -114,6 +118,6 @@ def _telling(attempt: LoggedAttempt) -> str:
             text = attempt.check_output
         case _:
             text = attempt.stderr if attempt.stderr.strip() else attempt.stdout
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip()[:_LONGEST] for line in text.splitlines()[-_LAST:] if line.strip()]
     telling = [line for line in lines if contradicted(line)] or lines
     return telling[-1] if telling else ""

@@ -13,6 +13,7 @@ from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.integration.cli.calling import Cli
 from tests.unit.planning.given import revision_answer, subtask_answer
 from workers.executor import snapshot
+from workers.fixes.recall import past_fixes
 
 QUICK = ("--set", "error_threshold_per_step=1", "--set", "auto_correction_enabled=false")
 
@@ -126,6 +127,9 @@ def test_the_same_failure_on_another_host_is_put_right_without_a_model(
     assert [(use["ref"], use["worked"]) for use in shown["uses"]] == [(f"{second}.1@two", True)]
     assert len(fixes(working)) == 1  # nothing new was learnt from it
     said = working("fix", "show", "F1").out
+    (told,) = past_fixes(working.database, hosts)
+    assert f"This put it right: echo ready > {tmp_path}/a/state ; then grep" in told
+    assert past_fixes(working.database, ["never seen"]) == ()
     for words in ("worked 1, failed 0", "echo ready > ", f"{second}.1@two", "exit code 2"):
         assert words in said
     assert "1/1" in working("fix", "list").out
