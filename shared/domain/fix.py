@@ -51,6 +51,9 @@ LEAST_USES = 4
 MOST_FAILURES = 2
 """Uses in a row, from the first on, after which one that has never worked is retired."""
 
+MOST_TEXT = 20_000
+"""Steps whose commands are longer together (programs written out in them) are not learnt from."""
+
 MOST_DIFFERENCES = 20
 """Where more pieces differ it is another step."""
 
@@ -72,6 +75,8 @@ def learnt(before: Sequence[Subtask], after: Sequence[Subtask], failure: Failure
 
     What is the same at the beginning and at the end is left out, but nothing that failed.
     """
+    if sum(len(text) for subtask in (*before, *after) for text in _texts(subtask)) > MOST_TEXT:
+        return None
     failed = set(failure.failed)
     start = _common(before, after, failed)
     back, forth = before[start:][::-1], after[start:][::-1]

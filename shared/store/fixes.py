@@ -136,7 +136,8 @@ _FAILED = text("""
     SELECT DISTINCT ON (bundles.revision) bundles.revision, bundles.failure, coalesce(
         revisions.subtasks,
         (SELECT planned -> 'subtasks' FROM jsonb_array_elements(tasks.plan -> 'steps') AS planned
-         WHERE (planned ->> 'ordinal')::bigint = :step)) AS subtasks
+         WHERE (planned ->> 'ordinal')::bigint = :step),
+        '[]') AS subtasks
     FROM bundles
     JOIN runs ON runs.id = bundles.run_id JOIN tasks ON tasks.id = runs.task_id
     LEFT JOIN revisions ON revisions.run_id = bundles.run_id

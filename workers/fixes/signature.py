@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
-from shared.domain.fix import Failure
+from shared.domain.fix import MOST_TEXT, Failure
 from shared.domain.pieces import Piece, Varies, pieces, rest, shape, variety
 from workers.executor.failed_assumptions import contradicted
 from workers.fixes.family import family, hosts
@@ -19,7 +19,7 @@ _SCHEME = "1"
 """Raised when the normal form changes: what was learnt under another one is not found any more."""
 
 _LONGEST = 300
-_LAST = 200
+_LAST = 50
 """So many characters of a line, and so many lines from the end, are looked at."""
 
 _COUNTED = frozenset(outcome.value for outcome in COUNTED)
@@ -35,8 +35,8 @@ _UNIT = re.compile(r"\.(?:service|socket|timer|mount|target)$")
 def failure_of(bundle: Bundle, *names: str | None) -> Failure | None:
     """The failure that a bundle tells of; `names` are what its host is called.
 
-    None when no attempt of the revision failed, and when the host did not show what it is: then
-    nothing says where else the same would help.
+    None when no attempt of the revision failed, when its commands are too long to be learnt from,
+    and when the host did not show what it is: then nothing says where else the same would help.
     """
     where = family(bundle.snapshot)
     called = hosts(bundle.snapshot, bundle.target, *names)
@@ -45,7 +45,8 @@ def failure_of(bundle: Bundle, *names: str | None) -> Failure | None:
         for subtask in bundle.subtasks
         if (failed := _failed(bundle.attempts, subtask.ordinal)) is not None
     }
-    if where is None or not found:
+    long = sum(len(subtask.command) for subtask in bundle.subtasks) > MOST_TEXT
+    if where is None or not found or long:
         return None
     by_number = {subtask.ordinal: subtask for subtask in bundle.subtasks}
     told = tuple(_told(by_number[n], attempt, called) for n, attempt in found.items())

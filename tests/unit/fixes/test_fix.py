@@ -8,10 +8,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain.fix import Fix, applied, essence, learnt, wears_out
+from shared.domain.fix import MOST_TEXT, Fix, applied, essence, learnt, wears_out
 from shared.domain.pieces import exchanged, pieces, rest, shape
 from shared.domain.plan import check_subtasks
-from tests.unit.fixes.given import commands, failure, subtasks
+from tests.unit.fixes.given import bundle, commands, failure, subtasks
+from workers.fixes.signature import failure_of
 
 CASES = Path(__file__).parents[2] / "cases" / "fixes"
 SHAPES: list[list[str]] = yaml.safe_load((CASES / "shapes.yaml").read_text())
@@ -52,6 +53,13 @@ def test_where_a_fix_fits(case: dict[str, Any]) -> None:
     if given is not None:
         check_subtasks(given)
         assert [subtask.ordinal for subtask in given] == list(range(1, len(given) + 1))
+
+
+def test_nothing_is_learnt_from_commands_as_long_as_programs() -> None:
+    long = "echo " + "x" * MOST_TEXT
+    assert learnt(subtasks("./serve"), subtasks(long, "./serve"), failure(1)) is None
+    assert failure_of(bundle({"command": "./serve"}, {"command": long})) is None
+    assert failure_of(bundle({"command": "./serve"}, {"command": "true"})) is not None
 
 
 def test_what_needs_the_step_that_failed_needs_the_end_of_its_fix() -> None:
