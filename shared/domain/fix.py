@@ -1,4 +1,4 @@
-"""A fix: how a step that failed in some way was put right, and how that is done again (issue: X1).
+"""A fix: how a step that failed in some way was put right, and how that is done again.
 
 A fix is a patch of a step: the subtasks that failed, and those that stood in their place when the
 step's checks were green. What stood before and behind them is no part of it, so that nothing of

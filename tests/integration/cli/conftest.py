@@ -12,6 +12,7 @@ from shared.settings import load_settings
 from shared.store import jobs
 from shared.store.database import Database
 from tests.integration.cli.calling import Cli
+from workers.executor import snapshot
 from workers.wiring import make_worker
 
 
@@ -61,6 +62,13 @@ def coordinated(cli: Cli) -> Iterator[Cli]:
     yield cli
     stop.set()
     thread.join()
+
+
+@pytest.fixture
+def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the evidence a worker looks at hosts no longer than to tell what they are."""
+    needed = {name: snapshot.PROBES[name] for name in ("os", "platform")}
+    monkeypatch.setattr(snapshot, "PROBES", needed)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def runbooks(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def worker_environ(runbooks: Path) -> dict[str, str]:
+def worker_environ(runbooks: Path, short_looks: None) -> dict[str, str]:  # noqa: ARG001
     """The worker reads that folder."""
     return {"REPLAN_RUNBOOK_DIRS": str(runbooks)}
 
@@ -77,10 +77,11 @@ def test_a_finished_task_runs_again_elsewhere_without_a_model(
     assert [(step["author"], step["revision"]) for step in steps] == [("planner/runbook", 0)] * 2
     schema = working.json("schema", "show", "task.export")["details"]
     jsonschema.Draft202012Validator.check_schema(schema)
+    refuses(working, ref, tmp_path)
 
 
-def test_what_cannot_be_exported_is_refused(working: Cli, tmp_path: Path) -> None:
-    ref = greeted(working, tmp_path / "first")
+def refuses(working: Cli, ref: str, tmp_path: Path) -> None:
+    """What cannot be exported, or not to there, is told so."""
     there = tmp_path / "there.yaml"
     there.write_text("mine")
     refused = working.refused("task", "export", ref, "--output", there)

@@ -12,7 +12,6 @@ from sqlalchemy import text
 from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.integration.cli.calling import Cli
 from tests.unit.planning.given import revision_answer, subtask_answer
-from workers.executor import snapshot
 from workers.fixes.recall import past_fixes
 
 QUICK = ("--set", "error_threshold_per_step=1", "--set", "auto_correction_enabled=false")
@@ -26,10 +25,8 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def worker_environ(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The worker asks that model; it looks at hosts no longer than the memory needs."""
-    needed = {name: snapshot.PROBES[name] for name in ("os", "platform")}
-    monkeypatch.setattr(snapshot, "PROBES", needed)
+def worker_environ(model: ModelServer, short_looks: None) -> dict[str, str]:  # noqa: ARG001
+    """The worker asks that model."""
     return model.environ
 
 
@@ -221,6 +218,19 @@ def test_the_memory_can_be_switched_off(working: Cli, model: ModelServer, tmp_pa
     learn(working, model, tmp_path / "c", *off)
     assert len(model.asked) == 3
     assert len(fixes(working)) == 1
+
+
+def test_what_a_person_says_goes_to_the_planner(
+    working: Cli, model: ModelServer, tmp_path: Path
+) -> None:
+    learn(working, model, tmp_path / "a")
+    held = ("--local", "--set", "send_to_planner_after_threshold=false")
+    ref = submit(working, tmp_path / "b", *held, code=3)
+    model.will(revision(tmp_path / "b", f"printf ready > {tmp_path}/b/state"))
+    working.json("step", "revise", f"{ref}.1", "--now", "--note", "no echo, please")
+    working.json("task", "watch", ref)
+    assert "no echo, please" in model.of("RevisionAnswer")[1].said[0]
+    assert [fix["offered"] for fix in fixes(working)] == [0, 0]
 
 
 def test_what_a_person_has_done_meanwhile_is_no_fix(
