@@ -6,7 +6,7 @@ from typing import Any
 from orchestrator.core.state import RunState, StepState, TaskState
 from shared.domain.config import Policy
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
-from shared.domain.task import RunPhase, StepPhase, TaskPhase
+from shared.domain.task import ENDED_RUN, RunPhase, StepPhase, TaskPhase
 from shared.wire import from_json
 
 
@@ -57,6 +57,16 @@ def step_state(row: Any) -> StepState:
         generation=row.generation,
         reason=row.reason,
     )
+
+
+def run_values(run_id: int, state: RunState) -> dict[str, Any]:
+    """The row of a run, but for its steps."""
+    return {
+        "id": run_id,
+        "phase": state.phase.value,
+        "reason": state.reason,
+        "ended": state.phase in ENDED_RUN,
+    }
 
 
 def step_values(run_id: int, step: StepState) -> dict[str, Any]:

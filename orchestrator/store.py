@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from orchestrator import learning
 from orchestrator.callbacks import job_of
 from orchestrator.core.decisions import (
     AddSteps,
@@ -17,17 +18,18 @@ from orchestrator.core.decisions import (
     Enqueue,
     Grant,
     InterventionKind,
+    Learn,
     OpenIntervention,
     SettleAttempt,
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import run_state, step_values, task_state
+from orchestrator.rows import run_state, run_values, step_values, task_state
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
-from shared.domain.task import ENDED_RUN, ENDED_TASK
-from shared.store import approvals, attempts, jobs
+from shared.domain.task import ENDED_TASK
+from shared.store import approvals, attempts, fixes, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.recordset import as_rows, columns, recordset
@@ -138,6 +140,7 @@ class SqlUnit:
         self._old_steps: dict[int, dict[int, StepState]] = {}
         self._events: list[dict[str, Any]] = []
         self._revisions: list[dict[str, Any]] = []
+        self._uses: list[dict[str, Any]] = []
         self._prompts: list[tuple[int, str]] = []
         self._orders: list[tuple[int, int | None, Decision]] = []
         self._inbox_ids: list[int] = []
@@ -208,6 +211,7 @@ class SqlUnit:
                     "reason": fact.reason,
                 }
             )
+            self._uses += learning.uses(task_id, run_id, fact)
         self._record(task_id, run_id, fact, decisions)
 
     def park(self, task_id: int, run_id: int | None, fact: f.Fact, error: ReplanError) -> None:
@@ -243,6 +247,7 @@ class SqlUnit:
             self._connection.execute(_SAVE, self._values())
         if self._revisions:
             self._connection.execute(upsert(RevisionRow).on_conflict_do_nothing(), self._revisions)
+        fixes.note_uses(self._connection, self._uses)
         for task_id, prompt in self._prompts:
             self._connection.execute(
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
@@ -320,7 +325,7 @@ class SqlUnit:
         ]
         return {
             "tasks": as_rows(self._task_values(task_id) for task_id in sorted(self._changed_tasks)),
-            "runs": as_rows(_run_values(run_id, state) for run_id, state in runs),
+            "runs": as_rows(run_values(run_id, state) for run_id, state in runs),
             "steps": as_rows(steps),
             "events": as_rows(self._events),
             "handled": self._inbox_ids,
@@ -359,6 +364,8 @@ class SqlUnit:
                     self._connection.execute(_ADD_STEPS, added)
                 case Grant(given):
                     approvals.grant(self._connection, task_id, given)
+                case Learn() if run_id is not None:
+                    learning.learn(self._connection, run_id, decision)
                 case SettleAttempt() if run_id is not None:
                     attempts.settle(
                         self._connection, run_id, decision.step, decision.pass_no, decision.answer
@@ -389,12 +396,3 @@ class SqlUnit:
             return
         chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
         self._connection.execute(_CLOSE, chosen)
-
-
-def _run_values(run_id: int, state: RunState) -> dict[str, Any]:
-    return {
-        "id": run_id,
-        "phase": state.phase.value,
-        "reason": state.reason,
-        "ended": state.phase in ENDED_RUN,
-    }

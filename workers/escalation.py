@@ -17,6 +17,7 @@ from shared.store import bundles
 from shared.store.database import Database
 from workers.executor.failed_assumptions import failed_assumptions
 from workers.executor.hypotheses import hypotheses
+from workers.fixes.recall import failure_to_learn_from
 from workers.leases import Hold
 from workers.llm.evidence import evidence
 from workers.store import StepBrief, is_at_work, step_brief
@@ -63,6 +64,7 @@ class EscalationHandler:
                 pass_no=job.pass_no,
                 bundle=bundle,
                 evidence=self._mask(evidence(bundle)),
+                failure=failure_to_learn_from(brief, bundle),
             )
         return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
 

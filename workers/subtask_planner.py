@@ -7,6 +7,7 @@ from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
 from workers.briefings import Briefings
+from workers.fixes.recall import past_fixes, past_fixes_for, recalled
 from workers.leases import Hold
 from workers.ports import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.repetition import refuse_repetition
@@ -33,7 +34,14 @@ class SubtaskPlanner:
         told = self._briefings.of(task.targets, look=backend.uses_facts)
         subtasks = backend.detail(
             DetailRequest(
-                task.wanted, told.targets, task.policy, task.plan, step, told.facts, told.rules
+                task.wanted,
+                told.targets,
+                task.policy,
+                task.plan,
+                step,
+                told.facts,
+                told.rules,
+                past_fixes(self._database, task.targets) if task.policy.fix_memory else (),
             )
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
@@ -59,6 +67,8 @@ class Reviser:
             stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
         if stored is None:
             raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
+        if (from_memory := recalled(self._database, brief, stored, job.note)) is not None:
+            return from_memory
         backend = self._backends.named(brief.author.backend)
         told = self._briefings.of((brief.host.name,), look=False)
         request = ReviseRequest(
@@ -71,6 +81,7 @@ class Reviser:
             evidence=stored.evidence,
             target=told.targets[0],
             rules=told.rules,
+            past_fixes=past_fixes_for(self._database, stored.failure),
         )
         try:
             draft = backend.revise(request)

@@ -18,6 +18,7 @@ GROUPS = {
     "attempt": "What was tried, with its output.",
     "bundle": "The evidence of a step, as its planner receives it.",
     "intervention": "What waits for a person.",
+    "fix": "What has put failed steps right, and is tried first where one fails like it.",
     "host": "Where commands run.",
     "secret": "Values that plans name and nobody sees.",
     "token": "Who else may call, and what they may do.",

@@ -10,6 +10,7 @@ from orchestrator.cli.reply import SCHEMA_VERSION
 from orchestrator.doctor import Finding
 from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
+from orchestrator.views.fixes import FixLine, FixView
 from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.messages import Message
@@ -22,6 +23,7 @@ from shared.domain.host import Host
 
 _TEXT = {"type": "string"}
 _OPEN = {"type": "object"}
+_NULLABLE = {"type": ["string", "null"]}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -90,6 +92,9 @@ DETAILS: dict[str, Any] = {
     "task.cancel": _cancelled,
     "task.resume": lambda: _PLACE,
     "task.report": lambda: _view(Report),
+    "task.export": lambda: _object(
+        ref=_TEXT, form=_TEXT, job=_TEXT, parameters=_OPEN, file=_NULLABLE, text=_TEXT
+    ),
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _PLACE,
     "plan.calls": lambda: _view(CallList),
@@ -116,6 +121,11 @@ DETAILS: dict[str, Any] = {
     ),
     "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
     "intervention.key": lambda: _object(public_key=_TEXT),
+    "fix.list": lambda: _views("fixes", FixLine),
+    "fix.show": lambda: _view(FixView),
+    "fix.retire": lambda: _object(ref=_TEXT),
+    "fix.restore": lambda: _object(ref=_TEXT),
+    "fix.edit": lambda: _object(ref=_TEXT),
     "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _object(name=_TEXT, report=_OPEN),
@@ -146,6 +156,7 @@ DETAILS: dict[str, Any] = {
     "plan.line": lambda: _view(CallLine),
     "attempt.line": lambda: _view(AttemptLine),
     "intervention.line": lambda: _view(InterventionView),
+    "fix.line": lambda: _view(FixLine),
     "host.line": lambda: _view(Host),
     "config.line": lambda: _SETTING,
     "secret.line": lambda: _SECRET,

@@ -235,6 +235,22 @@ def report(call: Invocation, ref: RefArgument) -> Result:
     return Result("task.report", compiled, show)
 
 
+@add(group, "export", example="replan task export T12 --as runbook --output runbooks/site.yaml")
+def export(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    form: Annotated[str, typer.Option("--as", help="What to make of it: runbook.")] = "runbook",
+    file: Annotated[
+        Path | None, typer.Option("--output", help="A new file; printed if left out.")
+    ] = None,
+) -> Result:
+    """Turn a finished task into a runbook: the same job, done again without a model."""
+    from orchestrator.cli.exporting import exported
+
+    return exported(call, parse_ref(ref), form, file)
+
+
 def _overrides(
     given: list[str] | None, planner: str | None, autonomy: str | None, *, dry_run: bool
 ) -> list[str]:

@@ -93,6 +93,15 @@ class AddSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class Learn:
+    """Remember what came of a revision: whether the step was done under it, or failed again."""
+
+    step: int
+    revision: int
+    worked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StartRuns:
     """The plan is complete: begin on every target."""
 
@@ -125,6 +134,7 @@ Decision = (
     | SettleAttempt
     | Grant
     | AddSteps
+    | Learn
     | StartRuns
     | CancelRuns
     | ResumeRuns

@@ -9,6 +9,7 @@ from orchestrator.core.decisions import (
     Decision,
     ReportRun,
 )
+from orchestrator.core.lessons import with_lesson
 from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, met
 from orchestrator.core.state import RunState, StepState
 from orchestrator.core.step_rules import (
@@ -127,7 +128,7 @@ def _apply_to_step(
         case f.PassStarted():
             return replace(step, phase=StepPhase.RUNNING, reason=""), ()
         case f.PassFinished():
-            return after_pass(step, state.policy, fact)
+            return with_lesson(after_pass(step, state.policy, fact), state.policy, fact)
         case f.BundleReady() | f.BundleSent() | f.StepHandedUp():
             return _seek_revision(state, step, fact)
         case f.StepRevised():

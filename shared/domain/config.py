@@ -30,6 +30,7 @@ class Policy:
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
     task_cost_cap: float = 0.0
+    fix_memory: bool = True
 
     def backend(self, role: str) -> str:
         """The backend that answers for a planning role."""

@@ -127,7 +127,8 @@ class BundleSent:
 class StepRevised:
     """The author of a step, or a person, gave its next list of subtasks.
 
-    `rollback` names the subtasks of earlier lists, by key, that are undone first if they ran.
+    `rollback` names the subtasks of earlier lists, by key, that are undone first if they ran. `fix`
+    is the number of the fix that it comes from, where the memory answered for the author.
     """
 
     step: int
@@ -136,6 +137,7 @@ class StepRevised:
     subtasks: tuple[Subtask, ...]
     reason: str = ""
     rollback: tuple[str, ...] = ()
+    fix: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,7 @@ _ABOUT = {
     "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
     "approval_ttl": "seconds that an approval serves",
     "task_cost_cap": "dollars that models may cost for the task; 0: no cap",
+    "fix_memory": "what has put a step right is kept, and tried first where one fails like it",
 }
 
 _KINDS: dict[object, Kind] = {

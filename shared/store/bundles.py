@@ -7,19 +7,24 @@ from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.bundle import Bundle
+from shared.domain.fix import Failure
 from shared.store.tables import BundleRow
 from shared.wire import from_json, to_json
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBundle:
-    """A bundle with the pass that it tells of, and its text as a model receives it."""
+    """A bundle with the pass that it tells of, and its text as a model receives it.
+
+    `failure` is what the fix memory recognises it by.
+    """
 
     revision: int
     pass_no: int
     created_at: datetime
     bundle: Bundle
     evidence: str = ""
+    failure: Failure | None = None
 
 
 def save(
@@ -31,12 +36,18 @@ def save(
     pass_no: int,
     bundle: Bundle,
     evidence: str = "",
+    failure: Failure | None = None,
 ) -> int:
     """Keep a bundle; one of the same pass that is there already stays. Returns its id."""
     place = {"run_id": run_id, "step": step, "revision": revision, "pass_no": pass_no}
     connection.execute(
         upsert(BundleRow)
-        .values(**place, body=to_json(bundle), evidence=evidence)
+        .values(
+            **place,
+            body=to_json(bundle),
+            evidence=evidence,
+            failure=None if failure is None else to_json(failure),
+        )
         .on_conflict_do_nothing()
     )
     found = connection.execute(select(BundleRow.id).filter_by(**place))
@@ -53,5 +64,6 @@ def newest(
     row = connection.execute(query.order_by(BundleRow.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
+    failure = None if row.failure is None else from_json(Failure, row.failure)
     bundle = from_json(Bundle, row.body)
-    return StoredBundle(row.revision, row.pass_no, row.created_at, bundle, row.evidence)
+    return StoredBundle(row.revision, row.pass_no, row.created_at, bundle, row.evidence, failure)

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
+from shared.store.fix_tables import FixRow, FixUseRow
 from shared.store.row import DOLLARS, Row, now, number
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "BlobRow",
     "BundleRow",
     "EventRow",
+    "FixRow",
+    "FixUseRow",
     "HostRow",
     "InboxRow",
     "InterventionRow",
@@ -323,7 +326,10 @@ class BlobRow(Row):
 
 
 class BundleRow(Row):
-    """The evidence of a step; `evidence` is its text, byte for byte as a model receives it."""
+    """The evidence of a step; `evidence` is its text, byte for byte as a model receives it.
+
+    `failure` is what the fix memory recognises it by, where it can.
+    """
 
     __tablename__ = "bundles"
 
@@ -334,6 +340,7 @@ class BundleRow(Row):
     pass_no: Mapped[int]
     body: Mapped[dict[str, Any]]
     evidence: Mapped[str] = mapped_column(server_default="")
+    failure: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     created_at: Mapped[datetime] = now()
 
     __table_args__ = (

@@ -21,6 +21,8 @@ DOORS: Final = {
         "shared.store.*",
         "orchestrator.store",
         "orchestrator.access.*",
+        "orchestrator.curating",
+        "orchestrator.learning",
         "orchestrator.submission",
         "orchestrator.rows",
         "orchestrator.views.*",

@@ -10,6 +10,10 @@ _TIMEOUT = 30.0
 
 PROBES: dict[str, str] = {
     "os": "uname -a; cat /etc/os-release",
+    "platform": (
+        "for p in apt-get dnf yum apk zypper pacman; do command -v $p; done; "
+        "ls -d /run/systemd/system /run/openrc"
+    ),
     "memory": "cat /proc/meminfo",
     "load": "cat /proc/loadavg",
     "disk": "timeout 3 df -hPl",

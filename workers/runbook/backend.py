@@ -10,6 +10,8 @@ from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
+from shared.runbook.entries import Alternative
+from shared.runbook.template import fill, used
 from workers.ports import (
     DetailRequest,
     PlanRequest,
@@ -17,9 +19,7 @@ from workers.ports import (
     ReviseRequest,
     RevisionDraft,
 )
-from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
-from workers.runbook.template import fill, used
 
 PLAN_BY_HAND = "replan task submit --plan FILE"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import read_yaml
 from shared.domain.errors import Misconfigured
-from workers.runbook.entries import Alternative, Job, RunbookFile
+from shared.runbook.entries import Alternative, Job, RunbookFile
 
 SHIPPED = Path(__file__).parent / "library"
 

@@ -13,6 +13,7 @@ from shared.settings import load_settings
 from shared.store import jobs
 from shared.store.database import Database
 from tests.integration.cli.calling import Cli
+from workers.executor import snapshot
 from workers.wiring import Worker, make_worker
 
 
@@ -65,9 +66,25 @@ def coordinated(cli: Cli) -> Iterator[Cli]:
 
 
 @pytest.fixture
-def working(coordinated: Cli, database_url: str, bare: Path) -> Iterator[Cli]:
+def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the evidence a worker looks at hosts no longer than to tell what they are."""
+    needed = {name: snapshot.PROBES[name] for name in ("os", "platform")}
+    monkeypatch.setattr(snapshot, "PROBES", needed)
+
+
+@pytest.fixture
+def worker_environ() -> dict[str, str]:
+    """What the environment of the worker has beside what it needs."""
+    return {}
+
+
+@pytest.fixture
+def working(
+    coordinated: Cli, database_url: str, bare: Path, worker_environ: dict[str, str]
+) -> Iterator[Cli]:
     """The same, and a worker of every role carries out what is asked, without a broker."""
-    with at_work({"HOME": str(bare), "REPLAN_DATABASE_URL": database_url}):
+    environ = {"HOME": str(bare), "REPLAN_DATABASE_URL": database_url, **worker_environ}
+    with at_work(environ):
         yield coordinated
 
 

@@ -14,6 +14,7 @@ from tests.integration.cli.calling import Cli
 BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 
 APPROVALS = {"intervention.approve", "intervention.deny", "plan.approve"}
+FIXES = {"fix.retire", "fix.restore", "fix.edit"}
 WAITING = """
 planner: human
 steps:
@@ -186,8 +187,8 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
-    # What only a lost command asks for has its own test below, approvals have theirs.
-    elsewhere = {"intervention.answer", *APPROVALS}
+    # What only a lost command asks for has its own test below, approvals and fixes have theirs.
+    elsewhere = {"intervention.answer", *APPROVALS, *FIXES}
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from workers.runbook.template import faults, fill
+from shared.runbook.template import faults, fill
 
 PIECES = st.sampled_from(
     [

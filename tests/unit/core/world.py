@@ -185,7 +185,7 @@ class World:
                 place = run, decision.step, decision.pass_no
                 assert place not in self.settled, "one command was answered for twice"
                 self.settled.add(place)
-            case d.Grant() | d.AddSteps():
+            case d.Grant() | d.AddSteps() | d.Learn():
                 self._check_written(run, decision)
             case d.ReportRun(phase):
                 assert run is not None
@@ -197,13 +197,18 @@ class World:
                 for run_id in self.runs:
                     self.post(run_id, _for_runs(decision))
 
-    def _check_written(self, run: int | None, decision: d.Grant | d.AddSteps) -> None:
+    def _check_written(self, run: int | None, decision: d.Grant | d.AddSteps | d.Learn) -> None:
         if isinstance(decision, d.Grant):
             assert decision.approvals
             return
         assert run is not None
-        written = {step.ordinal for step in decision.steps}
-        assert written <= set(self.runs[run].steps), "steps nobody carries out"
+        if isinstance(decision, d.AddSteps):
+            written = {step.ordinal for step in decision.steps}
+            assert written <= set(self.runs[run].steps), "steps nobody carries out"
+            return
+        at = self.runs[run].steps[decision.step]
+        assert at.revision == decision.revision > 0
+        assert decision.worked == (at.phase is StepPhase.DONE), "learnt what is not so"
 
     def _enqueue(self, run: int | None, asked: d.Enqueue) -> None:
         if asked.kind is JobKind.EXECUTE:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.runbook.template import faults, used
+from shared.runbook.template import faults, used
 
 NAMES = {"folder", "port"}
 

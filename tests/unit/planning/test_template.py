@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.runbook.template import fill
+from shared.runbook.template import fill
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 

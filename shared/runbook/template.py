@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from shared.contracts.yamltext import Path, spelled
-from workers.runbook.placement import (
+from shared.runbook.placement import (
     hostile,
     kept_by_python,
     kept_by_shell,

@@ -33,7 +33,7 @@ from shared.contracts.origin import Origin
 from shared.contracts.planfile import plan_in, revision_in
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
-from workers.runbook import template
+from shared.runbook import template
 
 
 def _compiled(pattern: str) -> str:

@@ -1,0 +1,149 @@
+"""`replan fix …`."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import first_line, listing, moment, next_step, plain
+from orchestrator.cli.task_commands import read_text
+
+_PATHS = re.compile(r"<path>(?:/<path>)+")
+
+group = typer.Typer(name="fix", no_args_is_help=True)
+
+FixArgument = Annotated[str, typer.Argument(metavar="FIX", help="A fix: F7.")]
+
+
+@add(group, "list", example="replan fix list --all")
+def list_(
+    call: Invocation,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Those that are retired, too.")] = False,
+) -> Result:
+    """What has put failed steps right, and is tried first where one fails in the same way."""
+    from orchestrator.views.fixes import list_fixes
+
+    with call.database.begin() as connection:
+        found = list_fixes(connection, every=every)
+
+    def show(console: Console) -> None:
+        if not found:
+            console.print("nothing has been learnt yet: that happens when a revision works")
+            return
+        rows = [
+            (
+                fix.ref,
+                "[dim]retired[/]" if fix.retired_at else "",
+                f"{fix.worked}/{fix.worked + fix.failed}",
+                plain(fix.family),
+                first_line(_PATHS.sub("<path>", "; ".join(fix.failure)), 100),
+            )
+            for fix in found
+        ]
+        console.print(listing(("fix", "", "worked", "on", "when this fails"), rows))
+
+    return Result("fix.list", {"fixes": list(found)}, show, items=found)
+
+
+@add(group, "show", example="replan fix show F7")
+def show_(call: Invocation, fix: FixArgument) -> Result:
+    """What a fix is for, what it does, where it was learnt and where it was used."""
+    from orchestrator.views.fixes import fix_view, parse_fix
+    from shared.contracts.plandump import dump_subtasks
+
+    with call.database.begin() as connection:
+        view = fix_view(connection, parse_fix(fix))
+    line = view.fix
+
+    def show(console: Console) -> None:
+        console.print(f"[bold]{line.ref}[/] {plain(line.family)}")
+        if line.retired_at:
+            console.print(f"[yellow]retired[/] {moment(line.retired_at)}: {line.retired_because}")
+        console.print(f"{plain(line.reason)}", highlight=False)
+        console.print(
+            f"learnt from {plain(line.learnt_from)} by {plain(line.author)}, "
+            f"found {line.learnt} times; "
+            f"offered {line.offered} times, worked {line.worked}, failed {line.failed}"
+        )
+        console.print("\n[dim]── when this fails[/]")
+        for told in line.failure:
+            console.print(plain(told), highlight=False)
+        console.print("\n[dim]── where this stands[/]")
+        console.out(dump_subtasks(view.replaces).rstrip(), highlight=False)
+        console.print("\n[dim]── this is put[/]")
+        console.out(dump_subtasks(view.replacement).rstrip(), highlight=False)
+        if view.uses:
+            console.print("\n[dim]── used[/]")
+            words = {True: "[green]worked[/]", False: "[red]failed[/]", None: "under way"}
+            rows = [
+                (u.ref, str(u.revision), moment(u.offered_at), words[u.worked]) for u in view.uses
+            ]
+            console.print(listing(("step", "revision", "", ""), rows))
+
+    return Result("fix.show", view, show)
+
+
+@add(group, "retire", example='replan fix retire F7 --note "restarts the wrong service"')
+def retire(
+    call: Invocation,
+    fix: FixArgument,
+    *,
+    note: Annotated[str, typer.Option(help="Why; it is kept with the fix.")] = "",
+) -> Result:
+    """Have a fix offered no more."""
+    from orchestrator import curating
+    from orchestrator.views.fixes import parse_fix
+
+    number = parse_fix(fix)
+    with call.database.begin() as connection:
+        curating.retire(connection, call.actor, number, note)
+    return _changed("fix.retire", number, "is retired", f"replan fix restore F{number}")
+
+
+@add(group, "restore", example="replan fix restore F7")
+def restore(call: Invocation, fix: FixArgument) -> Result:
+    """Have a retired fix offered again; what came of it before no longer counts against it."""
+    from orchestrator import curating
+    from orchestrator.views.fixes import parse_fix
+
+    number = parse_fix(fix)
+    with call.database.begin() as connection:
+        curating.restore(connection, call.actor, number)
+    return _changed("fix.restore", number, "is offered again", f"replan fix show F{number}")
+
+
+@add(group, "edit", example="replan fix edit F7 --file fix.yaml")
+def edit(
+    call: Invocation,
+    fix: FixArgument,
+    *,
+    file: Annotated[Path, typer.Option(help="The subtasks that it is to put there.")],
+) -> Result:
+    """Put other subtasks into a fix: the form of a revision, as `fix show` prints it."""
+    from orchestrator import curating
+    from orchestrator.views.fixes import parse_fix
+    from shared.contracts.planfile import load_revision
+
+    number = parse_fix(fix)
+    subtasks = load_revision(
+        read_text(file),
+        policy=call.settings.agent,
+        source=str(file),
+        next_step_cmd=f"replan fix edit F{number} --file FILE",
+    )
+    with call.database.begin() as connection:
+        curating.edit(connection, call.actor, number, subtasks)
+    return _changed("fix.edit", number, "is changed", f"replan fix show F{number}")
+
+
+def _changed(kind: str, number: int, told: str, command: str) -> Result:
+    def show(console: Console) -> None:
+        console.print(f"[bold]F{number}[/] {told}")
+        next_step(console, command)
+
+    return Result(kind, {"ref": f"F{number}"}, show, next_step_cmd=command)

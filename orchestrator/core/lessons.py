@@ -1,0 +1,24 @@
+"""What a pass teaches about the revision that it carried out."""
+
+from orchestrator.core.decisions import Learn
+from orchestrator.core.step_rules import StepAdvance
+from shared.domain.budget import Ending
+from shared.domain.config import Policy
+from shared.domain.facts import PassFinished
+
+_WORKED = {
+    Ending.DONE: True,
+    Ending.THRESHOLD: False,
+    Ending.INCOMPLETE: False,
+    Ending.BLOCKED: False,
+}
+"""The endings that say whether a revision is any good."""
+
+
+def with_lesson(advance: StepAdvance, policy: Policy, fact: PassFinished) -> StepAdvance:
+    """The same, and what is to be remembered of it: nothing of a first plan, or of a dry run."""
+    after, decisions = advance
+    worked = _WORKED.get(fact.ending)
+    if worked is None or fact.revision == 0 or not policy.fix_memory or policy.dry_run_mode:
+        return advance
+    return after, (*decisions, Learn(fact.step, fact.revision, worked))

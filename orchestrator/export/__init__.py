@@ -1,0 +1,1 @@
+"""What a finished task can be turned into."""

@@ -1,0 +1,128 @@
+"""A finished task as a runbook: what was done, to be done again without a model."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from orchestrator.export.words import Word, candidates
+from shared.contracts.origin import Origin
+from shared.contracts.plandump import dump_plan
+from shared.contracts.yamltext import read_yaml
+from shared.domain.plan import Plan
+from shared.runbook import template
+from shared.runbook.entries import RunbookFile
+
+_NAMES = frozenset({"planner", "recovery"})
+"""What a step of a plan file may say and a runbook need not: its planner is the library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runbook:
+    """A runbook file with one job; `parameters` are the values that the task had.
+
+    `prompt` asks for the job again, with those of `parameters` that `given` names in front of it.
+    """
+
+    job: str
+    text: str
+    prompt: str
+    parameters: dict[str, str]
+
+
+def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) -> Runbook:
+    """The runbook of a plan that was carried out on a host of those names.
+
+    Raises the origin's error when it cannot be one.
+    """
+    flat = " ".join(prompt.split())
+    steps = _steps(plan)
+    words: list[Word] = []
+    for word in candidates(flat, list(_commands(steps)), hosts):
+        filled = _filled(steps, word)
+        # A name that the commands use themselves, or a place where a value could become a command:
+        # then the word stays as it was.
+        used = template.used(steps, [word.name])
+        if filled != steps and not used and not template.faults(filled, [word.name]):
+            steps, words = filled, [*words, word]
+    name = _name(flat)
+    job = {
+        "id": name,
+        "match": [_pattern(flat, words)],
+        "summary": plan.summary or flat,
+        **_parameters(words),
+        "steps": steps,
+    }
+    text = yaml.safe_dump({"jobs": [job]}, sort_keys=False, allow_unicode=True, width=100)
+    RunbookFile.read(read_yaml(text, origin), origin)
+    return Runbook(name, text, flat, {word.name: word.value for word in words})
+
+
+def _steps(plan: Plan) -> list[dict[str, Any]]:
+    document = yaml.safe_load(dump_plan(plan))
+    return [{k: v for k, v in step.items() if k not in _NAMES} for step in document["steps"]]
+
+
+def _parameters(words: list[Word]) -> dict[str, Any]:
+    """What counts when nobody says otherwise; what the prompt says has to be said."""
+    unsaid = {word.name: word.value for word in words if not word.said}
+    return {"parameters": unsaid} if unsaid else {}
+
+
+def _commands(value: Any) -> list[str]:
+    """The texts in a document that a host is asked."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [text for item in value for text in _commands(item)]
+    if isinstance(value, dict):
+        asked = ("run", "check", "rollback", "preconditions", "subtasks")
+        return [text for key in asked if key in value for text in _commands(value[key])]
+    return []
+
+
+def _filled(value: Any, word: Word) -> Any:
+    """A document with the parameter in the place of the word."""
+    match value:
+        case str():
+            return word.place.sub(lambda _: f"${{{word.name}}}", value)
+        case list():
+            return [_filled(item, word) for item in value]
+        case dict():
+            kept = {"id", "needs", "depends_on", "parallel_group", "kind", "timeout", "on_failure"}
+            return {k: item if k in kept else _filled(item, word) for k, item in value.items()}
+    return value
+
+
+def _pattern(prompt: str, words: list[Word]) -> str:
+    """The prompt, with what it says of the words in their places, and `name=value` behind it."""
+    said = {word.name: word for word in words if word.said}
+    places = (
+        sorted(
+            (found.start(), found.end(), word)
+            for word in said.values()
+            for found in [word.place.search(prompt)]
+            if found is not None
+        )
+        if said
+        else []
+    )
+    pattern, at = "^", 0
+    for start, end, word in places:
+        pattern += f"{_escaped(prompt[at:start])}(?P<{word.name}>{word.form})"
+        at = end
+    pattern += _escaped(prompt[at:])
+    for word in words:
+        if not word.said:
+            pattern += rf"(?:(?=.* {word.name}=(?P<{word.name}>{word.form})(?: |$)))?"
+    return pattern + r"(?: \w+=\S+)*$"
+
+
+def _escaped(text: str) -> str:
+    return re.escape(text).replace(r"\ ", " ")
+
+
+def _name(prompt: str) -> str:
+    words = re.findall(r"[a-z0-9]+", prompt.lower())
+    return "-".join(words)[:60].strip("-") or "job"

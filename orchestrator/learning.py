@@ -1,0 +1,80 @@
+"""What came of a revision, remembered in the commit in which its pass ended."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from orchestrator.core.decisions import Learn
+from shared.domain.facts import StepRevised
+from shared.domain.fix import Failure, Fix, applied, essence, learnt
+from shared.domain.plan import Subtask
+from shared.secrets.masking import Masker
+from shared.store import fixes
+from shared.store.fixes import Lesson
+
+
+def learn(connection: Connection, run_id: int, told: Learn) -> None:
+    """Count a use of a fix, or keep a new one where a planner or a person has found it.
+
+    It is kept for the failures of all revisions of the step before it: the first of them is what
+    will be seen again first.
+    """
+    place = (run_id, told.step, told.revision)
+    if fixes.settle(connection, *place, worked=told.worked) or not told.worked:
+        return
+    lesson = fixes.lesson(connection, *place)
+    if lesson is None:
+        return
+    for failure, before in lesson.failures:
+        fix = learnt(before, lesson.subtasks, failure)
+        if fix is None or not _ran(fix, lesson):
+            continue
+        if not holds_secret((*fix.replaced, *fix.replacement)):
+            _keep(connection, failure, fix, lesson, before, told.step)
+
+
+def uses(task_id: int, run_id: int, fact: StepRevised) -> list[dict[str, int]]:
+    """The use that a revision makes of a fix, as it is written down; none where it makes none."""
+    if fact.fix is None:
+        return []
+    place = {"run_id": run_id, "step": fact.step, "revision": fact.revision}
+    return [{"fix_id": fact.fix, "task_id": task_id, **place}]
+
+
+def _keep(  # noqa: PLR0917 - what is kept, and where it comes from
+    connection: Connection,
+    failure: Failure,
+    fix: Fix,
+    lesson: Lesson,
+    before: tuple[Subtask, ...],
+    step: int,
+) -> None:
+    """One that the memory would have given here is the same fix, learnt with other words."""
+    found = list(map(essence, lesson.subtasks))
+    for known in fixes.matching(connection, failure):
+        given = applied(known.fix, before, failure)
+        if given is not None and list(map(essence, given)) == found:
+            fixes.count_learnt(connection, known.id)
+            return
+    fixes.keep(connection, failure, fix, lesson, step)
+
+
+def _ran(fix: Fix, lesson: Lesson) -> bool:
+    """Whether any of it had something to do: what was put right by others is no fix of ours."""
+    return any(subtask.ordinal in lesson.ran for subtask in fix.replacement)
+
+
+def holds_secret(subtasks: Sequence[Subtask]) -> bool:
+    """Whether something in them has the form of a secret: commands name theirs, and hold none."""
+    masker = Masker()
+    return any(
+        masker.text(text) != text
+        for subtask in subtasks
+        for text in (
+            subtask.title,
+            subtask.command,
+            subtask.check or "",
+            subtask.rollback or "",
+            *subtask.preconditions,
+        )
+    )

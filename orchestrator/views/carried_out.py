@@ -1,0 +1,112 @@
+"""What was carried out in the end: the plan of a run with the revisions under which it was done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, select
+
+from orchestrator.views.places import one_run
+from orchestrator.views.plans import stored_plan
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.task import StepPhase
+from shared.store import hosts
+from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
+from shared.wire import from_json
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """A run that is done: what was asked, and the plan as it worked; `hosts` is what it is called.
+
+    `revised` are the steps that worked only under a later revision.
+    """
+
+    ref: str
+    prompt: str
+    plan: Plan
+    hosts: tuple[str, ...]
+    revised: tuple[int, ...]
+
+
+def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
+    """The run that a reference means.
+
+    Raises Rejected when several could be meant, or it is not done.
+    """
+    place = one_run(connection, Ref(ref.task, target=ref.target))
+    phase = connection.execute(select(RunRow.phase).where(RunRow.id == place.run_id)).scalar_one()
+    if phase != "done":
+        raise Rejected(
+            f"{place.ref} is {phase}: only what has worked is worth doing again",
+            stage="input",
+            next_step_cmd=f"replan task show {place.ref}",
+        )
+    plan = stored_plan(connection, ref)
+    final = _final(connection, place.run_id)
+    done = [
+        replace(step, subtasks=final.get(step.ordinal, step.subtasks))
+        for step in (*plan.steps, *_added(connection, place.run_id))
+        if step.ordinal not in _replaced(connection, place.run_id)
+    ]
+    steps = _renumbered(done)
+    prompt = connection.execute(select(TaskRow.prompt).where(TaskRow.id == ref.task)).scalar_one()
+    return CarriedOut(
+        ref=str(place.ref),
+        prompt=prompt,
+        plan=replace(plan, steps=steps),
+        hosts=_called(connection, place.target),
+        revised=tuple(
+            new.ordinal for old, new in zip(done, steps, strict=True) if old.ordinal in final
+        ),
+    )
+
+
+def _added(connection: Connection, run_id: int) -> tuple[Step, ...]:
+    """The steps by which the run went on beyond the plan of its task."""
+    added = connection.execute(select(RunRow.added).where(RunRow.id == run_id)).scalar_one()
+    return tuple(from_json(Step, step) for step in added)
+
+
+def _replaced(connection: Connection, run_id: int) -> set[int]:
+    """The steps that others took the place of: they were not what worked."""
+    query = select(RunStepRow.step).where(
+        RunStepRow.run_id == run_id, RunStepRow.phase == StepPhase.REPLACED.value
+    )
+    return set(connection.execute(query).scalars())
+
+
+def _renumbered(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The same steps numbered from 1, without needs of steps that are not among them."""
+    numbers = {step.ordinal: number for number, step in enumerate(steps, start=1)}
+    return tuple(
+        replace(
+            step,
+            ordinal=numbers[step.ordinal],
+            depends_on=tuple(numbers[n] for n in step.depends_on if n in numbers),
+        )
+        for step in steps
+    )
+
+
+def _final(connection: Connection, run_id: int) -> dict[int, tuple[Subtask, ...]]:
+    """The subtasks of each step that was revised."""
+    found = connection.execute(
+        select(RevisionRow.step, RevisionRow.subtasks)
+        .join(
+            RunStepRow,
+            (RunStepRow.run_id == RevisionRow.run_id)
+            & (RunStepRow.step == RevisionRow.step)
+            & (RunStepRow.revision == RevisionRow.revision),
+        )
+        .where(RevisionRow.run_id == run_id)
+    )
+    return {row.step: tuple(from_json(Subtask, s) for s in row.subtasks) for row in found}
+
+
+def _called(connection: Connection, target: str) -> tuple[str, ...]:
+    """The names of the host, but for those that every host has."""
+    host = hosts.find(connection, target)
+    names = (target,) if host is None else (target, host.address)
+    return tuple(n for n in dict.fromkeys(names) if n not in {"localhost", "127.0.0.1", "::1"})

@@ -1,0 +1,128 @@
+"""The fix memory as people see it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+from shared.domain.plan import Subtask
+from shared.store import fixes
+from shared.store.fixes import Known
+
+
+@dataclass(frozen=True, slots=True)
+class FixLine:
+    """A fix: what it is for, and what it was worth.
+
+    `failure` is what failed, in its normal form, on hosts of the kind `family`; `learnt` counts how
+    often a planner or a person has found it, `offered` its uses, `worked` and `failed` their ends.
+    """
+
+    ref: str
+    family: str
+    failure: tuple[str, ...]
+    reason: str
+    author: str
+    learnt_from: str
+    learnt: int
+    offered: int
+    worked: int
+    failed: int
+    created_at: datetime
+    retired_at: datetime | None
+    retired_because: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixUse:
+    """A step that it was offered to; `worked` is None until a pass has said."""
+
+    ref: str
+    revision: int
+    offered_at: datetime
+    worked: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class FixView:
+    """A fix with what it replaces and what it puts there, and where it was used, newest first."""
+
+    fix: FixLine
+    replaces: tuple[Subtask, ...]
+    replacement: tuple[Subtask, ...]
+    uses: tuple[FixUse, ...]
+
+
+USES_SHOWN = 20
+
+_USES = text("""
+    SELECT uses.*, runs.target FROM fix_uses AS uses LEFT JOIN runs ON runs.id = uses.run_id
+    WHERE uses.fix_id = :id ORDER BY uses.id DESC LIMIT :limit
+""")
+
+
+def list_fixes(connection: Connection, *, every: bool = False) -> tuple[FixLine, ...]:
+    """The fixes by number; those that are retired, too, if `every` one is wanted."""
+    return tuple(map(_line, fixes.listed(connection, every=every)))
+
+
+def fix_view(connection: Connection, number: int) -> FixView:
+    """A fix; raises Rejected when there is none of that number."""
+    known = require_fix(connection, number)
+    used = connection.execute(_USES, {"id": number, "limit": USES_SHOWN})
+    return FixView(
+        fix=_line(known),
+        replaces=known.fix.replaced,
+        replacement=known.fix.replacement,
+        uses=tuple(
+            FixUse(
+                str(Ref(row.task_id, row.step, target=row.target)),
+                row.revision,
+                row.offered_at,
+                row.worked,
+            )
+            for row in used
+        ),
+    )
+
+
+def require_fix(connection: Connection, number: int) -> Known:
+    """The fix of that number; raises Rejected for none."""
+    known = fixes.find(connection, number)
+    if known is None:
+        raise Rejected(
+            f"there is no fix F{number}", stage="input", next_step_cmd="replan fix list --all"
+        )
+    return known
+
+
+def parse_fix(text: str) -> int:
+    """The number in `F7`, or in `7`; raises Rejected for what is none."""
+    digits = text[1:] if text[:1] in {"F", "f"} else text
+    if not (digits.isdecimal() and digits.isascii() and 0 < len(digits) < 18):  # noqa: PLR2004
+        raise Rejected(
+            f"{text!r} is no fix; they look like F7",
+            stage="input",
+            next_step_cmd="replan fix list --all",
+        )
+    return int(digits)
+
+
+def _line(known: Known) -> FixLine:
+    return FixLine(
+        ref=f"F{known.id}",
+        family=known.family,
+        failure=known.told,
+        reason=known.reason,
+        author=known.author,
+        learnt_from=known.learnt_from,
+        learnt=known.learnt,
+        offered=known.offered,
+        worked=known.worked,
+        failed=known.failed,
+        created_at=known.created_at,
+        retired_at=known.retired_at,
+        retired_because=known.retired_because,
+    )

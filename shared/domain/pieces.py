@@ -1,0 +1,168 @@
+"""A command cut into pieces, and which of them may differ where the same is done elsewhere; pure.
+
+A piece is a run of letters, digits and `_ . + ~ % -`; what stands between two pieces is kept as it
+is. So `/srv/app1/data` has three pieces, `--port=8080` two, `postgresql-16` is one.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Varies(StrEnum):
+    """Why a piece may differ; the value is what stands for it in a normal form."""
+
+    NUMBER = "<number>"
+    VERSION = "<version>"
+    HOST = "<host>"
+    ID = "<id>"
+    PATH = "<path>"  # below a folder where everybody lays out things as they like
+    NAME = "<name>"  # of a package or a unit
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece, the text that stands before it, and why it may differ; None when it may not."""
+
+    before: str
+    text: str
+    varies: Varies | None
+
+
+_PIECE = re.compile(r"[\w.+~%-]+")
+_WORD = re.compile(r"(?P<end>[;&|\n(){}`])|[^\s;&|(){}`]+")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_OWN_FOLDER = re.compile(
+    r"(?<![\w.~/-])(?:/(?:srv|opt|home|tmp|var/tmp|data|mnt|media|root|run/user|dev/shm)|~)"
+    r"(?P<rest>/[^\s'\"\\;&|<>()$`:,=]*)"
+)
+
+_NUMBER = re.compile(r"[+-]?\d[\d.,%-]*(?:ms|[smhd]|[kKMGT]?i?B?)?")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.+~-]*")
+_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_ID = re.compile(r"0x[0-9a-fA-F]{4,}|(?=[0-9a-f-]*\d)(?=[0-9a-f-]*[a-f])[0-9a-f-]{8,}")
+_TEMPORARY = re.compile(r"sed[A-Za-z0-9]{6}|tmp\.[A-Za-z0-9]{10}|tmp[a-z0-9_]{8}")
+"""Names that sed, mktemp and Python give to files of their own."""
+_DOMAIN = re.compile(
+    r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|local|internal|lan|home|example|test|invalid)\.?"
+)
+
+_BEFORE_A_PROGRAM = frozenset(
+    {"sudo", "env", "nohup", "nice", "time", "exec", "if", "then", "else", "do", "while", "!"}
+)
+_PACKAGES = frozenset(
+    {
+        *("apt", "apt-get", "aptitude", "dnf", "yum", "microdnf", "zypper", "apk", "snap", "brew"),
+        *("pip", "pip3", "npm", "gem", "dpkg-reconfigure"),
+    }
+)
+_PACKAGE_VERBS = frozenset({"install", "reinstall", "add", "upgrade", "update", "download"})
+_UNIT_VERBS = frozenset(
+    {
+        *("start", "stop", "restart", "reload", "try-restart", "enable", "disable", "status"),
+        *("is-active", "is-enabled", "is-failed", "reset-failed", "mask", "unmask"),
+    }
+)
+
+
+def pieces(command: str) -> tuple[Piece, ...]:
+    """The pieces of a command in order; `rest` has what stands behind the last one."""
+    names = _names(command)
+    paths = [found.span("rest") for found in _OWN_FOLDER.finditer(command)]
+    listed: list[Piece] = []
+    at = 0
+    for found in _PIECE.finditer(command):
+        varies = variety(found[0])
+        if _within(names, found.start()):
+            varies = Varies.NAME
+        elif _within(paths, found.start()):
+            varies = Varies.PATH
+        elif found[0].startswith("-"):
+            varies = None
+        listed.append(Piece(command[at : found.start()], found[0], varies))
+        at = found.end()
+    return tuple(listed)
+
+
+def rest(command: str) -> str:
+    """What stands behind the last piece of a command."""
+    ends = [found.end() for found in _PIECE.finditer(command)]
+    return command[ends[-1] :] if ends else command
+
+
+def variety(piece: str) -> Varies | None:
+    """What a piece is by its looks alone; None for a plain word."""
+    if _ADDRESS.fullmatch(piece) or _DOMAIN.fullmatch(piece):
+        return Varies.HOST
+    if _VERSION.fullmatch(piece):
+        return Varies.VERSION
+    if _NUMBER.fullmatch(piece):
+        return Varies.NUMBER
+    return Varies.ID if _ID.fullmatch(piece) or _TEMPORARY.fullmatch(piece) else None
+
+
+def shape(command: str) -> str:
+    """The normal form of a command: what may differ is named by its kind, spaces are one."""
+    parts = [p.before + (p.text if p.varies is None else p.varies.value) for p in pieces(command)]
+    return " ".join(("".join(parts) + rest(command)).split())
+
+
+def exchanged(text: str, given: dict[str, str]) -> str:
+    """A text with each piece that is a key of `given` replaced by what it stands for there."""
+    return _PIECE.sub(lambda found: given.get(found[0], found[0]), text)
+
+
+def texts(text: str) -> tuple[str, ...]:
+    """The pieces of a text alone."""
+    return tuple(_PIECE.findall(text))
+
+
+def _within(spans: list[tuple[int, int]], at: int) -> bool:
+    """Whether a place is in one of the spans, which are in order."""
+    nearest = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return nearest >= 0 and at < spans[nearest][1]
+
+
+def _names(command: str) -> list[tuple[int, int]]:
+    """Where the names of packages and units stand, as spans."""
+    spans: list[tuple[int, int]] = []
+    for words in _simple_commands(command):
+        program, *arguments = words
+        named = _named(program[0].rpartition("/")[2], arguments)
+        spans += [(start, start + len(text)) for text, start in named]
+    return spans
+
+
+_Words = list[tuple[str, int]]
+"""Words of a command, each with its place."""
+
+
+def _named(program: str, arguments: _Words) -> _Words:
+    plain = [argument for argument in arguments if not argument[0].startswith("-")]
+    if not plain:
+        return []
+    verb = plain[0][0]
+    if program in _PACKAGES and verb in _PACKAGE_VERBS:
+        return plain[1:]
+    if program == "systemctl" and verb in _UNIT_VERBS:
+        return plain[1:]
+    return plain[:1] if program == "service" else []
+
+
+def _simple_commands(command: str) -> Iterator[_Words]:
+    """The commands of a text, roughly: each from its program on, without what stands before it."""
+    words: _Words = []
+    for found in _WORD.finditer(command):
+        if found["end"] is None:
+            word = found[0]
+            before = word in _BEFORE_A_PROGRAM or _ASSIGNED.match(word) or word.startswith("-")
+            if words or not before:
+                words.append((word, found.start()))
+        else:
+            if words:
+                yield words
+            words = []
+    if words:
+        yield words

@@ -1,0 +1,62 @@
+"""The tables of the fix memory: what has put failed steps right, and where it was tried again."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from shared.store.row import Row, now, number
+
+
+class FixRow(Row):
+    """A fix under the signature of the failure and the family of hosts that it is for.
+
+    `digest` is of all that makes it what it is: learnt twice, it stands here once, `learnt` says
+    how often. Uses since `counted_from` decide whether it is to be retired.
+    """
+
+    __tablename__ = "fixes"
+
+    id: Mapped[int] = number()
+    signature: Mapped[str]
+    family: Mapped[str]
+    told: Mapped[list[Any]]
+    replaced: Mapped[list[Any]]
+    replacement: Mapped[list[Any]]
+    hosts: Mapped[list[Any]]
+    reason: Mapped[str]
+    author: Mapped[str]
+    learnt_from: Mapped[str]
+    learnt: Mapped[int] = mapped_column(server_default=text("1"))
+    digest: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = now()
+    counted_from: Mapped[datetime] = now()
+    retired_at: Mapped[datetime | None]
+    retired_because: Mapped[str] = mapped_column(server_default="")
+
+    __table_args__ = (Index("ix_fixes_signature", "signature", "family"),)
+
+
+class FixUseRow(Row):
+    """A fix that was offered to a step as that revision; `worked` is empty until a pass has said.
+
+    It outlives its task: what a fix is worth is not forgotten with it.
+    """
+
+    __tablename__ = "fix_uses"
+
+    id: Mapped[int] = number()
+    fix_id: Mapped[int] = mapped_column(ForeignKey("fixes.id", ondelete="CASCADE"))
+    task_id: Mapped[int]
+    run_id: Mapped[int]
+    step: Mapped[int]
+    revision: Mapped[int]
+    offered_at: Mapped[datetime] = now()
+    worked: Mapped[bool | None]
+    settled_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        Index("uq_fix_uses_revision", "run_id", "step", "revision", unique=True),
+        Index("ix_fix_uses_fix_id", "fix_id"),
+    )

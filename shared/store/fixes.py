@@ -1,0 +1,310 @@
+"""The fix memory in rows: kept, found again, measured by what came of each use, retired."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from shared.domain.fix import Failure, Fix, essence, wears_out
+from shared.domain.plan import Subtask
+from shared.store.fix_tables import FixRow
+from shared.wire import from_json, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A fix as it is kept, and what it was worth: `offered` counts its uses, the rest their ends.
+
+    `told` is the failure that it is for, `learnt_from` the step that it was learnt from.
+    """
+
+    id: int
+    signature: str
+    family: str
+    told: tuple[str, ...]
+    fix: Fix
+    reason: str
+    author: str
+    learnt_from: str
+    learnt: int
+    created_at: datetime
+    retired_at: datetime | None
+    retired_because: str
+    offered: int
+    worked: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What can be learnt from a revision that was done: what had failed before it, and what ran.
+
+    `failures` are those of the earlier revisions, each with its subtasks; `ran` the numbers of the
+    subtasks of this one that had something to do.
+    """
+
+    task_id: int
+    target: str
+    subtasks: tuple[Subtask, ...]
+    reason: str
+    author: str
+    ran: frozenset[int]
+    failures: tuple[tuple[Failure, tuple[Subtask, ...]], ...]
+
+
+_COUNTED = """
+    SELECT fixes.*, count(uses.id) AS offered,
+        count(*) FILTER (WHERE uses.worked) AS worked,
+        count(*) FILTER (WHERE NOT uses.worked) AS failed
+    FROM fixes LEFT JOIN fix_uses AS uses ON uses.fix_id = fixes.id
+"""
+_MATCHING = text(f"""
+    {_COUNTED}
+    WHERE fixes.signature = :signature AND fixes.family = :family AND fixes.retired_at IS NULL
+    GROUP BY fixes.id
+    ORDER BY count(*) FILTER (WHERE uses.worked) - count(*) FILTER (WHERE NOT uses.worked) DESC,
+        fixes.id DESC
+""")
+_OF_FAMILIES = text(f"""
+    {_COUNTED}
+    WHERE fixes.family = ANY(CAST(:families AS text[])) AND fixes.retired_at IS NULL
+    GROUP BY fixes.id ORDER BY count(*) FILTER (WHERE uses.worked) DESC, fixes.id DESC LIMIT :limit
+""")
+_LISTED = text(f"""
+    {_COUNTED}
+    WHERE (:every OR fixes.retired_at IS NULL)
+      AND (CAST(:number AS bigint) IS NULL OR fixes.id = :number)
+    GROUP BY fixes.id ORDER BY fixes.id
+""")
+_FAMILIES = text("""
+    SELECT DISTINCT ON (runs.target) bundles.failure ->> 'family' AS family
+    FROM bundles JOIN runs ON runs.id = bundles.run_id
+    WHERE runs.target = ANY(CAST(:targets AS text[])) AND bundles.failure IS NOT NULL
+    ORDER BY runs.target, bundles.id DESC
+""")
+
+_NOTE_USE = text("""
+    INSERT INTO fix_uses (fix_id, task_id, run_id, step, revision)
+    SELECT id, :task_id, :run_id, :step, :revision FROM fixes WHERE id = :fix_id
+    ON CONFLICT DO NOTHING
+""")  # a number that no fix has is no reason to stop the coordinator
+_SETTLE = text("""
+    UPDATE fix_uses SET worked = :worked, settled_at = clock_timestamp()
+    WHERE run_id = :run_id AND step = :step AND revision = :revision RETURNING fix_id
+""")
+_SINCE = text("""
+    SELECT count(*) FILTER (WHERE uses.worked) AS worked,
+        count(*) FILTER (WHERE NOT uses.worked) AS failed
+    FROM fixes JOIN fix_uses AS uses
+        ON uses.fix_id = fixes.id AND uses.settled_at >= fixes.counted_from
+    WHERE fixes.id = :id
+""")
+_RETIRE = text("""
+    UPDATE fixes SET retired_at = clock_timestamp(), retired_because = :because
+    WHERE id = :id AND retired_at IS NULL RETURNING id
+""")
+_RESTORE = text("""
+    UPDATE fixes SET retired_at = NULL, retired_because = '', counted_from = clock_timestamp()
+    WHERE id = :id AND retired_at IS NOT NULL RETURNING id
+""")
+_EDIT = text("""
+    UPDATE fixes SET replacement = CAST(:replacement AS jsonb), author = :author,
+        digest = :digest, counted_from = clock_timestamp()
+    WHERE id = :id
+      AND NOT EXISTS (SELECT FROM fixes AS other WHERE other.digest = :digest AND other.id <> :id)
+    RETURNING id
+""")
+_USED = text("""
+    SELECT fix_id FROM fix_uses WHERE run_id = :run_id AND step = :step AND revision = :revision
+""")
+
+_DONE = text("""
+    SELECT runs.task_id, runs.target, revisions.subtasks, revisions.reason,
+        revisions.author_role || '/' || revisions.author_backend AS author,
+        (SELECT jsonb_agg(DISTINCT attempts.subtask) FROM attempts
+         WHERE attempts.run_id = :run_id AND attempts.step = :step
+           AND attempts.revision = :revision AND attempts.outcome = 'ok'
+           AND NOT attempts.rollback) AS ran
+    FROM revisions JOIN runs ON runs.id = revisions.run_id
+    WHERE revisions.run_id = :run_id AND revisions.step = :step AND revisions.revision = :revision
+      AND revisions.rollback = '[]'
+""")  # what needed something undone first is not put right by its list alone
+_FAILED = text("""
+    SELECT DISTINCT ON (bundles.revision) bundles.revision, bundles.failure, coalesce(
+        revisions.subtasks,
+        (SELECT planned -> 'subtasks'
+         FROM jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS planned
+         WHERE (planned ->> 'ordinal')::bigint = :step),
+        '[]') AS subtasks
+    FROM bundles
+    JOIN runs ON runs.id = bundles.run_id JOIN tasks ON tasks.id = runs.task_id
+    LEFT JOIN revisions ON revisions.run_id = bundles.run_id
+        AND revisions.step = bundles.step AND revisions.revision = bundles.revision
+    WHERE bundles.run_id = :run_id AND bundles.step = :step AND bundles.revision < :revision
+      AND bundles.failure IS NOT NULL
+    ORDER BY bundles.revision, bundles.id DESC
+""")
+
+
+def keep(connection: Connection, failure: Failure, fix: Fix, lesson: Lesson, step: int) -> None:
+    """Keep a fix; one that is known already is counted as learnt once more."""
+    statement = upsert(FixRow).values(
+        signature=failure.signature,
+        family=failure.family,
+        told=list(failure.told),
+        replaced=[to_json(subtask) for subtask in fix.replaced],
+        replacement=[to_json(subtask) for subtask in fix.replacement],
+        hosts=list(fix.hosts),
+        reason=lesson.reason,
+        author=lesson.author,
+        learnt_from=f"T{lesson.task_id}.{step}@{lesson.target}",
+        digest=_digest(failure.signature, failure.family, fix),
+    )
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["digest"], set_={"learnt": FixRow.learnt + 1}
+        )
+    )
+
+
+def count_learnt(connection: Connection, number: int) -> None:
+    """A fix was found once more, with other words."""
+    connection.execute(text("UPDATE fixes SET learnt = learnt + 1 WHERE id = :id"), {"id": number})
+
+
+def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Lesson | None:
+    """What a revision that was done has to teach; None when nothing had failed before it."""
+    place = {"run_id": run_id, "step": step, "revision": revision}
+    done = connection.execute(_DONE, place).one_or_none()
+    if done is None:
+        return None
+    failed = connection.execute(_FAILED, place).all()
+    if not failed:
+        return None
+    return Lesson(
+        task_id=done.task_id,
+        target=done.target,
+        subtasks=_subtasks(done.subtasks),
+        reason=done.reason,
+        author=done.author,
+        ran=frozenset(done.ran or ()),
+        failures=tuple((from_json(Failure, f.failure), _subtasks(f.subtasks)) for f in failed),
+    )
+
+
+def matching(connection: Connection, failure: Failure) -> tuple[Known, ...]:
+    """The fixes for a failure that are not retired; what has proved its worth comes first."""
+    asked = {"signature": failure.signature, "family": failure.family}
+    return tuple(_known(row) for row in connection.execute(_MATCHING, asked))
+
+
+def of_targets(connection: Connection, targets: Sequence[str], *, limit: int) -> tuple[Known, ...]:
+    """Fixes for hosts of the kinds that these showed when something last failed there."""
+    found = connection.execute(_FAMILIES, {"targets": list(targets)}).scalars()
+    return of_families(connection, tuple(found), limit=limit)
+
+
+def of_families(
+    connection: Connection, families: Sequence[str], *, limit: int
+) -> tuple[Known, ...]:
+    """Fixes for hosts of those kinds, what has worked most often first."""
+    asked = {"families": list(families), "limit": limit}
+    return tuple(_known(row) for row in connection.execute(_OF_FAMILIES, asked))
+
+
+def listed(connection: Connection, *, every: bool = False) -> tuple[Known, ...]:
+    """The fixes by number; those that are retired, too, if `every` one is wanted."""
+    return tuple(_known(r) for r in connection.execute(_LISTED, {"every": every, "number": None}))
+
+
+def find(connection: Connection, number: int) -> Known | None:
+    """The fix of that number."""
+    row = connection.execute(_LISTED, {"every": True, "number": number}).one_or_none()
+    return None if row is None else _known(row)
+
+
+def used(connection: Connection, run_id: int, step: int, revision: int) -> int | None:
+    """The number of the fix that a revision came from; None when it came from elsewhere."""
+    place = {"run_id": run_id, "step": step, "revision": revision}
+    found: int | None = connection.execute(_USED, place).scalar()
+    return found
+
+
+def note_uses(connection: Connection, uses: Sequence[dict[str, Any]]) -> None:
+    """Write down that fixes were offered: each with `fix_id` and the revision that it became."""
+    if uses:
+        connection.execute(_NOTE_USE, list(uses))
+
+
+def settle(connection: Connection, run_id: int, step: int, revision: int, *, worked: bool) -> bool:
+    """Write down what came of a revision that a fix gave, and retire one that is worn out.
+
+    False when it came from elsewhere.
+    """
+    place = {"run_id": run_id, "step": step, "revision": revision}
+    number = connection.execute(_SETTLE, {**place, "worked": worked}).scalar()
+    if number is None:
+        return False
+    uses = connection.execute(_SINCE, {"id": number}).one()
+    if not worked and wears_out(uses.worked, uses.failed):
+        because = f"it worked {uses.worked} times and failed {uses.failed} times"
+        retire(connection, number, because)
+    return True
+
+
+def retire(connection: Connection, number: int, because: str) -> bool:
+    """Let a fix be offered no more; False when there is none that could be."""
+    return connection.execute(_RETIRE, {"id": number, "because": because}).first() is not None
+
+
+def restore(connection: Connection, number: int) -> bool:
+    """Let a retired fix be offered again, its uses counted afresh; False when none is retired."""
+    return connection.execute(_RESTORE, {"id": number}).first() is not None
+
+
+def edit(
+    connection: Connection, known: Known, replacement: Sequence[Subtask], *, author: str
+) -> bool:
+    """Put other subtasks into a fix, its uses counted afresh; False when there is such a one."""
+    changed = replace(known.fix, replacement=tuple(replacement))
+    given = {
+        "id": known.id,
+        "replacement": json.dumps([to_json(subtask) for subtask in replacement]),
+        "author": author,
+        "digest": _digest(known.signature, known.family, changed),
+    }
+    return connection.execute(_EDIT, given).first() is not None
+
+
+def _digest(signature: str, family: str, fix: Fix) -> str:
+    said = [list(map(essence, fix.replaced)), list(map(essence, fix.replacement))]
+    return hashlib.sha256(json.dumps([signature, family, said]).encode()).hexdigest()
+
+
+def _known(row: Any) -> Known:
+    return Known(
+        id=row.id,
+        signature=row.signature,
+        family=row.family,
+        told=tuple(row.told),
+        fix=Fix(_subtasks(row.replaced), _subtasks(row.replacement), tuple(row.hosts)),
+        reason=row.reason,
+        author=row.author,
+        learnt_from=row.learnt_from,
+        learnt=row.learnt,
+        created_at=row.created_at,
+        retired_at=row.retired_at,
+        retired_because=row.retired_because,
+        offered=row.offered,
+        worked=row.worked,
+        failed=row.failed,
+    )
+
+
+def _subtasks(data: Sequence[Any]) -> tuple[Subtask, ...]:
+    return tuple(from_json(Subtask, subtask) for subtask in data)

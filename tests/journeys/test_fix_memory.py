@@ -1,0 +1,67 @@
+"""The same failure on another host, over SSH: put right from the memory, and no model is asked."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.stage import enrol
+from shared.domain.config import Policy
+from shared.domain.plan import Author, Recovery, Role
+from tests.fakes.model_server import ModelServer, Says, model_server
+from tests.journeys.plans import plan, step
+from tests.services.accounts import Account
+from tests.services.ring import Ring
+from tests.services.sshd import SshServers
+from tests.unit.planning.given import revision_answer, subtask_answer
+
+BY_MODEL = Author(Role.SUBTASK_PLANNER, "anthropic")
+COMMAND = "cat settings/site.conf > served.conf"
+CHECK = "test -s served.conf"
+POLICY = Policy(auto_correction_enabled=False, error_threshold_per_step=1)
+
+
+@pytest.fixture
+def model(ring: Ring) -> Iterator[ModelServer]:
+    """A ring whose planning roles ask this model."""
+    with model_server() as server:
+        ring.extra |= server.environ
+        ring.coordinator()
+        ring.worker("subtask_planner", "escalation", "executor")
+        yield server
+        ring.stop()
+
+
+def test_what_was_learnt_on_one_host_puts_another_one_right(
+    ring: Ring, model: ModelServer, sshd_factory: SshServers, ssh_account: Account
+) -> None:
+    """Must show 2: two servers, two homes, one question to the model."""
+    for name in ("web1", "web2"):
+        folder = ssh_account.home / name
+        folder.mkdir()
+        os.chown(folder, ssh_account.uid, -1)
+        enrol(ring.database, name, sshd_factory())
+        with ring.database.begin() as connection:
+            connection.exec_driver_sql(
+                "UPDATE hosts SET workdir = %(folder)s WHERE name = %(name)s",
+                {"folder": str(folder), "name": name},
+            )
+    making = subtask_answer("make", "mkdir -p settings && echo listen > settings/site.conf")
+    serve = subtask_answer("serve", COMMAND, check=CHECK, needs=["make"])
+    model.will(Says(revision_answer(making, serve)))
+    broken = plan(step([COMMAND], author=BY_MODEL, recovery=Recovery.REPLAN, check=CHECK))
+    for name in ("web1", "web2"):
+        ring.ends(ring.submit(broken, name, policy=POLICY))
+        assert (ssh_account.home / name / "served.conf").read_text() == "listen\n"
+        assert len(model.asked) == 1
+    (use,) = ring.rows("SELECT fix_id, task_id, worked FROM fix_uses")
+    assert use == (1, 2, True)
+    authors = ring.rows("SELECT author_role, author_backend, reason FROM revisions ORDER BY run_id")
+    assert [(a.author_role, a.author_backend) for a in authors] == [
+        ("subtask_planner", "anthropic")
+    ] * 2
+    assert authors[1].reason.startswith("from fix F1, learnt from T1.1@web1 (first use): ")
+    history = ring.rows(
+        "SELECT revision, subtask, outcome FROM attempts WHERE run_id = 2 ORDER BY id"
+    )
+    assert history == [(0, 1, "failed"), (1, 1, "ok"), (1, 2, "ok")]

@@ -1,0 +1,34 @@
+"""What kind of host a snapshot shows: a fix serves hosts of its own kind; pure."""
+
+import re
+from collections.abc import Mapping
+
+_RELEASE = re.compile(r"^(ID|VERSION_ID)=[\"']?([\w.+-]{1,40})[\"']?$", re.MULTILINE | re.ASCII)
+_MANAGERS = ("apt-get", "dnf", "yum", "apk", "zypper", "pacman")
+_INITS = {"/run/systemd/system": "systemd", "/run/openrc": "openrc"}
+
+
+def family(snapshot: Mapping[str, str]) -> str | None:
+    """The system with its version, its package manager and its init; None when it shows no system.
+
+    Of a version two numbers count: `debian 12, apt-get, systemd`.
+    """
+    release = dict(_RELEASE.findall(snapshot.get("os", "")))
+    if "ID" not in release:
+        return None
+    version = ".".join(release.get("VERSION_ID", "").split(".")[:2])
+    lines = snapshot.get("platform", "").splitlines()
+    programs = {line.rpartition("/")[2] for line in lines}
+    manager = next((name for name in _MANAGERS if name in programs), "no package manager")
+    init = next((name for place, name in _INITS.items() if place in lines), "no init")
+    return f"{release['ID']} {version}".strip() + f", {manager}, {init}"
+
+
+def hosts(snapshot: Mapping[str, str], *names: str | None) -> tuple[str, ...]:
+    """What the host is called: by us and by itself; what every host calls itself is left out."""
+    words = snapshot.get("os", "").partition("\n")[0].split()
+    called = words[1:2] if words[:1] == ["Linux"] else []
+    return tuple(dict.fromkeys(n for n in (*names, *called) if n and n not in _EVERYWHERE))
+
+
+_EVERYWHERE = frozenset({"localhost", "127.0.0.1", "::1", "localhost.localdomain"})

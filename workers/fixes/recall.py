@@ -1,0 +1,88 @@
+"""What the fix memory answers in the place of a planner, and what it tells one."""
+
+from collections.abc import Sequence
+
+from shared.domain.bundle import Bundle
+from shared.domain.facts import StepRevised
+from shared.domain.fix import Failure, applied, essence
+from shared.domain.plan import Subtask
+from shared.store import fixes
+from shared.store.bundles import StoredBundle
+from shared.store.database import Database
+from shared.store.fixes import Known
+from workers.fixes.signature import failure_of
+from workers.store import StepBrief
+
+TOLD = 5
+"""A planner is told of so many fixes at most."""
+
+
+def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> Failure | None:
+    """What the failure of a step is recognised by; None where the memory is switched off."""
+    if not brief.task.policy.fix_memory:
+        return None
+    return failure_of(bundle, brief.host.address)
+
+
+def recalled(
+    database: Database, brief: StepBrief, stored: StoredBundle, note: str
+) -> StepRevised | None:
+    """The revision that has put the same failure right before; None when there is none.
+
+    The memory does not answer where a person has said something to the planner (`note`), and not
+    twice in a row: if its revision fails, it is the planner's turn. It never gives what this step
+    has tried already. Its answer is a revision like any other: guard and approvals hold for it.
+    """
+    if stored.failure is None or note or not brief.task.policy.fix_memory:
+        return None
+    ordinal, newest = brief.step.ordinal, brief.revisions[-1].revision
+    with database.begin() as connection:
+        if fixes.used(connection, brief.run_id, ordinal, newest) is not None:
+            return None
+        known = fixes.matching(connection, stored.failure)
+    for each in known:
+        subtasks = applied(each.fix, brief.subtasks, stored.failure)
+        if subtasks is not None and not _tried(subtasks, brief):
+            return StepRevised(
+                step=ordinal,
+                revision=newest + 1,
+                author=brief.author,
+                subtasks=subtasks,
+                reason=_reason(each),
+                fix=each.id,
+            )
+    return None
+
+
+def past_fixes(database: Database, targets: Sequence[str]) -> tuple[str, ...]:
+    """What has helped on hosts like these, in words for a planner; at most `TOLD` of them.
+
+    Nothing for hosts on which nothing has failed yet: what they are is seen with the evidence.
+    """
+    with database.begin() as connection:
+        return tuple(map(_told, fixes.of_targets(connection, targets, limit=TOLD)))
+
+
+def past_fixes_for(database: Database, failure: Failure | None) -> tuple[str, ...]:
+    """What has helped on hosts of the kind that showed this failure, in words for a planner."""
+    if failure is None:
+        return ()
+    with database.begin() as connection:
+        return tuple(map(_told, fixes.of_families(connection, [failure.family], limit=TOLD)))
+
+
+def _tried(subtasks: tuple[Subtask, ...], brief: StepBrief) -> bool:
+    wanted = [essence(subtask) for subtask in subtasks]
+    return any(wanted == [essence(s) for s in revision.subtasks] for revision in brief.revisions)
+
+
+def _reason(known: Known) -> str:
+    counted = known.worked + known.failed
+    worth = f"worked {known.worked} of {counted} times since" if counted else "first use"
+    return f"from fix F{known.id}, learnt from {known.learnt_from} ({worth}): {known.reason}"
+
+
+def _told(known: Known) -> str:
+    failed = "; ".join(known.told)
+    helped = " ; then ".join(subtask.command for subtask in known.fix.replacement)
+    return f"On {known.family}, when this failed: {failed}. This put it right: {helped}"
