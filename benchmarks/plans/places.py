@@ -89,8 +89,8 @@ class Places:
 
         Raises BrokenScenarioError when it could not be broken, or is not broken by that.
         """
-        number = next(self._numbers)
-        with self._host(scenario, f"host{number}", self.scratch / f"host{number}") as place:
+        name = f"host{next(self._numbers):04}"
+        with self._host(scenario, name, self.scratch / name) as place:
             done = place.run(scenario.broken, timeout=PATIENCE)
             if done.returncode != 0:
                 raise BrokenScenarioError(f"could not be broken: {done.stdout}{done.stderr}")

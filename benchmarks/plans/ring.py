@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +31,8 @@ _ENDS: Final = frozenset({"done", "error", "cancelled", "waiting"})
 _CHARACTERS_PER_TOKEN: Final = 4
 
 _RAN = text("""
-    SELECT a.outcome, a.correction, a.subtask FROM attempts a JOIN runs r ON r.id = a.run_id
+    SELECT a.outcome, a.correction, a.command, a.reason, a.stderr
+    FROM attempts a JOIN runs r ON r.id = a.run_id
     WHERE r.task_id = :id AND a.outcome IN ('ok', 'failed', 'check_failed', 'timed_out')
     ORDER BY a.id
 """)
@@ -87,7 +88,7 @@ class Ring:
         corrections = tuple(
             dict.fromkeys(row.correction for row in ran if row.correction and row.outcome == "ok")
         )
-        return task, Ended(phase, str(why or ""), len(ran), seconds, corrections)
+        return task, Ended(phase, _why(why, ran), len(ran), seconds, corrections)
 
     def will_answer(self, answer: Mapping[str, Any], target: str) -> None:
         """Have the scripted planner revise what fails on that host so; a real one decides itself."""
@@ -143,6 +144,15 @@ def ring(scratch: Path, *, scripted: bool) -> Iterator[Ring]:
         database = Database(services.database_url)
         stack.callback(database.close)
         yield Ring(database, model)
+
+
+def _why(told: str | None, ran: Sequence[Any]) -> str:
+    """What a person was told, and the last words of the command that failed last."""
+    failed = next((row for row in reversed(ran) if row.outcome != "ok"), None)
+    if failed is None:
+        return told or ""
+    words = failed.stderr.strip().rpartition("\n")[2]
+    return f"{told or ''} ({failed.command}: {failed.reason}: {words})"
 
 
 def _tokens(asked: Asked) -> int:

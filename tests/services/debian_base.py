@@ -15,9 +15,6 @@ from typing import Final
 from tests.services.availability import UnavailableError
 from tests.services.packages import cache_folder, locked, run
 
-STAND_INS: Final = Path(__file__).with_name("debian")
-"""What is put into every root as it stands there."""
-
 NEEDED: Final = ("debootstrap", "apt-get", "unshare", "nsenter", "setpriv", "ip")
 
 # What a host on a scratch disk can do without.
@@ -45,11 +42,9 @@ class Release:
 
     @property
     def digest(self) -> str:
-        """Tells one from another, what this module puts in included."""
-        told = hashlib.sha256(repr((self.suite, self.installed, self.kept, DOWNLOAD)).encode())
-        for file in stand_ins():
-            told.update(file.read_bytes())
-        return told.hexdigest()[:12]
+        """Tells one from another, how it is made included."""
+        told = repr((self.suite, self.installed, self.kept, WITHOUT_SYNC, DOWNLOAD))
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +100,6 @@ def require_root() -> None:
         raise UnavailableError("a throw-away Debian needs root, for namespaces and mounts")
 
 
-def stand_ins() -> list[Path]:
-    """The files that every root gets."""
-    return sorted(path for path in STAND_INS.rglob("*") if path.is_file())
-
-
 def _make(release: Release, cache: Path, made: Path) -> None:
     scratch = Path(tempfile.mkdtemp(dir=cache, prefix="making-"))
     scratch.chmod(0o755)
@@ -119,7 +109,7 @@ def _make(release: Release, cache: Path, made: Path) -> None:
         included = ",".join(release.installed)
         words = ("--variant=minbase", f"--include={included}", release.suite, str(root), mirror)
         run(("debootstrap", *words), scratch)
-        _equip(root)
+        (root / "etc/dpkg/dpkg.cfg.d/without-sync").write_text(WITHOUT_SYNC)
         packages = scratch / "packages"
         packages.mkdir()
         if release.kept:
@@ -131,15 +121,6 @@ def _make(release: Release, cache: Path, made: Path) -> None:
         scratch.rename(made)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _equip(root: Path) -> None:
-    for file in stand_ins():
-        target = root / file.relative_to(STAND_INS)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
-        target.chmod(0o755)
-    (root / "etc/dpkg/dpkg.cfg.d/without-sync").write_text(WITHOUT_SYNC)
 
 
 def _keep(release: Release, root: Path, mirror: str, packages: Path) -> None:

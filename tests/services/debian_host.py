@@ -29,6 +29,9 @@ ARCHIVES: Final = "http://archive.test:8000"
 """Where a host finds the folder that is served to it."""
 _ARCHIVES_AT: Final = "127.0.0.8"
 
+STAND_INS: Final = Path(__file__).with_name("debian")
+"""Programs that every host gets: in the place of systemd, and against services that start at once."""
+
 # The first process reaps what services leave behind. `$1` is the host's folder, `$2` the base.
 FIRST: Final = """\
 set -e
@@ -184,6 +187,7 @@ class DebianHost:
         self.close()
 
     def _write_files(self, upper: Path) -> None:
+        shutil.copytree(STAND_INS, upper, dirs_exist_ok=True)
         etc = upper / "etc"
         (etc / "ssh").mkdir(parents=True)
         (etc / "hostname").write_text(f"{self.name}\n")
