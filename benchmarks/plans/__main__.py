@@ -3,7 +3,7 @@
 python -m benchmarks.plans                          play, and print the page
 python -m benchmarks.plans --write                  play, and write PLANS.md and plans.json
 python -m benchmarks.plans --only port-taken        one scenario, or some
-python -m benchmarks.plans --planner anthropic      a real model revises (its key in the environment)
+python -m benchmarks.plans --planner anthropic      a real model revises (with a key)
 python -m benchmarks.plans --render                 write the page again from plans.json
 python -m benchmarks.plans --list                   the scenarios
 """

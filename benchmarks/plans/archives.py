@@ -25,6 +25,7 @@ KEPT: Final = ("jq", "unzip", "tree", "rsync", "python3-yaml")
 EXTRA: Final = ("tree",)
 """What only the second archive has, which a host is not set up with."""
 
+
 def release(suite: str) -> Release:
     """What the hosts are made of."""
     return Release(suite, INSTALLED, KEPT)

@@ -16,8 +16,8 @@ a check of the scenario's own, run on the host and not through replan.
 METHOD: Final = """\
 ## How it was measured
 
-- A scenario (`benchmarks/plans/scenarios/`) says how a host is broken, gives a plan that would do on
-  a sound host, and a check. Before a round the host is broken and the check must be red. As a
+- A scenario (`benchmarks/plans/scenarios/`) says how a host is broken, gives a plan that would do
+  on a sound host, and a check. Before a round the host is broken and the check must be red. As a
   control each plan is carried out with corrections switched off: it must fail.
 - *folder*: a folder of this machine, over the local connection. *debian*: a Debian of its own in
   namespaces (mounts, processes, network, host name), over real SSH, as root. systemd does not run
@@ -29,16 +29,18 @@ METHOD: Final = """\
 - *Second time*: what the planner solved is broken again, on another host, and carried out with the
   memory of fixes. The planner has no answer for it: a call of it would be a failure.
 - Attempts are commands that ran, checks apart; seconds from submission to the end, waiting for
-  corrections included, with {lanes} scenarios at a time. Whatever no rule forbids may run on these
-  hosts; under the guard's own default policy some of it would ask a person first.
+  corrections included, with {lanes} scenarios at a time.
+- Whatever no rule forbids may run on these hosts. † means that under the guard's own default policy
+  the correction would have been left out, since a person would have to see it first.
 """
 
-SCRIPTED: Final = (
-    "Here it is a script behind the Messages API, asked by the real client: it shows that the way "
-    "to a planner and back works, not how good a model is. Its tokens are an estimate, four "
-    "characters each, of what it was asked. `python -m benchmarks.plans --planner anthropic` asks a "
-    "real one."
-)
+ASKS: Final = " †"
+
+SCRIPTED: Final = """\
+Here it is a script
+  behind the Messages API, asked by the real client: it shows that the way to a planner and back
+  works, not how good a model is. Its tokens are an estimate, four characters each, of what it was
+  asked. `python -m benchmarks.plans --planner anthropic` asks a real one."""
 
 
 def render(document: Document, *, lanes: int = 2) -> str:
@@ -70,6 +72,8 @@ def summary(document: Document) -> Iterator[str]:
     yield f"| solved by corrections alone | {share(len(alone), len(results))} |"
     of_named = sum(each.named for each in alone)
     yield f"| … of those that the issue named | {share(of_named, len(named))} |"
+    unasked = sum(not each.takings[Round.CORRECTIONS].asks_first for each in alone)
+    yield f"| … by corrections that the default policy lets run unasked | {unasked} of {len(alone)} |"
     asked = len([each for each in results if Round.PLANNER in each.takings])
     yield f"| solved by the planner, of the rest | {share(len(planned), asked)} |"
     if document.memory:
@@ -96,7 +100,7 @@ def table(document: Document) -> Iterator[str]:
             each.title,
             each.host,
             cell(alone),
-            rules if each.solved(Round.CORRECTIONS) else "",
+            rules + ASKS * alone.asks_first if alone and alone.solved else "",
             cell(each.takings.get(Round.PLANNER), tokens=True),
             cell(each.takings.get(Round.MEMORY), tokens=True)
             if document.memory

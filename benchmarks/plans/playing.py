@@ -72,6 +72,7 @@ class Players:
             corrections=ended.corrections,
             calls=calls,
             tokens=tokens,
+            asks_first=ended.asks_first,
             reason=_reason(ended, green),
         )
 

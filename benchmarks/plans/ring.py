@@ -19,6 +19,7 @@ from shared.domain.plan import Plan
 from shared.store import hosts
 from shared.store.database import Database
 from tests.fakes.model_server import Asked, ModelServer, Says, model_server
+from workers.execution import Guards
 
 PATIENCE: Final = 180.0
 """Seconds after which a task has no end."""
@@ -27,6 +28,8 @@ SWITCH: Final = "fix_memory"
 """The setting that lets a task use, and fill, the memory of fixes."""
 
 _POLICY: Final = Path(__file__).with_name("policy.yaml")
+_SHIPPED: Final = Guards()
+"""The guard as it is without a policy of a site's own."""
 _ENDS: Final = frozenset({"done", "error", "cancelled", "waiting"})
 _CHARACTERS_PER_TOKEN: Final = 4
 
@@ -55,6 +58,7 @@ class Ended:
     attempts: int
     seconds: float
     corrections: tuple[str, ...]
+    asks_first: bool
 
 
 @dataclass
@@ -88,10 +92,15 @@ class Ring:
         corrections = tuple(
             dict.fromkeys(row.correction for row in ran if row.correction and row.outcome == "ok")
         )
-        return task, Ended(phase, _why(why, ran), len(ran), seconds, corrections)
+        asks = any(
+            not _SHIPPED((), target).judge(row.command).allowed
+            for row in ran
+            if row.correction and row.outcome == "ok"
+        )
+        return task, Ended(phase, _why(why, ran), len(ran), seconds, corrections, asks)
 
     def will_answer(self, answer: Mapping[str, Any], target: str) -> None:
-        """Have the scripted planner revise what fails on that host so; a real one decides itself."""
+        """What the scripted planner revises a step on that host to; a real one decides itself."""
         if self.model is not None:
             self.model.will(Says(dict(answer)), wanted="RevisionAnswer", about=target)
 
@@ -124,7 +133,8 @@ def policy(*, corrections: bool, memory: bool) -> Policy:
         subtask_timeout=60.0,
         check_timeout=15.0,
     )
-    return replace(given, **{SWITCH: memory}) if has_memory() else given
+    changed: dict[str, Any] = {SWITCH: memory} if has_memory() else {}
+    return replace(given, **changed)
 
 
 @contextlib.contextmanager

@@ -40,9 +40,9 @@ class Scenario(Document):
     limits: Annotated[
         list[str], Field(description="Options of prlimit for whoever logs in (Debian).")
     ] = Field(default_factory=list)
-    mounts: Annotated[
-        bool, Field(description="Whether whoever logs in may mount (Debian).")
-    ] = False
+    mounts: Annotated[bool, Field(description="Whether whoever logs in may mount (Debian).")] = (
+        False
+    )
     broken: Annotated[Command, Field(description="Breaks the host, before anything is asked.")]
     plan: Annotated[list[SubtaskDocument], Field(min_length=1, description="As first planned.")]
     check: Annotated[

@@ -23,7 +23,8 @@ class Taking:
 
     `solved` is what the scenario's own check says, not what the task says of itself. `attempts`
     are the commands that ran; `corrections` the rules that had a part in the end; `calls` and
-    `tokens` of a model. `reason` says why it was not solved.
+    `tokens` of a model. `asks_first`: under the guard's own default policy a person would have been
+    asked before a correction that solved it. `reason` says why it was not solved.
     """
 
     solved: bool
@@ -32,6 +33,7 @@ class Taking:
     corrections: tuple[str, ...] = ()
     calls: int = 0
     tokens: int = 0
+    asks_first: bool = False
     reason: str = ""
 
 
@@ -88,9 +90,7 @@ class Document:
 
 def _result(values: dict[str, Any]) -> Result:
     takings = values.pop("takings")
-    return Result(
-        **values, takings={Round(name): _taking(each) for name, each in takings.items()}
-    )
+    return Result(**values, takings={Round(name): _taking(each) for name, each in takings.items()})
 
 
 def _taking(values: dict[str, Any]) -> Taking:

@@ -121,7 +121,9 @@ def test_postgresql_is_installed_once_the_missing_repository_was_added(journey: 
         ),
         Says(
             revision_answer(
-                subtask_answer("key", f"curl -fsSo {KEY} {ARCHIVES}/pgdg.asc", check=f"test -s {KEY}"),
+                subtask_answer(
+                    "key", f"curl -fsSo {KEY} {ARCHIVES}/pgdg.asc", check=f"test -s {KEY}"
+                ),
                 subtask_answer(
                     "repository",
                     f"echo 'deb [signed-by={KEY}] {ARCHIVES} pgdg main' > {LIST}",

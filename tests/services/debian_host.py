@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from orchestrator.embedded.port import LOOPBACK
 from shared.domain.host import Host
@@ -30,7 +30,7 @@ ARCHIVES: Final = "http://archive.test:8000"
 _ARCHIVES_AT: Final = "127.0.0.8"
 
 STAND_INS: Final = Path(__file__).with_name("debian")
-"""Programs that every host gets: in the place of systemd, and against services that start at once."""
+"""Programs that every host gets: in systemd's place, and against services that start unasked."""
 
 # The first process reaps what services leave behind. `$1` is the host's folder, `$2` the base.
 FIRST: Final = """\
@@ -153,8 +153,16 @@ class DebianHost:
     def run(self, script: str, *, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
         """Run a script in the host as root, with all rights and not through SSH."""
         return subprocess.run(
-            (*self._enter(), "env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
-             ":/sbin:/bin", "HOME=/root", "sh", "-c", script),
+            (
+                *self._enter(),
+                "env",
+                "-i",
+                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "HOME=/root",
+                "sh",
+                "-c",
+                script,
+            ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -179,7 +187,7 @@ class DebianHost:
         self._archives = self._first = None
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def __enter__(self) -> "DebianHost":
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -258,6 +266,7 @@ class DebianHost:
                 connection, _ = listener.accept()
             except OSError:
                 return
+            end = connection.fileno()
             with connection, (self.folder / "sshd.log").open("ab") as log:
-                server = subprocess.Popen(words, stdin=connection, stdout=connection, stderr=log)
+                server = subprocess.Popen(words, stdin=end, stdout=end, stderr=log)
             self._sessions.append(server)

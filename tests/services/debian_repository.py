@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from email.utils import format_datetime
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Final
 
@@ -59,7 +59,16 @@ class Signer:
 
     def _gpg(self, *words: str, stdin: bytes = b"") -> bytes:
         done = subprocess.run(
-            ["gpg", "--batch", "--quiet", "--passphrase", "", "--pinentry-mode", "loopback", *words],
+            [
+                "gpg",
+                "--batch",
+                "--quiet",
+                "--passphrase",
+                "",
+                "--pinentry-mode",
+                "loopback",
+                *words,
+            ],
             env={**os.environ, "GNUPGHOME": str(self._folder)},
             input=stdin,
             capture_output=True,

@@ -5,9 +5,7 @@ import re
 from workers.executor.corrections.apt import installs
 from workers.executor.corrections.correction import Correction, Failure, Probe, Proposal
 
-_NO_ROOM = re.compile(
-    r"You don't have enough free space in /var/cache/apt|No space left on device"
-)
+_NO_ROOM = re.compile(r"You don't have enough free space in /var/cache/apt|No space left on device")
 _VERBS = ("install", "upgrade", "update")
 
 

@@ -1,4 +1,4 @@
-"""Corrections of files that cannot be written where they lie, and can be put anew in their place."""
+"""Corrections of files that cannot be written to, and can be put anew in their place."""
 
 import re
 import shlex

@@ -21,9 +21,7 @@ def _pid_files(failure: Failure) -> list[str]:
     moved = any(simple.name in ("cd", "pushd") for simple in failure.commands)
     found = dict.fromkeys(_PID_FILE.findall(failure.output))
     return [
-        path
-        for path in found
-        if not _NEVER.search(path) and (path.startswith("/") or not moved)
+        path for path in found if not _NEVER.search(path) and (path.startswith("/") or not moved)
     ]
 
 
