@@ -73,7 +73,7 @@ def summary(document: Document) -> Iterator[str]:
     of_named = sum(each.named for each in alone)
     yield f"| … of those that the issue named | {share(of_named, len(named))} |"
     unasked = sum(not each.takings[Round.CORRECTIONS].asks_first for each in alone)
-    yield f"| … by corrections that the default policy lets run unasked | {unasked} of {len(alone)} |"
+    yield f"| … by what the default policy lets run unasked | {share(unasked, len(alone))} |"
     asked = len([each for each in results if Round.PLANNER in each.takings])
     yield f"| solved by the planner, of the rest | {share(len(planned), asked)} |"
     if document.memory:
