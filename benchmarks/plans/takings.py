@@ -56,13 +56,16 @@ class Result:
 
     @property
     def as_expected(self) -> bool:
-        """Whether it was solved by whom its author expected."""
+        """Whether it was solved by whom its author expected, and what was learnt then served."""
         way = "person"
         if self.solved(Round.CORRECTIONS):
             way = "corrections"
         elif self.solved(Round.PLANNER):
             way = "planner"
-        return way == self.way and not self.solved(Round.NOTHING) and not self.fault
+        again = self.takings.get(Round.MEMORY)
+        remembered = again is None or (again.solved and not again.calls)
+        sound = not self.solved(Round.NOTHING) and not self.fault
+        return way == self.way and sound and remembered
 
 
 @dataclass(frozen=True, slots=True)

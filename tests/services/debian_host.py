@@ -24,7 +24,7 @@ from tests.services.availability import UnavailableError
 from tests.services.debian_base import DebianBase
 from tests.services.sshd import new_key
 
-STARTS_WITHIN: Final = 15.0
+STARTS_WITHIN: Final = 45.0
 ARCHIVES: Final = "http://archive.test:8000"
 """Where a host finds the folder that is served to it."""
 _ARCHIVES_AT: Final = "127.0.0.8"
@@ -250,7 +250,7 @@ class DebianHost:
             stderr=subprocess.DEVNULL,
         )
         asks = f"until curl -sf -o /dev/null {ARCHIVES}; do sleep 0.05; done"
-        if self.run(f"timeout 10 sh -c {shlex.quote(asks)}").returncode != 0:
+        if self.run(f"timeout 45 sh -c {shlex.quote(asks)}").returncode != 0:
             raise UnavailableError(f"{self.name}: its archives do not answer")
 
     def _let_in(self, listener: socket.socket) -> None:
