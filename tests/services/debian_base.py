@@ -80,10 +80,10 @@ def base(release: Release) -> DebianBase:
 
     Raises UnavailableError, with the reason, where it cannot be made.
     """
+    require_root()
     cache = cache_folder() / "debian"
     made = cache / f"{release.suite}-{platform.machine()}-{release.digest}"
     if not made.exists():
-        require_root()
         cache.mkdir(parents=True, exist_ok=True)
         with locked(cache / "lock"):
             if not made.exists():

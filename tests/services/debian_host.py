@@ -128,7 +128,14 @@ class DebianHost:
         )
 
     def start(self) -> None:
-        """Return when it can be logged in to; raises UnavailableError, with what was said."""
+        """Return when it can be logged in to; raises UnavailableError, and leaves nothing."""
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
         for name in ("upper", "work", "root"):
             (self.folder / name).mkdir(parents=True)
         self.folder.chmod(0o755)
@@ -137,7 +144,19 @@ class DebianHost:
         words = ("sh", "-c", FIRST, "sh", str(self.folder), str(self.base.root), self.name)
         with (self.folder / "first.log").open("wb") as log:
             self._first = subprocess.Popen(
-                ("unshare", *spaces, "--propagation", "private", "--", *words),
+                # It ends with the thread that has started it, however that ends.
+                (
+                    "setpriv",
+                    "--pdeathsig",
+                    "KILL",
+                    "--",
+                    "unshare",
+                    *spaces,
+                    "--propagation",
+                    "private",
+                    "--",
+                    *words,
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -243,8 +262,9 @@ class DebianHost:
             *("python3", "-m", "http.server", "8000", "--bind", _ARCHIVES_AT),
             *("--directory", str(folder)),
         )
+        inside = ("nsenter", "--target", str(self._inside()), "--net", "--")
         self._archives = subprocess.Popen(
-            ("nsenter", "--target", str(self._inside()), "--net", "--", *server),
+            ("setpriv", "--pdeathsig", "KILL", "--", *inside, *server),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,11 +1,14 @@
 """The scenarios of the bench as they ship, and the page that tells what became of them."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks.plans import page
+from benchmarks.plans.places import Places
 from benchmarks.plans.scenario import scenarios
 from benchmarks.plans.takings import Document, Result, Round, Taking
 from shared.contracts.answers import RevisionAnswer
@@ -37,6 +40,22 @@ def test_a_scenario_with_an_unknown_key_is_refused_by_its_name(tmp_path: Path) -
     (tmp_path / "odd.yaml").write_text("title: odd\nbrokn: 'true'\n")
     with pytest.raises(Rejected, match=r"odd\.yaml[\s\S]*broken"):
         scenarios(tmp_path)
+
+
+def test_without_root_it_says_so_and_plays_in_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be played is left out with a reason, not failed."""
+    monkeypatch.setattr("benchmarks.plans.places.own_suite", lambda: "some-suite")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    places = Places(tmp_path)
+    places.prepare(list(SHIPPED.values()))
+    assert "needs root" in places.missing
+    assert [places.can_host(SHIPPED[name]) for name in ("port-taken", "broken-json")] == [
+        False,
+        True,
+    ]
 
 
 def result(name: str, way: str, *solved: Round, calls: int = 0) -> Result:
