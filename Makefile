@@ -32,7 +32,7 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up
 
 ##@ Check it
-.PHONY: test check static chaos bench bench-peers services format
+.PHONY: test check static chaos bench bench-peers bench-plans journey-postgres services format
 test: static services ## Everything: checks, and all tests on real services
 	$(BIN)/pytest --quiet tests/chaos/test_short.py
 	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile -m 'not slow' \
@@ -59,6 +59,12 @@ bench: $(STAMP) services ## Measure it beside the bare tools it stands on
 
 bench-peers: $(STAMP) services ## Measure it beside its peers and write RESULTS.md (PEERS="…", SHORT=1)
 	$(BIN)/python -m benchmarks.peers --write $(if $(PEERS),--peers $(PEERS)) $(if $(SHORT),--short)
+
+bench-plans: $(STAMP) services ## Break hosts, see what mends them and write PLANS.md (ONLY="…", PLANNER=anthropic)
+	$(BIN)/python -m benchmarks.plans $(if $(ONLY),--only $(ONLY),--write) $(if $(PLANNER),--planner $(PLANNER))
+
+journey-postgres: $(STAMP) services ## PostgreSQL on a real Debian whose repository is missing (root; minutes)
+	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_postgresql.py
 
 services: $(STAMP) ## Download the servers that only tests need, where none is installed
 	@$(BIN)/python -m tests.services
@@ -98,4 +104,4 @@ clean: ## Remove what was made here: the virtual environment, caches, scratch da
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from workers.execution import Guards
 from workers.executor.corrections.correction import Failure
 from workers.executor.corrections.table import BY_NAME, CORRECTIONS, HELD, choose
 
@@ -82,6 +83,25 @@ def test_a_case_that_names_a_rule_it_is_not_for_is_right_about_it() -> None:
             probe = ScriptedProbe(case.get("probe", {}))
             proposed = rule.applies(failure) and rule.propose(failure, probe) is not None
             assert not proposed, (case["name"], name)
+
+
+def test_a_correction_asks_nobody_where_the_plan_asks_nobody() -> None:
+    """Under the policy that ships: what a person would have to see is left out, and so no help.
+
+    Two are asked about rightly: one writes into the folder of a program that it then runs, one has
+    half-installed packages run their own scripts.
+    """
+    guard = Guards()((), "web1")
+    asking = set()
+    for parameter in cases():
+        case = parameter.values[0]
+        proposed = case["proposes"]
+        if proposed is None or not guard.judge(case["failure"]["command"]).allowed:
+            continue
+        text = "; ".join((*proposed.get("first", ()), proposed["command"]))
+        if not guard.judge(text).allowed:
+            asking.add(proposed["rule"])
+    assert asking == {"dead_pid_file", "dpkg_configure"}
 
 
 def test_rules_have_names_of_their_own_and_a_sentence_for_the_evidence() -> None:

@@ -1,0 +1,1 @@
+"""The quality bench: broken hosts, and what puts them right."""
