@@ -18,6 +18,8 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
         plan=None if row.plan is None else from_json(Plan, row.plan),
         runs={run_id: RunPhase(phase) for run_id, phase in runs.items()},
         putting_off=row.putting_off,
+        unrefined=row.unrefined,
+        asking=row.asking,
         reason=row.reason,
     )
 
@@ -25,6 +27,7 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
 def run_state(row: Any, policy: Policy, steps: Sequence[Any]) -> RunState:
     """A run from its row and the rows of its steps."""
     return RunState(
+        id=row.id,
         phase=RunPhase(row.phase),
         policy=policy,
         steps={step.step: step_state(step) for step in steps},
@@ -52,6 +55,7 @@ def step_state(row: Any) -> StepState:
         unknown=row.unknown,
         unfinished=row.unfinished,
         unapproved=row.unapproved,
+        asking=row.asking,
         reason=row.reason,
     )
 
@@ -78,5 +82,6 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "unknown": step.unknown,
         "unfinished": step.unfinished,
         "unapproved": step.unapproved,
+        "asking": step.asking,
         "reason": step.reason,
     }

@@ -1,5 +1,6 @@
 """The ledger in Postgres: states, events and outbox, loaded and saved in batches."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from orchestrator.rows import run_state, step_values, task_state
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
+from shared.domain.question import Reply
 from shared.domain.task import ENDED_RUN, ENDED_TASK
 from shared.store import approvals, attempts, jobs
 from shared.store.database import Database
@@ -41,7 +43,7 @@ from shared.store.tables import (
 from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 _LOCK_TASKS = text("""
-    SELECT id, phase, policy, plan, putting_off, reason FROM tasks
+    SELECT id, phase, policy, plan, putting_off, unrefined, asking, reason FROM tasks
     WHERE id IN (SELECT task_id FROM inbox GROUP BY task_id ORDER BY min(id) LIMIT :limit)
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
@@ -63,7 +65,10 @@ _TASKS_SET = recordset(
     "id",
     "phase",
     "plan",
+    "policy",
     "putting_off",
+    "unrefined",
+    "asking",
     "reason",
     planned="boolean",
     ended="boolean",
@@ -72,6 +77,8 @@ _SAVE = text(f"""
     WITH saved_tasks AS (
         UPDATE tasks SET
             phase = r.phase, putting_off = r.putting_off, reason = r.reason,
+            unrefined = r.unrefined, asking = r.asking,
+            policy = coalesce(r.policy, tasks.policy),
             plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,
             ended_at = CASE WHEN r.ended THEN clock_timestamp() END
         FROM {_TASKS_SET} WHERE tasks.id = r.id
@@ -94,6 +101,8 @@ _SAVE = text(f"""
     )
     DELETE FROM inbox WHERE id = ANY(:handled)
 """)  # noqa: S608 - nothing but constants
+
+_REPLIED = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
 
 _CLOSE = text("""
     UPDATE interventions SET closed_at = clock_timestamp()
@@ -129,6 +138,7 @@ class SqlUnit:
         self._tasks: dict[int, TaskState] = {}
         self._runs: dict[int, RunState] = {}
         self._planned: set[int] = set()
+        self._limited: set[int] = set()
         self._intervened: set[int] = set()
         self._changed_tasks: set[int] = set()
         self._changed_runs: set[int] = set()
@@ -136,6 +146,7 @@ class SqlUnit:
         self._events: list[dict[str, Any]] = []
         self._revisions: list[dict[str, Any]] = []
         self._prompts: list[tuple[int, str]] = []
+        self._replies: list[dict[str, Any]] = []
         self._orders: list[tuple[int, int | None, Decision]] = []
         self._inbox_ids: list[int] = []
         self._reported_at: list[datetime] = []
@@ -179,6 +190,11 @@ class SqlUnit:
         self._changed_tasks.add(task_id)
         if isinstance(fact, f.PromptRefined):
             self._prompts.append((task_id, fact.prompt))
+        if isinstance(fact, f.PolicyChanged):
+            self._limited.add(task_id)
+        if isinstance(fact, f.QuestionAnswered) and fact.step is None:
+            reply = to_json(Reply(fact.question, fact.answer))
+            self._replies.append({"task_id": task_id, "reply": json.dumps([reply])})
         self._record(task_id, None, fact, decisions)
 
     def save_run(
@@ -243,6 +259,8 @@ class SqlUnit:
             self._connection.execute(
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
             )
+        if self._replies:
+            self._connection.execute(_REPLIED, self._replies)
         self._carry_out()
 
     def _read(self, limit: int) -> list[Report]:
@@ -330,7 +348,10 @@ class SqlUnit:
             "phase": state.phase.value,
             "planned": planned,
             "plan": to_json(state.plan) if planned and state.plan is not None else None,
+            "policy": to_json(state.policy) if task_id in self._limited else None,
             "putting_off": state.putting_off,
+            "unrefined": state.unrefined,
+            "asking": state.asking,
             "reason": state.reason,
             "ended": state.phase in ENDED_TASK,
         }
@@ -372,6 +393,7 @@ class SqlUnit:
                 reason=decision.reason,
                 next_step_cmd=decision.next_step_cmd,
                 asked=[to_json(asked) for asked in decision.asked],
+                options=list(decision.options),
             )
         )
 

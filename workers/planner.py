@@ -21,6 +21,6 @@ class Planner:
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         backend = self._backends.named(task.policy.planner)
-        plan = backend.plan(PlanRequest(task.wanted, task.targets, task.policy))
+        plan = backend.plan(PlanRequest(task.wanted, task.targets, task.policy, task.replies))
         check_steps(plan.steps)
         return PlanDrafted(plan)

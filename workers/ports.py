@@ -10,8 +10,10 @@ from shared.domain.attempt import Attempt, CommandResult, OnOutput
 from shared.domain.budget import Ending
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
+from shared.domain.error_class import ErrorClass
 from shared.domain.host import Host
 from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.question import Question, Reply
 from shared.domain.verdict import Verdict
 from shared.secrets.masking import Masker
 
@@ -144,11 +146,15 @@ class Connections(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a planner is told about a task. `targets` describes each target in a line or more."""
+    """What a planner is told about a task. `targets` describes each target in a line or more.
+
+    `replies` is what the person who wants it has answered since.
+    """
 
     prompt: str
     targets: tuple[str, ...]
     policy: Policy
+    replies: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,7 @@ class DetailRequest:
     policy: Policy
     plan: Plan
     step: Step
+    replies: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +195,8 @@ class PlannerBackend(Protocol):
     none) or Misconfigured (no key, no library).
     """
 
-    def refine(self, request: PlanRequest) -> str:
-        """The improved prompt (S0.2)."""
+    def refine(self, request: PlanRequest) -> str | Question:
+        """The improved prompt (S0.2), or what has to be asked before (S3.57)."""
         ...
 
     def plan(self, request: PlanRequest) -> Plan:
@@ -284,10 +291,13 @@ class PassLog(Protocol):
 class PassResult:
     """How a pass ended; `errors` counts its own, and those of a pass that it continues.
 
-    `unapproved` is what it waits for, where it ended for that.
+    `unapproved` or `question` is what it waits for, where it ended for that; `error_class` is the
+    kind of the last error that it met.
     """
 
     ending: Ending
     errors: int
     reason: str
     unapproved: tuple[Unapproved, ...] = ()
+    error_class: ErrorClass = ErrorClass.OTHER
+    question: Question | None = None

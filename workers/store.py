@@ -10,6 +10,7 @@ from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.domain.question import Reply
 from shared.store import attempts, hosts
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
@@ -25,6 +26,7 @@ class TaskBrief:
     policy: Policy
     plan: Plan | None
     targets: tuple[str, ...]
+    replies: tuple[Reply, ...] = ()
 
     @property
     def wanted(self) -> str:
@@ -118,9 +120,13 @@ def subtasks_of_run(connection: Connection, run_id: int) -> tuple[Subtask, ...]:
 def task_brief(connection: Connection, task_id: int) -> TaskBrief:
     """The task of a job."""
     row = connection.execute(
-        select(TaskRow.prompt, TaskRow.improved_prompt, TaskRow.policy, TaskRow.plan).where(
-            TaskRow.id == task_id
-        )
+        select(
+            TaskRow.prompt,
+            TaskRow.improved_prompt,
+            TaskRow.policy,
+            TaskRow.plan,
+            TaskRow.replies,
+        ).where(TaskRow.id == task_id)
     ).one()
     targets = connection.execute(
         select(RunRow.target).where(RunRow.task_id == task_id).order_by(RunRow.id)
@@ -132,6 +138,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
         policy=from_json(Policy, row.policy),
         plan=None if row.plan is None else from_json(Plan, row.plan),
         targets=tuple(targets),
+        replies=tuple(from_json(Reply, reply) for reply in row.replies),
     )
 
 

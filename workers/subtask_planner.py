@@ -2,7 +2,9 @@
 
 from shared.domain.errors import Defect, Rejected
 from shared.domain.facts import Fact, StepDetailed, StepRevised
+from shared.domain.jobs import Job
 from shared.domain.plan import Author, Role, Subtask, check_subtasks
+from shared.domain.question import Reply
 from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
@@ -27,7 +29,7 @@ class SubtaskPlanner:
         step = task.plan.step(hold.job.step)
         name = task.policy.subtask_planner
         subtasks = self._backends.named(name).detail(
-            DetailRequest(task.wanted, task.targets, task.policy, task.plan, step)
+            DetailRequest(task.wanted, task.targets, task.policy, task.plan, step, task.replies)
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
         return StepDetailed(step.ordinal, subtasks, Author(Role.SUBTASK_PLANNER, name))
@@ -50,7 +52,9 @@ class Reviser:
             raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
         backend = self._backends.named(brief.author.backend)
         draft = backend.revise(
-            ReviseRequest(stored.bundle, brief.task.policy, brief.step, brief.subtasks, job.note)
+            ReviseRequest(
+                stored.bundle, brief.task.policy, brief.step, brief.subtasks, _note(brief, job)
+            )
         )
         check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
         _refuse_repetition(brief, draft.subtasks)
@@ -61,6 +65,13 @@ class Reviser:
             subtasks=draft.subtasks,
             reason=draft.reason,
         )
+
+
+def _note(brief: StepBrief, job: Job) -> str:
+    """What people said: when the step was planned, and of this revision."""
+    step = brief.step
+    answered = "" if step.answer is None else str(Reply(step.ask_question, step.answer))
+    return "\n".join(part for part in (answered, job.note) if part)
 
 
 def _refuse_repetition(brief: StepBrief, subtasks: tuple[Subtask, ...]) -> None:

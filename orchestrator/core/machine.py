@@ -15,7 +15,7 @@ from shared.domain.errors import Defect
 from shared.domain.facts import RunFact, TaskFact
 from shared.domain.task import StepPhase
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Raised when the same facts may lead to another state; events are folded under their own."""
 
 

@@ -17,7 +17,8 @@ class StepState:
     `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
     `unknown` that a step which waits does so until a person says how a command ended,
     `unapproved` that it does so until a person approves what is to run,
-    `unfinished` that its pass came to no end: it is driven on, since its command may still run.
+    `unfinished` that its pass came to no end: it is driven on, since its command may still run,
+    `asking` that it waits for a person's answer to its question, which then stands in `note`.
     """
 
     ordinal: int
@@ -37,6 +38,7 @@ class StepState:
     unknown: bool = False
     unfinished: bool = False
     unapproved: bool = False
+    asking: bool = False
     reason: str = ""
 
     @classmethod
@@ -61,11 +63,17 @@ class StepState:
         """True while a person is to approve what it would run."""
         return self.unapproved and self.phase is StepPhase.WAITING
 
+    @property
+    def wants_reply(self) -> bool:
+        """True while a person is to answer a question of it."""
+        return self.asking and self.phase is StepPhase.WAITING
+
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run: its steps by number."""
+    """A run: its steps by number; its `id` spreads its waiting spans and decides nothing else."""
 
+    id: int = 0
     phase: RunPhase = RunPhase.NOT_STARTED
     policy: Policy = field(default_factory=Policy)
     steps: Mapping[int, StepState] = field(default_factory=dict)
@@ -78,14 +86,25 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task: its plan as far as it is known, and the phases of its runs."""
+    """A task: its plan as far as it is known, and the phases of its runs.
+
+    `unrefined` says that the taskmaster still owes its answer, `asking` that it waits for a
+    person's.
+    """
 
     phase: TaskPhase = TaskPhase.SUBMITTED
     policy: Policy = field(default_factory=Policy)
     plan: Plan | None = None
     runs: Mapping[int, RunPhase] = field(default_factory=dict)
     putting_off: int = 0
+    unrefined: bool = False
+    asking: bool = False
     reason: str = ""
+
+    def unanswered(self) -> tuple[Step, ...]:
+        """The steps whose question nobody has answered yet."""
+        steps = () if self.plan is None else self.plan.steps
+        return tuple(step for step in steps if step.ask_question and step.answer is None)
 
     def undetailed(self) -> tuple[int, ...]:
         """The steps that still have no subtasks."""

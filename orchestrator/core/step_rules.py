@@ -12,19 +12,24 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     SettleAttempt,
 )
+from orchestrator.core.retry_rules import allowance, pause
 from orchestrator.core.state import StepState
 from shared.domain.approval import Asked
-from shared.domain.budget import Ending, Next, after_failed_pass, backoff
+from shared.domain.budget import Ending, Next, after_failed_pass
 from shared.domain.config import Policy
+from shared.domain.error_class import ErrorClass
 from shared.domain.facts import (
     ApprovalDenied,
     CommandsApproved,
     JobFailed,
     OutcomeTold,
     PassFinished,
+    QuestionAnswered,
+    RetryAdvised,
 )
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure
+from shared.domain.question import Reply
 from shared.domain.task import StepPhase
 
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
@@ -36,7 +41,12 @@ TRANSIENT_DELAY = 2.0
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
     """The next pass of a step under its present revision."""
     ready = replace(
-        step, phase=StepPhase.READY, pass_no=step.pass_no + 1, unknown=False, unapproved=False
+        step,
+        phase=StepPhase.READY,
+        pass_no=step.pass_no + 1,
+        unknown=False,
+        unapproved=False,
+        asking=False,
     )
     return ready, (
         Enqueue(
@@ -45,6 +55,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
             revision=ready.revision,
             pass_no=ready.pass_no,
             delay=delay,
+            note=ready.note,
         ),
     )
 
@@ -55,7 +66,9 @@ def drive_on(step: StepState) -> StepAdvance:
     return ready, (_again(ready, JobKind.EXECUTE),)
 
 
-def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvance:
+def after_pass(
+    step: StepState, policy: Policy, fact: PassFinished, *, seed: int = 0
+) -> StepAdvance:
     """A pass came to an end of its own."""
     counted = replace(step, errors=fact.errors, putting_off=0, reason=fact.reason)
     match fact.ending:
@@ -70,10 +83,15 @@ def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvan
             return _wait(counted, InterventionKind.APPROVAL, stage="guard", asked=fact.asked)
         case Ending.UNKNOWN:
             return _wait(counted, InterventionKind.UNKNOWN, stage="execute")
+        case Ending.NEEDS_INPUT:
+            return _ask(counted, fact)
     failed = replace(counted, failures=step.failures + 1)
-    match _next(failed, policy):
-        case Next.RETRY:
-            delay = backoff(policy.retry_delay, failed.failures)
+    allowed = allowance(policy, fact.error_class)
+    match _next(failed, policy, fact.error_class):
+        case Next.RETRY if not allowed.ask:
+            delay = pause(
+                policy, policy.retry_delay * allowed.patience, failed.failures, seed, step.ordinal
+            )
             return enqueue_pass(replace(failed, errors=0), delay=delay)
         case Next.GIVE_UP:
             return replace(failed, phase=StepPhase.ERROR), ()
@@ -84,6 +102,8 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     """The evidence is there: it goes to the author of the step, or waits for a human (X4)."""
     step = replace(step, putting_off=0)
     following = Next.REVISE if step.forced else _next(step, policy)
+    if following is Next.RETRY and allowance(policy, ErrorClass.OTHER).ask:
+        return replace(step, phase=StepPhase.REPLANNING), (_again(step, JobKind.ADVISE),)
     if following is Next.REVISE and step.author.backend == "human":
         return _wait(step, InterventionKind.REVISION, stage="revise")
     if following is Next.REVISE:
@@ -103,6 +123,23 @@ def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
     )
 
 
+def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
+    """A person answered what the step had to know: it goes on with that, errors stay counted."""
+    note = str(Reply(fact.question, fact.answer))
+    ready, enqueued = enqueue_pass(replace(step, reason="", note=note))
+    return ready, (CloseInterventions(step.ordinal), *enqueued)
+
+
+def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
+    """Its planner says whether the step is to be tried again (S1.35)."""
+    advised = replace(step, putting_off=0, reason=fact.reason or step.reason)
+    if fact.retry:
+        return _retry(advised, max(0.0, fact.delay))
+    if step.on_failure is OnFailure.CONTINUE:
+        return replace(advised, phase=StepPhase.ERROR), (CancelJobs(step.ordinal),)
+    return _wait(advised, InterventionKind.ESCALATION, stage="escalate")
+
+
 def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
     """A person approved what the step had asked for: it goes on, and its errors stay counted."""
     ready, enqueued = enqueue_pass(replace(step, reason=""))
@@ -117,20 +154,26 @@ def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
     """S0.85: an operator forces a revision, whatever the counters say."""
-    gathering, decisions = _gather(replace(step, forced=True, note=note, putting_off=0))
+    gathering, decisions = _gather(
+        replace(step, forced=True, note=note, putting_off=0, asking=False)
+    )
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
 
 
 def put_off_or_wait(
-    step: StepState, policy: Policy, fact: JobFailed, resting: StepPhase
+    step: StepState, policy: Policy, fact: JobFailed, resting: StepPhase, *, seed: int = 0
 ) -> StepAdvance:
     """A job could not be done: try again later if that can help, else wait for a human."""
     failed = replace(step, phase=resting, reason=fact.reason)
     if fact.family == "transient" and step.putting_off < policy.max_transient_failures:
         put_off = replace(failed, putting_off=step.putting_off + 1)
-        delay = max(fact.retry_after or 0.0, backoff(TRANSIENT_DELAY, put_off.putting_off))
+        own = pause(policy, TRANSIENT_DELAY, put_off.putting_off, seed, step.ordinal)
+        delay = max(fact.retry_after or 0.0, own)
         again = _ask_author(step) if fact.kind is JobKind.REVISE else _again(put_off, fact.kind)
         return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
+    if fact.kind is JobKind.ADVISE:  # nobody advises against it: the count alone decides
+        delay = pause(policy, policy.retry_delay, step.failures, seed, step.ordinal)
+        return _retry(replace(failed, putting_off=0), delay)
     kind = InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
     failed = replace(failed, unfinished=fact.kind is JobKind.EXECUTE)
     return _wait(
@@ -138,13 +181,31 @@ def put_off_or_wait(
     )
 
 
-def _next(step: StepState, policy: Policy) -> Next:
+def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
+    """It cannot go on without a person's answer (S3.24, S3.28)."""
+    asked = fact.question
+    return _wait(
+        step if asked is None else replace(step, reason=asked.text),
+        InterventionKind.QUESTION,
+        stage="execute",
+        options=() if asked is None else asked.options,
+    )
+
+
+def _retry(step: StepState, delay: float) -> StepAdvance:
+    """Another pass, and nobody is asked about it any more."""
+    ready, enqueued = enqueue_pass(replace(step, errors=0), delay=delay)
+    return ready, (CancelJobs(step.ordinal), *enqueued)
+
+
+def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER) -> Next:
     return after_failed_pass(
         policy,
         recovery=step.recovery,
         revision=step.revision,
         failures=step.failures,
         may_continue=step.on_failure is OnFailure.CONTINUE,
+        allowed=allowance(policy, error).failures,
     )
 
 
@@ -154,7 +215,8 @@ def _gather(step: StepState) -> StepAdvance:
 
 
 def _again(step: StepState, kind: JobKind) -> Enqueue:
-    return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no)
+    note = step.note if kind is JobKind.EXECUTE else ""
+    return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no, note=note)
 
 
 def _ask_author(step: StepState) -> Enqueue:
@@ -169,6 +231,7 @@ def _wait(
     phase: StepPhase = StepPhase.WAITING,
     next_step_cmd: str | None = None,
     asked: tuple[Asked, ...] = (),
+    options: tuple[str, ...] = (),
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
     waiting = replace(
@@ -176,8 +239,9 @@ def _wait(
         phase=phase,
         unknown=kind is InterventionKind.UNKNOWN,
         unapproved=kind is InterventionKind.APPROVAL,
+        asking=kind is InterventionKind.QUESTION,
     )
     return waiting, (
         CancelJobs(step.ordinal),
-        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked),
+        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked, options),
     )

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from shared.contracts.complaints import Document, unknown
 from shared.contracts.fields import Command, Name, Text
+from shared.contracts.planstep import PlanStep
 from shared.domain.config import LIMITS
 from shared.domain.errors import Rejected
 from shared.domain.plan import (
@@ -17,6 +18,7 @@ from shared.domain.plan import (
     check_steps,
     check_subtasks,
 )
+from shared.domain.question import MOST_OPTIONS, Question
 
 _SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
 
@@ -43,8 +45,30 @@ class RefineAnswer(Document):
         ),
     ]
 
+    ask_question: Annotated[
+        Text,
+        Field(
+            description="Normally the empty string. Only where the task can be meant in ways that "
+            "lead to different outcomes, and neither the text nor the targets tell which: one "
+            "short question to the person. It is asked, and you get the task again with the answer."
+        ),
+    ] = ""
+    ask_options: Annotated[
+        list[Annotated[Text, Field(min_length=1)]],
+        Field(
+            max_length=MOST_OPTIONS,
+            description="The answers to choose from, if there are only so many; otherwise empty.",
+        ),
+    ] = Field(default_factory=list)
 
-class StepAnswer(Document):
+    @property
+    def question(self) -> Question | None:
+        """What a person is to be asked before the task can be planned, None for nothing."""
+        asked = self.ask_question.strip()
+        return Question(asked, tuple(self.ask_options)) if asked else None
+
+
+class StepAnswer(PlanStep):
     """One main step."""
 
     id: Annotated[
@@ -77,6 +101,14 @@ class StepAnswer(Document):
             "touching the same things; otherwise the empty string.",
         ),
     ]
+    ask_question: Annotated[
+        Text,
+        Field(
+            description="Normally the empty string. Only where the step cannot be planned without "
+            "a decision that is nobody's but the person's: one short question, which is asked "
+            "before the step is detailed."
+        ),
+    ] = ""
     on_failure: Annotated[
         Literal["stop", "continue"],
         Field(
@@ -109,6 +141,7 @@ class PlanAnswer(Document):
                 depends_on=tuple(_ordinal(key, step.id, ordinals) for key in step.depends_on),
                 parallel_group=step.parallel_group or None,
                 on_failure=OnFailure(step.on_failure),
+                **step.said(),
             )
             for ordinal, step in enumerate(self.steps, 1)
         )

@@ -1,6 +1,8 @@
 """The policy that a task runs under: what an operator may set, with its default and its limits."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Policy:
     subtask_planner: str = "anthropic"
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
+    retry_strategy: str = "fixed"
+    retry_jitter: float = 0.25
 
     def backend(self, role: str) -> str:
         """The backend that answers for a planning role."""
@@ -49,6 +53,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "subtask_timeout": (0.1, 86_400),
     "check_timeout": (0.1, 3600),
     "approval_ttl": (1, 604_800),
+    "retry_jitter": (0, 1),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 
@@ -58,3 +63,30 @@ BACKENDS = ("anthropic", "runbook", "human")
 ASK, AUTO, PLAN = AUTONOMIES = ("ask", "auto", "plan")
 """What a task does where it needs a person's approval: begin nothing further until the person has
 answered, go on with what does not depend on it, or begin only once its whole plan is approved."""
+
+FIXED, BY_CLASS, MODEL = RETRY_STRATEGIES = ("fixed", "by_class", "model")
+"""Who decides whether a failed step is tried again: a count, the class of its error, its planner
+(S1.32, S1.35)."""
+
+CHANGEABLE = frozenset(
+    {
+        "max_retry_count",
+        "retry_delay",
+        "retry_jitter",
+        "retry_strategy",
+        "human_escalation_threshold",
+        "max_transient_failures",
+        "send_to_planner_after_threshold",
+    }
+)
+"""What can be changed for a task that is under way (S1.24): limits of what is decided later, never
+what decides what may run."""
+
+Value = bool | int | float | str
+"""What such a limit is."""
+
+
+def with_limits(policy: Policy, changes: Mapping[str, Value]) -> Policy:
+    """The policy with these limits; what is not `CHANGEABLE` stays as it is."""
+    known: Mapping[str, Any] = {k: v for k, v in changes.items() if k in CHANGEABLE}
+    return replace(policy, **known)

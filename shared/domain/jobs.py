@@ -15,6 +15,7 @@ class JobKind(StrEnum):
     REVISE = "revise"  # bundle -> subtasks
     EXECUTE = "execute"  # one pass
     GATHER = "gather"  # evidence -> bundle
+    ADVISE = "advise"  # bundle -> whether another try is worth it
 
 
 class QueueName(StrEnum):
@@ -42,6 +43,7 @@ _QUEUES = {
     JobKind.DETAIL: QueueName.SUBTASK_PLANNING,
     JobKind.EXECUTE: QueueName.EXECUTION,
     JobKind.GATHER: QueueName.ESCALATION,
+    JobKind.ADVISE: QueueName.SUBTASK_PLANNING,
 }
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, Policy
+from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, RETRY_STRATEGIES, Policy
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
@@ -91,6 +91,7 @@ _CHOICES = {
     "planner": BACKENDS,
     "subtask_planner": BACKENDS,
     "autonomy": AUTONOMIES,
+    "retry_strategy": RETRY_STRATEGIES,
     "log_level": LOG_LEVELS,
     "model_effort": EFFORTS,
 }
@@ -151,6 +152,8 @@ _ABOUT = {
     "subtask_planner": "who details and revises the steps",
     "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
     "approval_ttl": "seconds that an approval serves",
+    "retry_strategy": "who decides on another try: a fixed count, by_class of error, or the model",
+    "retry_jitter": "share of each waiting span by which it is shortened at random",
 }
 
 _KINDS: dict[object, Kind] = {

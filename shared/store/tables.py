@@ -32,7 +32,10 @@ __all__ = [
 
 
 class TaskRow(Row):
-    """A task: the prompt in both versions, its policy, its plan as soon as there is one."""
+    """A task: the prompt in both versions, its policy, its plan as soon as there is one.
+
+    `replies` are the taskmaster's questions with what a person answered.
+    """
 
     __tablename__ = "tasks"
 
@@ -44,6 +47,9 @@ class TaskRow(Row):
     plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     plan_given: Mapped[bool] = mapped_column(server_default=text("false"))
     putting_off: Mapped[int] = mapped_column(server_default=text("0"))
+    unrefined: Mapped[bool] = mapped_column(server_default=text("false"))
+    asking: Mapped[bool] = mapped_column(server_default=text("false"))
+    replies: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     reason: Mapped[str] = mapped_column(server_default="")
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     created_at: Mapped[datetime] = now()
@@ -133,6 +139,7 @@ class RunStepRow(Row):
     unknown: Mapped[bool] = mapped_column(server_default=text("false"))
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     unapproved: Mapped[bool] = mapped_column(server_default=text("false"))
+    asking: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 
@@ -321,7 +328,10 @@ class BundleRow(Row):
 
 
 class InterventionRow(Row):
-    """Something that waits for a human; `asked` are the texts that are to be approved, if any."""
+    """Something that waits for a human; `asked` are the texts that are to be approved, if any.
+
+    `options` are the answers to choose from, where it is a question with such.
+    """
 
     __tablename__ = "interventions"
 
@@ -334,6 +344,7 @@ class InterventionRow(Row):
     reason: Mapped[str]
     next_step_cmd: Mapped[str | None]
     asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    options: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     opened_at: Mapped[datetime] = now()
     closed_at: Mapped[datetime | None]
 

@@ -10,6 +10,7 @@ from shared.contracts.complaints import Document, told
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, Role, Subtask
+from shared.domain.question import Question as Asked
 from workers.llm import prompts
 from workers.llm.calls import Model, Question
 from workers.llm.model import AnthropicModel, OnCall
@@ -43,15 +44,17 @@ class AnthropicBackend:
         self._settings = settings or LlmSettings()
         self._texts = texts or prompt_texts()
 
-    def refine(self, request: PlanRequest) -> str:
-        """The improved prompt (S0.2)."""
+    def refine(self, request: PlanRequest) -> str | Asked:
+        """The improved prompt (S0.2), or what only the person can say (S3.57)."""
         question = prompts.refine_question(
             self._texts,
             request,
             model=self._settings.model_for_refining(),
             schema=schema_of("refine-answer"),
         )
-        return self._answered(question, RefineAnswer, lambda answer: answer.prompt)
+        return self._answered(
+            question, RefineAnswer, lambda answer: answer.question or answer.prompt
+        )
 
     def plan(self, request: PlanRequest) -> Plan:
         """The main steps, without subtasks (S0.26)."""

@@ -15,7 +15,8 @@ from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
 from workers.runbook.template import fill, used
 
-PLAN_BY_HAND = "replan task submit --plan FILE"
+PLAN_BY_HAND = "replan plan provide TASK --file plan.yaml"
+"""For a task that waits for a plan; TASK becomes its own where the failure is reported."""
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 
@@ -71,7 +72,7 @@ class RunbookBackend:
         raise Rejected(
             f"the runbook library has no step {request.step.key!r} for this task",
             stage="detail",
-            next_step_cmd="replan plan provide TASK --file FILE",
+            next_step_cmd=PLAN_BY_HAND,
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:

@@ -150,7 +150,7 @@ def test_an_answer_that_did_not_end_well_is_rejected_without_asking_again(
     error = failing(planners)
     assert isinstance(error, Rejected)
     assert told in error.reason
-    assert error.next_step_cmd == "replan task submit --plan FILE"
+    assert error.next_step_cmd == "replan plan provide TASK --file plan.yaml"
     assert len(planners.model.asked) == 1
     (call,) = planners.calls
     assert (call.stop_reason, call.error) == (stop_reason, "rejected")

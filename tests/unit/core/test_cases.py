@@ -65,6 +65,9 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "intervention": 7,
         "approvals": to_json(APPROVALS),
         "denied_by": "ann",
+        "question": None if kind == "PassFinished" else "which?",
+        "given_by": "ann",
+        "retry": True,
     }
     return _fact(said, defaults)
 
@@ -85,6 +88,9 @@ def _of_task(task: Task, said: Said) -> f.Fact:
         "plan_digest": "" if task.state.plan is None else plan_digest(task.state.plan),
         "given_by": "ann",
         "approvals": to_json(APPROVALS),
+        "question": "which?",
+        "answer": "a",
+        "intervention": 7,
     }
     return _fact(said, defaults)
 
@@ -110,7 +116,7 @@ def _check_decisions(decided: tuple[Decision, ...], expected: list[Any]) -> None
 @pytest.mark.parametrize("case", _cases())
 def test_case(case: Case) -> None:
     """Each row of the tables holds; facts pass through the codec on the way."""
-    policy = case.get("policy", {})
+    policy = {"retry_jitter": 0.0} | case.get("policy", {})
     then = case["then"]
     if "task" in case:
         task = submitted(runs=case["task"].get("runs", 1), **policy)

@@ -1,0 +1,21 @@
+"""Questions to people and what they answered; a taskmaster that still owes its answer."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0008"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add what a task and a step wait for, the answers, and the options of a question."""
+    for table, name in (("tasks", "unrefined"), ("tasks", "asking"), ("run_steps", "asking")):
+        flag = sa.Column(name, sa.Boolean(), server_default=sa.text("false"), nullable=False)
+        op.add_column(table, flag)
+    for table, name in (("tasks", "replies"), ("interventions", "options")):
+        empty = sa.text("'[]'::jsonb")
+        listed = sa.Column(name, postgresql.JSONB(), server_default=empty, nullable=False)
+        op.add_column(table, listed)
