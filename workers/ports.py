@@ -188,6 +188,15 @@ class RevisionDraft:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class RetryAdvice:
+    """Whether a failed step is worth another try as it is, after how many seconds, and why."""
+
+    retry: bool
+    delay: float
+    reason: str
+
+
 class PlannerBackend(Protocol):
     """Who answers for the planning roles: a model or a library of known jobs.
 
@@ -209,6 +218,10 @@ class PlannerBackend(Protocol):
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
         """New subtasks for a step, from its evidence (S0.54–S0.57)."""
+        ...
+
+    def advise(self, request: ReviseRequest) -> RetryAdvice:
+        """Whether another try of the same subtasks is worth it, from the evidence (S1.35)."""
         ...
 
 

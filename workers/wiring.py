@@ -22,6 +22,7 @@ from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
+from workers.adviser import Adviser
 from workers.backends import Backends
 from workers.capacity import Capacity
 from workers.distrust import distrusting
@@ -224,6 +225,7 @@ def _performers(
         JobKind.PLAN: Planner(database, backends).perform,
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
+        JobKind.ADVISE: Adviser(database, backends).perform,
         JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }

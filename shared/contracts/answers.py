@@ -264,6 +264,36 @@ class RevisionAnswer(Document):
         return _listed(self.subtasks)
 
 
+class AdviceAnswer(Document):
+    """Whether a failed step is worth another try."""
+
+    retry: Annotated[
+        bool,
+        Field(
+            description="True only when the evidence shows a cause that goes away by itself or by "
+            "waiting, so that the very same commands can succeed."
+        ),
+    ]
+    delay_seconds: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=3600,
+            strict=False,
+            allow_inf_nan=False,
+            description="How long to wait before that try; 0 when it is not worth one.",
+        ),
+    ]
+    reason: Annotated[
+        Text,
+        Field(
+            min_length=1,
+            description="The cause, with the output that shows it, in one or two sentences; an "
+            "operator reads them.",
+        ),
+    ]
+
+
 def _ordinal(key: str, step: str, ordinals: dict[str, int]) -> int:
     if key not in ordinals:
         raise Rejected(

@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
+from shared.contracts.answers import (
+    AdviceAnswer,
+    DetailAnswer,
+    PlanAnswer,
+    RefineAnswer,
+    RevisionAnswer,
+)
 from shared.contracts.bundle import bundle_schema
 from shared.contracts.coderesult import CodeResult
 from shared.contracts.complaints import unknown
@@ -20,6 +26,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan-answer": PlanAnswer.model_json_schema,
     "detail-answer": DetailAnswer.model_json_schema,
     "revision-answer": RevisionAnswer.model_json_schema,
+    "advice-answer": AdviceAnswer.model_json_schema,
     "refine-answer": RefineAnswer.model_json_schema,
     "plan-step": PlanStep.model_json_schema,
     "executor-request": ExecutorRequest.model_json_schema,

@@ -5,7 +5,13 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
+from shared.contracts.answers import (
+    AdviceAnswer,
+    DetailAnswer,
+    PlanAnswer,
+    RefineAnswer,
+    RevisionAnswer,
+)
 from shared.contracts.complaints import Document, told
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
@@ -18,7 +24,7 @@ from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
-from workers.ports import DetailRequest, PlanRequest, ReviseRequest, RevisionDraft
+from workers.ports import DetailRequest, PlanRequest, RetryAdvice, ReviseRequest, RevisionDraft
 
 BACKEND = "anthropic"
 
@@ -88,6 +94,19 @@ class AnthropicBackend:
         )
         return self._answered(
             question, RevisionAnswer, lambda answer: _draft(answer, request.subtasks)
+        )
+
+    def advise(self, request: ReviseRequest) -> RetryAdvice:
+        """Whether another try of the same subtasks is worth it (S1.35)."""
+        question = prompts.advise_question(
+            self._texts,
+            request,
+            model=self._settings.model_of(Role.SUBTASK_PLANNER),
+            schema=schema_of("advice-answer"),
+            limit=self._settings.evidence_chars,
+        )
+        return self._answered(
+            question, AdviceAnswer, lambda a: RetryAdvice(a.retry, a.delay_seconds, a.reason)
         )
 
     def _answered(

@@ -35,6 +35,7 @@ class PromptTexts:
     detail: str
     revise: str
     repair: str
+    advise: str = ""
 
 
 def refine_question(
@@ -89,6 +90,21 @@ def revise_question(
     said = "\n\n".join(part for part in parts if part)
     command = f"replan step revise {bundle.step_ref} --file FILE"
     return _question("revise", texts, texts.revise, said, model, schema, command)
+
+
+def advise_question(
+    texts: PromptTexts, request: ReviseRequest, *, model: str, schema: Schema, limit: int
+) -> Question:
+    """Asks whether a failed step is worth another try as it is (S1.35)."""
+    bundle = request.bundle
+    said = _parts(
+        _task_and_targets(bundle.improved_prompt or bundle.prompt, (bundle.target,)),
+        DATA_NOT_INSTRUCTION,
+        MEANING,
+        set_apart("evidence", evidence(bundle, limit=limit)),
+    )
+    command = f"replan step revise {bundle.step_ref} --file FILE"
+    return _question("advise", texts, texts.advise, said, model, schema, command)
 
 
 def complaint(texts: PromptTexts, faults: str) -> str:

@@ -24,4 +24,5 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         detail=text("detail"),
         revise=text("revise"),
         repair=text("repair"),
+        advise=text("advise"),
     )

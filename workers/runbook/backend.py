@@ -10,7 +10,7 @@ from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
-from workers.ports import DetailRequest, PlanRequest, ReviseRequest, RevisionDraft
+from workers.ports import DetailRequest, PlanRequest, RetryAdvice, ReviseRequest, RevisionDraft
 from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
 from workers.runbook.template import fill, used
@@ -37,6 +37,10 @@ class RunbookBackend:
             stage="refine",
             next_step_cmd="replan task submit PROMPT --set taskmaster_enabled=false",
         )
+
+    def advise(self, request: ReviseRequest) -> RetryAdvice:  # noqa: ARG002 - the port's signature
+        """A library gives no advice: the count alone decides."""
+        raise Rejected("the runbook library advises neither for nor against a try", stage="advise")
 
     def plan(self, request: PlanRequest) -> Plan:
         """The steps of the job that the prompt asks for, subtasks included.

@@ -13,9 +13,9 @@ depends_on = None
 def upgrade() -> None:
     """Add what a task and a step wait for, the answers, and the options of a question."""
     for table, name in (("tasks", "unrefined"), ("tasks", "asking"), ("run_steps", "asking")):
-        flag = sa.Column(name, sa.Boolean(), server_default=sa.text("false"), nullable=False)
-        op.add_column(table, flag)
+        no = sa.text("false")
+        op.add_column(table, sa.Column(name, sa.Boolean(), server_default=no, nullable=False))
     for table, name in (("tasks", "replies"), ("interventions", "options")):
         empty = sa.text("'[]'::jsonb")
-        listed = sa.Column(name, postgresql.JSONB(), server_default=empty, nullable=False)
-        op.add_column(table, listed)
+        kind = postgresql.JSONB()
+        op.add_column(table, sa.Column(name, kind, server_default=empty, nullable=False))
