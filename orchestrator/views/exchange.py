@@ -32,6 +32,7 @@ def response(
     ref: str,
     phase: StepPhase,
     reason: str,
+    *,
     attempts: Sequence[AttemptLine],
     subtasks: Sequence[Subtask],
     waiting: Sequence[InterventionView],
@@ -39,7 +40,7 @@ def response(
     """How the latest pass ended, from the attempts of its revision; None while it goes on."""
     if phase in _AT_WORK or not attempts:
         return None
-    latest = {attempt_subtask(a): a for a in attempts}
+    latest = {_subtask_of(a): a for a in attempts}
     done = sum(a.outcome in GREEN for a in latest.values())
     asked = [w.reason for w in waiting if w.kind == InterventionKind.QUESTION]
     return validate_response(
@@ -59,7 +60,7 @@ def response(
     )
 
 
-def attempt_subtask(attempt: AttemptLine) -> int:
+def _subtask_of(attempt: AttemptLine) -> int:
     """The number of the subtask that an attempt was of."""
     return int(attempt.ref.split("#")[0].rsplit(".", 1)[1])
 

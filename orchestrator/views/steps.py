@@ -181,7 +181,12 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
         answer=step.answer,
         request=request if line.pass_no else None,
         response=exchange.response(
-            line.ref, StepPhase(line.phase), line.reason, current, subtasks, waiting
+            line.ref,
+            StepPhase(line.phase),
+            line.reason,
+            attempts=current,
+            subtasks=subtasks,
+            waiting=waiting,
         ),
     )
 

@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shared.contracts.complaints import Document
 from shared.contracts.fields import Text
@@ -13,7 +13,7 @@ _DEEPEST = 20
 """More results inside one another than this are no result."""
 
 
-class Context(Document):
+class Context(BaseModel):
     """What a result says beside whether it went well; anything may stand in it."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
@@ -34,7 +34,7 @@ class FailureOutput(Document):
         return str(self.context.error or self.status)
 
 
-class CodeResult(Document):
+class CodeResult(BaseModel):
     """The result of a snippet. Where one stands inside another, the innermost decides (S1.45)."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)

@@ -142,12 +142,22 @@ def test_a_resumption_goes_back_to_a_taskmaster_that_was_misconfigured(
     model.will(Fails(401), Says({"prompt": "Better"}), wanted="RefineAnswer")
     model.will(Says(plan_answer(step_answer("only"))), wanted="PlanAnswer")
     model.will(Says(detail_answer(subtask_answer("a"))), wanted="DetailAnswer")
-    given = ("task", "submit", "do it", "--local", "--taskmaster", "--wait")
-    ref = asking.json(*given, code=3)["details"]["ref"]
+    ref = asking.json("task", "submit", "do it", "--local", "--taskmaster")["details"]["ref"]
+    eventually(lambda: asking.rows("SELECT id FROM interventions"), "the refusal")
     assert f"replan plan provide {ref} --file plan.yaml" in waits(asking)["commands"]
     asking.json("task", "resume", ref)
     done = asking.json("task", "watch", ref)["details"]
     assert (done["phase"], done["improved_prompt"]) == ("done", "Better")
+
+
+def test_a_task_that_nobody_could_plan_says_how_to_give_it_a_plan(asking: Cli) -> None:
+    """The next command is about this very task, not about another one."""
+    given = ("task", "submit", "fly to the moon", "--local", "--planner", "runbook")
+    ref = asking.json(*given)["details"]["ref"]
+    eventually(lambda: asking.rows("SELECT id FROM interventions"), "the refusal")
+    commands = waits(asking)["commands"]
+    assert commands[0] == f"replan plan provide {ref} --file plan.yaml"
+    assert commands.count(commands[0]) == 1
 
 
 def test_the_question_of_a_planned_step_comes_before_its_commands(
