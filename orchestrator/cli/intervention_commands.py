@@ -48,7 +48,7 @@ def list_(
         console.print(listing(("", "where", "why", "since", ""), rows))
         for waits in found:
             show_evidence(console, waits)
-            every = waits.evidence is not None or bool(waits.wanted)
+            every = waits.evidence is not None or bool(waits.wanted or waits.options)
             for command in waits.commands if every else waits.commands[:1]:
                 next_step(console, command)
 

@@ -8,16 +8,6 @@ from shared.domain.plan import Subtask, SubtaskKind
 MEMORY = 1 << 30
 """Bytes that a snippet's interpreter may take; its seconds of CPU are those of its timeout."""
 
-_HEAD = """
-import resource as _resource
-def _bound(_kind, _most):
-    _hard = _resource.getrlimit(_kind)[1]
-    _hard = _most + 1 if _hard < 0 else min(_hard, _most + 1)
-    _resource.setrlimit(_kind, (min(_most, _hard), _hard))
-_bound(_resource.RLIMIT_CPU, {seconds})
-_bound(_resource.RLIMIT_AS, {memory})
-"""
-
 _CODA = """
 import json, sys
 inner = globals().get("result")
@@ -41,8 +31,8 @@ def as_command(snippet: str, *, timeout: float = 300.0) -> str:
     too. It may compute for `timeout` seconds and take `MEMORY` bytes; what it prints is cut off
     where the output of every command is.
     """
-    head = _HEAD.format(seconds=math.ceil(timeout), memory=MEMORY)
-    return f"python3 -c {shlex.quote(head.lstrip() + snippet.rstrip() + _CODA)}"
+    limits = f"ulimit -t {math.ceil(timeout)}; ulimit -v {MEMORY // 1024}"
+    return f"{limits}; python3 -c {shlex.quote(snippet.rstrip() + _CODA)}"
 
 
 def text_of(subtask: Subtask) -> str:

@@ -8,6 +8,15 @@ from workers.executor.judge import Judge
 
 _RULE = "allowed_tools"
 
+_OF_THE_SHELL = frozenset(
+    {
+        *("[", ":", ".", "break", "cd", "command", "continue", "echo", "eval", "exec", "exit"),
+        *("export", "false", "printf", "pwd", "read", "readonly", "return", "set", "shift", "test"),
+        *("times", "trap", "true", "type", "ulimit", "umask", "unset", "wait"),
+    }
+)
+"""What the shell does itself; the programs that it starts with these are found beside them."""
+
 
 class ToolsJudge:
     """A guard that lets a step start nothing but its tools."""
@@ -26,7 +35,7 @@ class ToolsJudge:
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """The guard's verdict; a program that is none of the tools is denied.
 
-        What cannot be told waits for a person.
+        What the shell does itself is no program. What cannot be told waits for a person.
         """
         verdict = self._inner.judge(command, interpreter)
         if verdict.denied:
@@ -45,4 +54,5 @@ class ToolsJudge:
         return verdict
 
     def _is_tool(self, program: str) -> bool:
-        return program in self._tools or PurePosixPath(program).name in self._tools
+        name = PurePosixPath(program).name
+        return program in self._tools or name in self._tools or program in _OF_THE_SHELL
