@@ -6,8 +6,8 @@ from typing import Any
 from orchestrator.core.state import RunState, StepState, TaskState
 from shared.domain.config import Policy
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
-from shared.domain.task import RunPhase, StepPhase, TaskPhase
-from shared.wire import from_json
+from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
+from shared.wire import from_json, to_json
 
 
 def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
@@ -84,4 +84,30 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "unapproved": step.unapproved,
         "asking": step.asking,
         "reason": step.reason,
+    }
+
+
+def task_values(task_id: int, state: TaskState, *, planned: bool, limited: bool) -> dict[str, Any]:
+    """What changes in the row of a task: its plan when `planned`, its policy when `limited`."""
+    return {
+        "id": task_id,
+        "phase": state.phase.value,
+        "planned": planned,
+        "plan": to_json(state.plan) if planned and state.plan is not None else None,
+        "policy": to_json(state.policy) if limited else None,
+        "putting_off": state.putting_off,
+        "unrefined": state.unrefined,
+        "asking": state.asking,
+        "reason": state.reason,
+        "ended": state.phase in ENDED_TASK,
+    }
+
+
+def run_values(run_id: int, state: RunState) -> dict[str, Any]:
+    """What changes in the row of a run."""
+    return {
+        "id": run_id,
+        "phase": state.phase.value,
+        "reason": state.reason,
+        "ended": state.phase in ENDED_RUN,
     }

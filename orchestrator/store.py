@@ -22,12 +22,11 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import run_state, step_values, task_state
+from orchestrator.rows import run_state, run_values, step_values, task_state, task_values
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.question import Reply
-from shared.domain.task import ENDED_RUN, ENDED_TASK
 from shared.store import approvals, attempts, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -333,28 +332,20 @@ class SqlUnit:
             if self._old_steps.get(run_id, {}).get(ordinal) != step
         ]
         return {
-            "tasks": as_rows(self._task_values(task_id) for task_id in sorted(self._changed_tasks)),
-            "runs": as_rows(_run_values(run_id, state) for run_id, state in runs),
+            "tasks": as_rows(map(self._task, sorted(self._changed_tasks))),
+            "runs": as_rows(run_values(run_id, state) for run_id, state in runs),
             "steps": as_rows(steps),
             "events": as_rows(self._events),
             "handled": self._inbox_ids,
         }
 
-    def _task_values(self, task_id: int) -> dict[str, Any]:
-        state = self._tasks[task_id]
-        planned = task_id in self._planned
-        return {
-            "id": task_id,
-            "phase": state.phase.value,
-            "planned": planned,
-            "plan": to_json(state.plan) if planned and state.plan is not None else None,
-            "policy": to_json(state.policy) if task_id in self._limited else None,
-            "putting_off": state.putting_off,
-            "unrefined": state.unrefined,
-            "asking": state.asking,
-            "reason": state.reason,
-            "ended": state.phase in ENDED_TASK,
-        }
+    def _task(self, task_id: int) -> dict[str, Any]:
+        return task_values(
+            task_id,
+            self._tasks[task_id],
+            planned=task_id in self._planned,
+            limited=task_id in self._limited,
+        )
 
     def _carry_out(self) -> None:
         """In the order they were decided: a step's old job goes before its next one comes."""
@@ -404,12 +395,3 @@ class SqlUnit:
             return
         chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
         self._connection.execute(_CLOSE, chosen)
-
-
-def _run_values(run_id: int, state: RunState) -> dict[str, Any]:
-    return {
-        "id": run_id,
-        "phase": state.phase.value,
-        "reason": state.reason,
-        "ended": state.phase in ENDED_RUN,
-    }

@@ -112,8 +112,8 @@ def test_resume_after_seven_of_ten_subtasks_runs_three(working: Cli, tmp_path: P
     ready, ledger = tmp_path / "ready", tmp_path / "ledger"
     subtasks = [{"run": f"echo {n} >> {ledger}"} for n in range(1, 11)]
     subtasks[7] = {"run": f"test -e {ready} && echo 8 >> {ledger}"}
-    plan = written(tmp_path, {"title": "Ten", "subtasks": subtasks})
-    task = submit(working, plan, "--set", "max_retry_count=1", code=3)
+    plan = written(tmp_path, {"title": "Ten", "subtasks": subtasks, "on_failure": "continue"})
+    task = submit(working, plan, "--set", "max_retry_count=1", code=1)
     assert ledger.read_text().split() == [str(n) for n in range(1, 8)]
     ready.touch()
     ran = len(working.rows("SELECT id FROM attempts WHERE ran_at IS NOT NULL"))
@@ -127,10 +127,10 @@ def test_resume_after_seven_of_ten_subtasks_runs_three(working: Cli, tmp_path: P
     assert "T99" in working.refused("plan", "resume", "99")["reason"]
 
 
-def test_limits_are_changed_while_a_task_waits(working: Cli, tmp_path: Path) -> None:
+def test_limits_are_changed_for_a_task_that_is_there(working: Cli, tmp_path: Path) -> None:
     """S1.24: with five allowed failures in place of one, the fourth try succeeds."""
-    plan = written(tmp_path, step("Flaky", failing_until(tmp_path, 4)))
-    ref = submit(working, plan, "--set", "max_retry_count=1", code=3)["ref"]
+    plan = written(tmp_path, step("Flaky", failing_until(tmp_path, 4), on_failure="continue"))
+    ref = submit(working, plan, "--set", "max_retry_count=1", code=1)["ref"]
     for change, told in (
         ("max_retry_count=0", "max_retry_count"),
         ("max_retry_count=x", "max_retry_count"),
@@ -142,7 +142,7 @@ def test_limits_are_changed_while_a_task_waits(working: Cli, tmp_path: Path) -> 
     assert answer["details"]["limits"] == {"max_retry_count": 5, "retry_strategy": "by_class"}
     shown = working.json("task", "show", ref)["details"]
     assert shown["policy"]["max_retry_count"] == 5
-    assert shown["phase"] == "waiting"
+    assert (shown["phase"], shown["state"]) == ("error", "Error")
     working.json("task", "resume", ref)
     assert working.json("task", "watch", ref)["details"]["phase"] == "done"
     assert (tmp_path / "tries").read_text().split() == ["x"] * 5
@@ -152,8 +152,9 @@ def test_limits_are_changed_while_a_task_waits(working: Cli, tmp_path: Path) -> 
 
 def test_a_class_of_error_that_lasts_is_not_tried_again(working: Cli, tmp_path: Path) -> None:
     """S1.32: rights do not come by waiting."""
-    plan = written(tmp_path, step("Denied", "echo 'Permission denied' >&2; exit 1"))
-    task = submit(working, plan, "--set", "retry_strategy=by_class", code=3)
+    denied = step("Denied", "echo 'Permission denied' >&2; exit 1", on_failure="continue")
+    plan = written(tmp_path, denied)
+    task = submit(working, plan, "--set", "retry_strategy=by_class", code=1)
     assert passes(working) == [(1, "incomplete")]
     assert task["context"]["error_info"]["failed_retries"] == 1
 
