@@ -12,11 +12,13 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
+from orchestrator.secret_names import check_secrets
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Plan, check_steps
+from shared.store import hosts
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.wire import encode_fact
 
@@ -29,7 +31,9 @@ _INSERT = text(f"""
         FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS t(name, place)
     ), unknown AS (
         SELECT name, place FROM targets
-        WHERE name <> :here AND NOT EXISTS (SELECT FROM hosts WHERE hosts.name = targets.name)
+        WHERE name <> :here AND NOT EXISTS (
+            SELECT FROM hosts WHERE hosts.name = targets.name AND distrusted IS NULL
+        )
     ), task AS (
         INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
         SELECT :prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key
@@ -78,7 +82,8 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
     The audit names the actor; nobody named is the account of this process.
     Once, even if the answer to the commit is lost: then it is put in again under the same key.
     Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
-    carried out; InDoubt when the database stays away and nobody knows whether the task is there.
+    carried out; Misconfigured for a host that was disabled; InDoubt when the database stays away
+    and nobody knows whether the task is there.
     """
     _check(submission)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
@@ -106,7 +111,7 @@ def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
     with database.begin() as connection:
         made = connection.execute(_INSERT, _values(submission, actor)).one()
         if made.unknown:
-            raise _not_enrolled(connection, made.unknown[0])
+            raise _not_usable(connection, made.unknown[0])
         if made.task_id is None:
             return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
         audit.require_recorded(made.recorded)
@@ -130,6 +135,8 @@ def _check(submission: Submission) -> None:
         raise Rejected("a target is named twice", stage="input")
     if submission.plan is not None:
         check_steps(submission.plan.steps)
+        for step in submission.plan.steps:
+            check_secrets(step.subtasks, where=f"step {step.ordinal}")
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
@@ -157,8 +164,10 @@ def _told(submission: Submission) -> dict[str, Any]:
     }
 
 
-def _not_enrolled(connection: Connection, target: str) -> Rejected:
+def _not_usable(connection: Connection, target: str) -> Rejected:
     known = {*connection.execute(_HOSTS).scalars(), LOCALHOST.name}
+    if target in known:
+        hosts.require_trusted(hosts.named(connection, target))
     return Rejected(
         f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
         stage="input",

@@ -7,7 +7,10 @@ from shared.store.database import Database
 
 
 class Sweeper:
-    """Ends what nobody will: jobs that workers die of, attempts of cancelled steps left alone."""
+    """Ends what nobody will: jobs that workers die of, attempts of cancelled steps left alone.
+
+    To end such an attempt a worker is sent; called unknown it is only once none could.
+    """
 
     def __init__(self, database: Database, *, max_claims: int) -> None:
         self._database = database
@@ -18,6 +21,7 @@ class Sweeper:
         with self._database.begin() as connection:
             exhausted = jobs.close_exhausted(connection, self._max_claims)
             inbox.send(connection, [(j.task_id, j.run_id, _lost(j)) for j in exhausted])
+            jobs.send_to_end(connection)
             attempts.close_orphans(connection)
         return len(exhausted)
 

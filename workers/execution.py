@@ -1,7 +1,7 @@
 """Execution jobs: one pass over a step on its host, written to the journal as it goes."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from shared.domain.jobs import Job
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.question import Question, answer_in
 from shared.domain.snippet import text_of
-from shared.guard import Guard, PlanGuard, Site, load_site
+from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.approvals import PassApprovals
@@ -46,7 +46,7 @@ class Executor:
         database: Database,
         journal: Journal,
         connections: Connections,
-        guard_for: Callable[[tuple[str, ...], str], Guard],
+        guards: "Guards",
         secrecy: Secrecy,
         *,
         signatures: Signatures,
@@ -55,7 +55,7 @@ class Executor:
         self._database = database
         self._journal = journal
         self._connections = connections
-        self._guard_for = guard_for
+        self._guards = guards
         self._signatures = signatures
 
     def perform(self, hold: Hold) -> Fact:
@@ -69,7 +69,7 @@ class Executor:
             self._secrecy.known(texts_of(order.subtasks)),
             given=_answered(order, answer_in(job.note) or order.step.answer),
         )
-        whole = self._guard_for(order.policy.forbidden_commands, order.host.name)
+        whole = self._guards(order.policy.forbidden_commands, order.host.name)
         guard = PlanGuard(whole, _texts(order.subtasks), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
             database=self._database,
@@ -87,7 +87,15 @@ class Executor:
         if order.step.allowed_tools is not None:
             judge = ToolsJudge(judge, whole.programs, order.step.allowed_tools)
         try:
-            result = carry_out(order, provided, judge, log, SystemClock(), approvals=approvals)
+            result = carry_out(
+                order,
+                provided,
+                judge,
+                log,
+                SystemClock(),
+                approvals=approvals,
+                looks=self._guards.looks(),
+            )
         finally:
             shell.close()
             if provided.used:
@@ -171,6 +179,7 @@ class Guards:
         self._site: Site = load_site(policy_file)
         self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
         self._by_version: dict[str, Guard] = {}
+        self._looks: Guard | None = None
         self._lock = threading.Lock()
 
     def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
@@ -186,6 +195,13 @@ class Guards:
                     self._by_version[policy.version] = Guard(policy)
                 self._by_asked[asked] = self._by_version[policy.version]
             return self._by_asked[asked]
+
+    def looks(self) -> Guard:
+        """The guard that allows only what looks at a host."""
+        with self._lock:
+            if self._looks is None:
+                self._looks = Guard(looks())
+            return self._looks
 
 
 def _require_valid(order: PassOrder) -> None:

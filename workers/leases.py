@@ -35,6 +35,8 @@ class Hold:
         self.unwanted: set[str] = set()
         self.afterwards: list[Callable[[], None]] = []
         self.unwant(job.cancel_attempt)
+        if job.ending:
+            self.withdrawn.set()
 
     def unwant(self, key: str | None) -> None:
         """Have the attempt with that key ended; None for none."""

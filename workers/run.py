@@ -1,5 +1,6 @@
 """Running a worker: Celery consumes the queues, many jobs side by side in threads."""
 
+import ctypes
 import threading
 import warnings
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from workers.wiring import make_worker, queues_of
 
 log = structlog.get_logger()
 
+_ARENA_MAX = -8
+"""The parameter of glibc's `mallopt` (malloc.h)."""
+
 
 def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> None:
     """Consume the queues of the roles until SIGTERM or SIGINT.
@@ -25,6 +29,7 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
     role, and what `await_servers` raises.
     """
     queues_of(roles)
+    _keep_few_arenas()
     _await_servers(settings)
     worker = make_worker(settings, roles, threads=threads)
     configure_logs(settings.server.log_level, mask=worker.secrecy.text)
@@ -49,6 +54,18 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
     finally:
         worker.close()
         log.info("worker_stopped", name=worker.name)
+
+
+def _keep_few_arenas() -> None:
+    """Let the threads share two arenas of memory.
+
+    Each connection has a thread, and an arena for each of many threads is memory that is never used
+    again. Other libraries than glibc have none to be told of.
+    """
+    try:
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
+    except (OSError, AttributeError, TypeError):
+        log.debug("arenas_unknown")
 
 
 def _await_servers(settings: Settings) -> None:

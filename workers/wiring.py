@@ -21,7 +21,7 @@ from shared.queue.app import knock, make_app
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
-from shared.store.migrate import require_current
+from shared.store.version import require_current
 from workers.adviser import Adviser
 from workers.backends import Backends
 from workers.capacity import Capacity

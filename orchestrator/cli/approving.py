@@ -108,10 +108,13 @@ def asked_by_plan(
     Every command, and the checks and preconditions that the guard does not allow by itself. Raises
     Rejected when something in it is forbidden.
     """
+    from shared.guard import PlanGuard
+
     found: list[Asked] = []
     for host in hosts:
-        guard = guard_for(host.name)
-        for place, part, text in _texts(plan):
+        texts = tuple(_texts(plan))
+        guard = PlanGuard(guard_for(host.name), (text for _, _, text in texts))
+        for place, part, text in texts:
             subject = Subject(
                 task, place, text, host, guard.version, environment=variables_in(text)
             )

@@ -73,6 +73,7 @@ def revise(
 
     The step keeps its author: later evidence goes to the planner that wrote it first.
     """
+    from orchestrator.secret_names import check_secrets
     from orchestrator.views.steps import step_view
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_revision
@@ -108,6 +109,7 @@ def revise(
     subtasks = load_revision(
         read_text(file), policy=policy, source=str(file), next_step_cmd=command
     )
+    check_secrets(subtasks, where=f"step {step.ordinal}")
     role, _, backend = step.author.partition("/")
     author = Author(Role(role), backend or "human")
     reason = note or f"given by hand: {file.name}"

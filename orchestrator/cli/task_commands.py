@@ -52,7 +52,9 @@ def submit(
         bool | None,
         typer.Option("--taskmaster/--no-taskmaster", help="Have the prompt improved first."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Run nothing but checks.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing; foretell each subtask.")
+    ] = False,
     key: Annotated[
         str | None, typer.Option(help="Submissions with the same key are one task.")
     ] = None,

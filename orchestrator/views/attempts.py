@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, select
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.prediction import foretold
 from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
@@ -19,6 +20,7 @@ class AttemptLine:
     """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length.
 
     `said` is the last line that a failed one printed, on standard error or by its check.
+    `prediction` is what a dry run foretold, None for an attempt of any other task.
     """
 
     ref: str
@@ -37,6 +39,7 @@ class AttemptLine:
     started_at: datetime
     ended_at: datetime | None
     seconds: float | None
+    prediction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         started_at=row.started_at,
         ended_at=ended,
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
+        prediction=foretold(row.reason),
     )
 
 

@@ -9,6 +9,7 @@ from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from shared.domain.attempt import GREEN, SAID, Answer, Outcome
 from shared.domain.ids import Ref
+from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
 
 SENT_TO_PLANNER = (
@@ -46,6 +47,13 @@ class Tone(StrEnum):
     GOOD = "good"
     BAD = "bad"
     ATTENTION = "attention"
+
+
+_FORETOLD = {
+    Prediction.SATISFIED: Tone.GOOD,
+    Prediction.WOULD_RUN: Tone.GOOD,
+    Prediction.DENIED: Tone.BAD,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +193,9 @@ def of_attempt(attempt: AttemptLine) -> Message | None:
             return None
         text = f"trying a correction ({attempt.correction}): {command}"
         return _message(attempt, MessageKind.CORRECTION, Tone.PLAIN, text, ended=False)
+    if attempt.prediction is not None:
+        tone = _FORETOLD.get(Prediction(attempt.prediction), Tone.ATTENTION)
+        return _message(attempt, MessageKind.SUBTASK, tone, f"{attempt.reason} – {command}")
     if attempt.outcome in GREEN:
         return _message(attempt, MessageKind.SUBTASK, Tone.GOOD, _succeeded(attempt, command))
     if attempt.outcome == Outcome.BLOCKED:

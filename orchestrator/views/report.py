@@ -1,6 +1,7 @@
 """The final report (S0.80): what was done, where errors were, what was decided."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -19,7 +20,8 @@ class Report:
     """A task with everything that happened in it.
 
     `failed` counts the attempts that counted as errors, `escalations` the bundles, `revisions`
-    the lists of subtasks after the first.
+    the lists of subtasks after the first. `predictions` counts what a dry run foretold; it is empty
+    for any other task.
     """
 
     task: TaskView
@@ -30,6 +32,7 @@ class Report:
     escalations: int
     revisions: int
     seconds: float
+    predictions: dict[str, int]
 
 
 def report(connection: Connection, ref: Ref) -> Report:
@@ -48,6 +51,7 @@ def report(connection: Connection, ref: Ref) -> Report:
         escalations=sum(len(step.bundles) for step in steps),
         revisions=sum(len(step.revisions) - 1 for step in steps),
         seconds=((task.ended_at or task.now) - task.created_at).total_seconds(),
+        predictions=dict(Counter(a.prediction for a in tried if a.prediction is not None)),
     )
 
 
@@ -61,6 +65,7 @@ def markdown(compiled: Report) -> str:
         "",
         *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
         _counts(compiled),
+        *_predictions(compiled.predictions),
     ]
     if task.reason:
         lines += ["", task.reason]
@@ -84,6 +89,13 @@ def _counts(compiled: Report) -> str:
         f"correction, {compiled.escalations} escalations, {compiled.revisions} revisions, "
         f"{compiled.seconds:.1f} s."
     )
+
+
+def _predictions(counts: dict[str, int]) -> list[str]:
+    if not counts:
+        return []
+    told = ", ".join(f"{count} {prediction}" for prediction, count in counts.items())
+    return ["", f"A dry run: nothing was changed. Of its subtasks: {told}."]
 
 
 def _step(view: StepView) -> list[str]:

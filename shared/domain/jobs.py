@@ -60,7 +60,8 @@ class Job:
 
     `attempt` says how often the same work was asked before and put off as transient; `note` is what
     an operator wants the planner to know; `cancel_attempt` is the key of the attempt of this pass
-    that an operator wants ended; `age` how many seconds ago it was asked for.
+    that an operator wants ended; `ending` says that the step was cancelled, and what still runs for
+    it is to be ended; `age` how many seconds ago it was asked for.
     """
 
     id: int
@@ -75,6 +76,7 @@ class Job:
     attempt: int = 0
     note: str = ""
     cancel_attempt: str | None = None
+    ending: bool = False
     age: float = 0.0
 
     @property

@@ -3,7 +3,7 @@
 from shared.guard.defaults import default_entries
 from shared.guard.guard import Guard
 from shared.guard.inplan import PlanGuard
-from shared.guard.policy import Forbidden, Policy, Site, load_site, only_forbidden
+from shared.guard.policy import Forbidden, Policy, Site, load_site, looks, only_forbidden
 from shared.guard.policy import shipped_forbidden as default_forbidden
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "default_entries",
     "default_forbidden",
     "load_site",
+    "looks",
     "only_forbidden",
 ]

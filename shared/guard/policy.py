@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,19 @@ _DECIDING = ("forbidden", "allowances", "territory", "variables", "programs", "u
 def only_forbidden(entries: Iterable[str]) -> Policy:
     """A policy that allows all that no entry forbids and that can be decided."""
     return Policy(tuple(map(Forbidden, entries)), unlisted_allowed=True)
+
+
+@cache
+def looks() -> Policy:
+    """The policy of what only looks at a host: the profile `read-only`, with no place to write."""
+    territory = replace(_territory([_base()]), write=(), delete=(), purge=())
+    return Policy(
+        forbidden=shipped_forbidden(),
+        allowances=tuple(_profiles(("read-only",), "shipped")),
+        territory=territory,
+        variables=tuple(_base().variables),
+        source="profile read-only",
+    )
 
 
 @dataclass(frozen=True, slots=True)

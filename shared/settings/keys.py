@@ -141,7 +141,7 @@ _ABOUT = {
     "send_to_planner_after_threshold": "whether the evidence goes to the planner by itself",
     "human_escalation_threshold": "revisions of a step before a person is asked",
     "forbidden_commands": "commands that never run, beside the built-in ones",
-    "dry_run_mode": "whether commands are only simulated",
+    "dry_run_mode": "whether nothing is changed, and each subtask is only foretold",
     "max_retry_count": "failed passes of a step whose recovery is retry",
     "retry_delay": "seconds before a step is tried again, doubled each time",
     "max_transient_failures": "times in a row that a job is put off before a person is asked",

@@ -11,7 +11,7 @@ from shared.store.database import CANCELLED, DOORBELL, notify
 
 _COLUMNS = """
     id, kind, task_id, run_id, step, revision, pass_no, attempt, note, fence, claims,
-    cancel_attempt, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
+    cancel_attempt, ending, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
 """
 
 _ENQUEUE = text("""
@@ -86,14 +86,48 @@ _RELEASE = text("""
     RETURNING jobs.id
 """)
 
-_FINISH = text("""
+END_TRIES = 8
+"""So often a worker is sent to end what a cancelled step left running, ever more seconds apart."""
+
+_TRY_AGAIN = f"""
+    jobs.state = 'open' AND jobs.ending AND jobs.claims < {END_TRIES} AND EXISTS (
+        SELECT FROM attempts
+        WHERE attempts.run_id = jobs.run_id AND attempts.step = jobs.step
+          AND attempts.pass_no = jobs.pass_no AND attempts.outcome = 'running'
+    )
+"""
+
+_FINISH = text(f"""
     UPDATE jobs SET
-        state = CASE state WHEN 'open' THEN 'done' ELSE state END,
+        state = CASE WHEN {_TRY_AGAIN} THEN 'open' WHEN jobs.state = 'open' THEN 'done'
+                     ELSE jobs.state END,
+        due_at = CASE WHEN {_TRY_AGAIN}
+                      THEN clock_timestamp() + make_interval(secs => power(2, jobs.claims))
+                      ELSE jobs.due_at END,
+        rung_at = CASE WHEN {_TRY_AGAIN} THEN NULL ELSE jobs.rung_at END,
         lease_until = NULL,
-        ended_at = CASE state WHEN 'open' THEN clock_timestamp() ELSE ended_at END
+        ended_at = CASE jobs.state WHEN 'open' THEN clock_timestamp() ELSE jobs.ended_at END
     FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
     WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state IN ('open', 'cancelled')
-    RETURNING jobs.id, jobs.state
+    RETURNING jobs.id, jobs.state = 'done' AND NOT jobs.ending AS ours
+""")  # noqa: S608 - nothing but constants
+
+_SEND_TO_END = text("""
+    UPDATE jobs SET
+        state = 'open', ending = true, due_at = clock_timestamp(), ended_at = NULL,
+        owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0
+    FROM attempts
+    JOIN run_steps ON run_steps.run_id = attempts.run_id AND run_steps.step = attempts.step
+    WHERE attempts.outcome = 'running' AND run_steps.phase = 'cancelled'
+      AND jobs.id = (
+          SELECT latest.id FROM jobs AS latest
+          WHERE latest.run_id = attempts.run_id AND latest.step = attempts.step
+            AND latest.pass_no = attempts.pass_no AND latest.kind = 'execute'
+          ORDER BY latest.id DESC LIMIT 1
+      )
+      AND jobs.state = 'cancelled' AND NOT jobs.ending
+      AND (jobs.lease_until IS NULL OR jobs.lease_until < clock_timestamp())
+    RETURNING jobs.id
 """)
 
 _HELD = text("""
@@ -273,12 +307,24 @@ def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]
 def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
     """End jobs, given as (job id, fence); returns the ids that were still ours to end.
 
-    One that was withdrawn meanwhile is let go of: it says from now on that nobody is at it.
+    One that was withdrawn meanwhile is let go of: it says from now on that nobody is at it. One
+    that was to end what a cancelled step left is not ours either: nothing follows from it, and as
+    long as something still runs, it falls due again.
     """
     if not held:
         return set()
-    ended = connection.execute(_FINISH, _pairs(held))
-    return {row.id for row in ended if row.state == "done"}
+    return {row.id for row in connection.execute(_FINISH, _pairs(held)) if row.ours}
+
+
+def send_to_end(connection: Connection) -> int:
+    """Open each withdrawn job once more where its attempt still runs and no worker is at it.
+
+    Whoever claims it ends what runs, and starts nothing. Returns how many jobs that was.
+    """
+    sent = len(connection.execute(_SEND_TO_END).all())
+    if sent:
+        notify(connection, DOORBELL)
+    return sent
 
 
 def held(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:

@@ -165,7 +165,8 @@ class JobRow(Row):
     `state` is open, done or cancelled. An open job is due from `due_at` on; it is free when
     `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A job
     that was withdrawn keeps its lease until the worker that was at it has let go of it.
-    `cancel_attempt` is the key of the one attempt of it that an operator wants ended.
+    `cancel_attempt` is the key of the one attempt of it that an operator wants ended. `ending`
+    marks one that was withdrawn and is open again, so that a worker ends what still runs for it.
     """
 
     __tablename__ = "jobs"
@@ -181,6 +182,7 @@ class JobRow(Row):
     attempt: Mapped[int] = mapped_column(server_default=text("0"))
     note: Mapped[str] = mapped_column(server_default="")
     cancel_attempt: Mapped[str | None]
+    ending: Mapped[bool] = mapped_column(server_default=text("false"))
     state: Mapped[str] = mapped_column(server_default="open")
     due_at: Mapped[datetime]
     owner: Mapped[str | None]

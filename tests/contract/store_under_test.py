@@ -48,6 +48,7 @@ class StoreUnderTest(Protocol):
     def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool: ...
     def cancel_attempt(self, key: str) -> bool: ...
     def close_orphans(self) -> int: ...
+    def send_to_end(self) -> int: ...
     def tried(self) -> list[tuple[str, str]]: ...
     def finish(self, job: Job, fact: Fact) -> bool: ...
     def pass_time(self, seconds: float) -> None: ...
@@ -70,6 +71,7 @@ class MemoryUnderTest:
         self.finish = self.store.finish
         self.cancel_attempt = self.store.cancel_attempt
         self.close_orphans = self.store.close_orphans
+        self.send_to_end = self.store.send_to_end
 
     def claim(self, job_id: int) -> Job | None:
         return self.store.claim(job_id, LEASE)
@@ -171,6 +173,10 @@ class SqlUnderTest:
     def close_orphans(self) -> int:
         with self.database.begin() as connection:
             return attempts.close_orphans(connection)
+
+    def send_to_end(self) -> int:
+        with self.database.begin() as connection:
+            return jobs.send_to_end(connection)
 
     def tried(self) -> list[tuple[str, str]]:
         with self.database.begin() as connection:

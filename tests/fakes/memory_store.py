@@ -24,7 +24,7 @@ from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import Plan
 from shared.domain.task import StepPhase
 from shared.store.inbox import Report
-from shared.store.jobs import NewJob
+from shared.store.jobs import END_TRIES, NewJob
 from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 
@@ -41,6 +41,7 @@ class _Slot:
     claims: int = 0
     owned: bool = False
     cancel_attempt: str | None = None
+    ending: bool = False
 
 
 @dataclass(slots=True)
@@ -146,10 +147,8 @@ class MemoryStore:
         closed = 0
         for tried in self.attempts.values():
             slot = self._slot_of(tried.attempt)
-            run = from_json(RunState, self.runs[tried.attempt.run_id])
-            cancelled = run.steps[tried.attempt.step].phase is StepPhase.CANCELLED
             leased = slot.lease_until is not None and slot.lease_until >= self.now
-            if tried.running and cancelled and slot.state != "open" and not leased:
+            if self._left_running(tried) and slot.state != "open" and not leased:
                 why = "did not answer" if slot.lease_until else "could not say"
                 told = f"its worker {why}" if slot.owned else "no worker was at it"
                 tried.attempt = replace(tried.attempt, outcome=Outcome.UNKNOWN, reason=told)
@@ -199,6 +198,7 @@ class MemoryStore:
             attempt=new.attempt,
             note=new.note,
             cancel_attempt=slot.cancel_attempt,
+            ending=slot.ending,
         )
 
     def renew(self, job: Job, lease: float) -> dict[int, str | None]:
@@ -217,9 +217,37 @@ class MemoryStore:
         slot.lease_until = None
         if slot.state != "open":
             return False
+        if slot.ending:
+            self._ended(slot)
+            return False
         slot.state = "done"
         self.send([(job.task_id, job.run_id, fact)])
         return True
+
+    def send_to_end(self) -> int:
+        """Open each withdrawn job once more where its attempt still runs and nobody is at it."""
+        sent = 0
+        for tried in self.attempts.values():
+            slot = self._slot_of(tried.attempt)
+            leased = slot.lease_until is not None and slot.lease_until >= self.now
+            if not self._left_running(tried) or leased:
+                continue
+            if slot.state == "cancelled" and not slot.ending:
+                slot.state, slot.ending, slot.due, slot.claims = "open", True, self.now, 0
+                slot.lease_until, slot.owned = None, False
+                sent += 1
+        return sent
+
+    def _left_running(self, tried: _Tried) -> bool:
+        run = from_json(RunState, self.runs[tried.attempt.run_id])
+        return tried.running and run.steps[tried.attempt.step].phase is StepPhase.CANCELLED
+
+    def _ended(self, slot: _Slot) -> None:
+        left = any(t.running and self._slot_of(t.attempt) is slot for t in self.attempts.values())
+        if left and slot.claims < END_TRIES:
+            slot.due = self.now + 2.0**slot.claims
+        else:
+            slot.state = "done"
 
     def _free(self, slot: _Slot) -> bool:
         held = slot.lease_until is not None and slot.lease_until >= self.now

@@ -16,7 +16,7 @@ from tests.services.ring import Ring, eventually
 COUNT = 30
 GRACE = 1.0
 SECONDS = 20.0
-"""What "within seconds" is held to: far below the leases here, far above what a busy machine needs."""
+"""What "within seconds" is held to: far below the leases, far above what a busy machine needs."""
 
 
 @pytest.fixture
@@ -102,7 +102,9 @@ def test_what_ends_within_the_grace_is_reported_by_the_one_who_did_it(
 def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
     """Neither from the broker nor from the database, while it still goes on with an old one."""
     begun = tmp_path / "begun"
-    lasting.extra.update(REPLAN_SHUTDOWN_GRACE=str(SECONDS), REPLAN_POLL="0.2", REPLAN_LIVENESS="600")
+    lasting.extra.update(
+        REPLAN_SHUTDOWN_GRACE=str(SECONDS), REPLAN_POLL="0.2", REPLAN_LIVENESS="600"
+    )
     lasting.coordinator()
     lasting.worker("executor", name="first")
     old = lasting.submit(plan(step([f"echo > {begun}; sleep 4"])), "localhost")

@@ -97,6 +97,29 @@ def test_nothing_is_left_of_what_was_cancelled(ring: Ring, target: str, ledger: 
     assert "KILL" in ring.replan("task", "report", f"T{task}").stdout
 
 
+def test_what_nobody_was_at_when_it_was_cancelled_is_ended_all_the_same(
+    ring: Ring, target: str, ledger: Path
+) -> None:
+    """Its worker is dead, and another one is sent only to end it; nothing further is started."""
+    ring.worker("executor", name="first")
+    command = f"echo $$ >>{ledger}; sleep 300"
+    task = ring.submit(plan(step([command, f"echo 0 >>{ledger}"])), target)
+    eventually(lambda: ring.rows("SELECT 1 FROM attempts WHERE outcome = 'running'"), "the start")
+    eventually(lambda: lines(ledger), "the command")
+    ring.kill("first")
+    ring.replan("task", "cancel", f"T{task}")
+    (pid,) = map(int, lines(ledger))
+    assert running(pid)
+    assert "worker" in ring.replan("task", "report", f"T{task}").stdout
+    ring.worker("executor", name="second")
+    ended = "SELECT 1 FROM attempts WHERE outcome = 'cancelled'"
+    eventually(lambda: ring.rows(ended), "the end of what ran")
+    assert not running(pid)
+    assert "TERM" in ring.replan("task", "report", f"T{task}").stdout
+    assert [row.outcome for row in ring.rows("SELECT outcome FROM attempts")] == ["cancelled"]
+    assert len(lines(ledger)) == 1
+
+
 def test_one_command_can_be_ended_and_the_step_goes_on(
     ring: Ring, target: str, ledger: Path
 ) -> None:

@@ -1,13 +1,12 @@
 """The whole ring in processes of their own: a coordinator and workers that a test may kill."""
 
 import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from orchestrator.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.plan import Plan
 from shared.store.database import Database
+from tests.services.preloaded import Preloaded, start
 
 PATIENCE = 60.0
 """Seconds after which something that should happen has not."""
@@ -42,7 +42,7 @@ class Ring:
     broker_url: str
     folder: Path
     extra: dict[str, str] = field(default_factory=dict)
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, Preloaded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.database = Database(self.database_url)
@@ -66,24 +66,24 @@ class Ring:
 
     def coordinator(self, name: str = "coordinator") -> None:
         """Start a coordinator."""
-        self._start(name, "-m", "orchestrator.cli.main", "coordinator", "start")
+        self._start(name, "orchestrator", "coordinator", "start")
 
     def worker(self, *roles: str, name: str | None = None) -> None:
         """Start a worker for some roles."""
-        self._start(name or roles[0], "-m", "workers", "start", *roles)
+        self._start(name or roles[0], "workers", "start", *roles)
 
     def replan(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run the CLI; fails the test when it does not exit with `check`."""
-        done = subprocess.run(
-            [sys.executable, "-m", "orchestrator.cli.main", *arguments],
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE * 2,
-            check=False,
-        )
+        with TemporaryDirectory() as folder:
+            out, err = Path(folder, "out"), Path(folder, "err")
+            process = start("orchestrator", arguments, environ=self.environ, out=out, err=err)
+            try:
+                code = process.wait(PATIENCE * 2)
+            finally:
+                process.kill()
+            done = subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
         if check is not None:
-            assert done.returncode == check, f"{done.args}\n{done.stdout}\n{done.stderr}"
+            assert code == check, f"{done.args}\n{done.stdout}\n{done.stderr}"
         return done
 
     def submit(
@@ -134,15 +134,11 @@ class Ring:
         process.wait()
 
     def stop(self) -> None:
-        """End every process of the ring."""
+        """End every process of the ring at once; how they end when asked to has its own tests."""
         for process in self.processes.values():
-            process.send_signal(signal.SIGTERM)
+            process.kill()
         for process in self.processes.values():
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.wait()
         self.processes.clear()
         self.database.close()
 
@@ -150,16 +146,9 @@ class Ring:
         """What a process has printed."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def _start(self, name: str, *arguments: str) -> None:
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, *arguments],
-                env=self.environ,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+    def _start(self, name: str, package: str, *arguments: str) -> None:
+        log = self.folder / f"{name}.log"
+        self.processes[name] = start(package, arguments, environ=self.environ, out=log, err=log)
 
 
 @pytest.fixture

@@ -55,6 +55,11 @@ class Clearance:
         """Whether a person must have seen the command, so that no other may take its place."""
         return self._unconfirmed(subtask) is not None
 
+    def foretold(self, subtask: Subtask, text: str) -> Verdict:
+        """What clearing a command would say before anybody has approved it."""
+        verdict = self._door.verdict(text)
+        return (self._unconfirmed(subtask) or verdict) if verdict.allowed else verdict
+
     def unapproved(self, subtask: Subtask) -> tuple[Unapproved, ...]:
         """What of a subtask a person has yet to approve, in the order in which it would run."""
         texts = [(Part.PRECONDITION, text) for text in subtask.preconditions]

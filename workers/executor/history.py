@@ -51,9 +51,9 @@ class History:
         return len(self._pass[subtask])
 
     def last(self, subtask: int) -> Attempt | None:
-        """The last attempt of this pass that settles anything: corrections refused do not."""
+        """The last attempt of this pass that settles anything; a correction left out does not."""
         for attempt in reversed(self._pass[subtask]):
-            if attempt.correction is None or attempt.outcome not in _REFUSED:
+            if attempt.correction is None or attempt.outcome is not Outcome.NEEDS_APPROVAL:
                 return None if attempt.outcome in _UNFINISHED else attempt
         return None
 

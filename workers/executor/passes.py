@@ -1,14 +1,20 @@
 """One pass: a worker carrying out a step in one run under one revision."""
 
+from collections.abc import Iterable
+
 from shared.domain.attempt import GREEN, Attempt, Outcome
 from shared.domain.budget import Ending, threshold_reached
 from shared.domain.config import PLAN
 from shared.domain.plan import Subtask, in_order
 from workers.executor.checks import SETTLE
+from workers.executor.clearance import Clearance
 from workers.executor.clock import Clock
 from workers.executor.code_outcomes import question_of
 from workers.executor.error_class import class_of
+from workers.executor.history import History
 from workers.executor.judge import Door, Judge
+from workers.executor.recorder import Recorder
+from workers.executor.rehearsal import Rehearsal
 from workers.executor.trials import Trials
 from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell, Unapproved
 
@@ -29,6 +35,7 @@ def carry_out(
     clock: Clock,
     *,
     approvals: Approvals | None = None,
+    looks: Judge | None = None,
     settle: tuple[float, ...] = SETTLE,
 ) -> PassResult:
     """Carry out the subtasks of a step in order, and say how that ended.
@@ -43,17 +50,29 @@ def carry_out(
 
     What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
-    A correction that the guard does not let through is recorded and left out: it was ours, not the
-    plan's, so the step does not stop for it. A critical command, or any under `autonomy: plan`, is
-    never corrected, and runs only when `approvals` has one for it (S0.88).
+    A correction that would need an approval is recorded and left out: it was ours, not the plan's.
+    One that is denied ends the pass as a denied command of the plan does. A critical command, or
+    any under `autonomy: plan`, is never corrected, and runs only when `approvals` has one for it
+    (S0.88).
 
-    Under `dry_run_mode` only checks run. Raises Rejected for needs in a circle, before anything
-    runs, and what the shell raises: attempts recorded until then are not repeated by a later order
-    for the same pass that names them in `earlier`.
+    Under `dry_run_mode` nothing runs but what `looks` (left out: the guard) allows of checks and
+    preconditions, and every subtask is foretold (`workers.executor.rehearsal`).
+
+    Raises Rejected for needs in a circle, before anything runs, and what the shell raises: attempts
+    recorded until then are not repeated by a later order for the same pass that names them in
+    `earlier`.
     """
     subtasks = in_order(order.subtasks)
     door = Door(shell, guard, approvals=approvals, cancelled=log.cancelled, withdrawn=log.withdrawn)
-    trials = Trials(order, door, log, clock, settle=settle)
+    if order.policy.dry_run_mode:
+        rehearsal = _rehearsal(order, door, looks or guard, log, clock)
+        return _foretold(order, subtasks, rehearsal, log)
+    return _tried(order, subtasks, Trials(order, door, log, clock, settle=settle), log)
+
+
+def _tried(
+    order: PassOrder, subtasks: tuple[Subtask, ...], trials: Trials, log: PassLog
+) -> PassResult:
     done: set[str] = set()
     unmet: list[Subtask] = []
     stop: PassResult | None = None
@@ -95,6 +114,33 @@ def carry_out(
         f"not done: {names}; errors: {errors}, threshold: {order.policy.error_threshold_per_step}",
         error_class=class_of(failed),
     )
+
+
+def _rehearsal(order: PassOrder, door: Door, looks: Judge, log: PassLog, clock: Clock) -> Rehearsal:
+    history = History(order)
+    recorder = Recorder(order, history, log, clock)
+    return Rehearsal(
+        door,
+        looks,
+        history,
+        recorder,
+        Clearance(door, recorder, order.policy),
+        check_timeout=order.policy.check_timeout,
+    )
+
+
+def _foretold(
+    order: PassOrder, subtasks: Iterable[Subtask], rehearsal: Rehearsal, log: PassLog
+) -> PassResult:
+    """All of them, whatever stands before them; blocked where one is denied (S0.61)."""
+    denied = ""
+    for subtask in subtasks:
+        if log.cancelled():
+            return PassResult(Ending.CANCELLED, 0, "cancelled")
+        attempt = rehearsal.foretell(subtask)
+        if attempt.outcome is Outcome.DENIED and not denied:
+            denied = f"{_ref(order, subtask)}: {attempt.reason}"
+    return PassResult(Ending.BLOCKED if denied else Ending.DONE, 0, denied)
 
 
 def _stop(

@@ -67,8 +67,7 @@ class Trials:
 
     def look_ahead(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
         """Have the host told what comes next; `done` are the keys of what is done."""
-        if not self._policy.dry_run_mode:
-            self._foresight.look_ahead(subtasks, done)
+        self._foresight.look_ahead(subtasks, done)
 
     def under_way(self, subtask: Subtask) -> bool:
         """Whether its next attempt was started, though nobody has asked for it yet.
@@ -112,7 +111,11 @@ class Trials:
             rule, proposal = found
             verdict = self._door.verdict(proposal.text)
             if not verdict.allowed:
-                self._recorder.refused(subtask, proposal.text, "correction", verdict, rule.name)
+                refused = self._recorder.refused(
+                    subtask, proposal.text, "correction", verdict, rule.name
+                )
+                if refused.outcome is Outcome.DENIED:
+                    return refused
                 continue
             command = proposal.command
             attempt = self._run(
@@ -130,8 +133,6 @@ class Trials:
 
     def _first(self, subtask: Subtask) -> Attempt:
         """The command as planned, unless its check is green already (S0.87)."""
-        if self._policy.dry_run_mode:
-            return self._simulate(subtask)
         recalled = self._recalled(subtask)
         if recalled is not None:
             return self._run(subtask, recalled.command)
@@ -177,24 +178,6 @@ class Trials:
         if verdict.allowed:
             return None
         return self._recorder.refused(subtask, command, "command", verdict)
-
-    def _simulate(self, subtask: Subtask) -> Attempt:
-        """Say what would happen: the check alone is run, and everything is judged (S0.31)."""
-        command, look = text_of(subtask), None
-        waits = self.clearance.confirmed(subtask)
-        if subtask.check is not None and self._door.verdict(subtask.check).allowed:
-            look = self._look(subtask, subtask.check)
-            if look.ok:
-                return self._satisfied(subtask, look)
-        parts = [("check", subtask.check)] if subtask.check is not None else []
-        parts += [("precondition", text) for text in subtask.preconditions]
-        for what, text in (*parts, ("command", command)):
-            verdict = self._door.verdict(text)
-            if verdict.denied:
-                return self._recorder.refused(subtask, text, what, verdict)
-            waits = waits or not verdict.allowed
-        reason = "dry run: it would " + ("wait for an approval" if waits else "run")
-        return self._recorder.unrun(subtask, command, Outcome.SIMULATED, reason, check=look)
 
     def _run(
         self,

@@ -38,6 +38,26 @@ def test_an_unknown_host(cli: Cli, tmp_path: Path) -> None:
         assert answer["next_step_cmd"].startswith("replan host add nowhere ")
 
 
+def test_a_host_that_was_disabled(cli: Cli, tmp_path: Path) -> None:
+    cli.json("host", "add", "here", "--local")
+    cli.rows("UPDATE hosts SET distrusted = 'another key' RETURNING name")
+    answer = cli.refused("task", "submit", "--plan", written(tmp_path, PLAN), "--host", "here")
+    assert answer["reason"] == "here is disabled: another key"
+    assert answer["next_step_cmd"] == "replan host add here --replace-host-key"
+
+
+@pytest.mark.parametrize("where", ["run", "check", "preconditions", "rollback"])
+def test_a_secret_where_no_command_could_be_given_it(cli: Cli, tmp_path: Path, where: str) -> None:
+    """Told before anything is written, with the place."""
+    asked = "[\"echo '${secret:DB}'\"]" if where == "preconditions" else "echo '${secret:DB}'"
+    run = "" if where == "run" else "        run: 'true'\n"
+    subtask = f"      - title: t\n{run}        {where}: {asked}\n"
+    plan = written(tmp_path, f"steps:\n  - title: s\n    subtasks:\n{subtask}")
+    answer = cli.refused("task", "submit", "--plan", plan, "--local")
+    assert answer["stage"] == "secrets"
+    assert answer["reason"].startswith("step 1, subtask 1: ")
+
+
 def test_an_empty_prompt_or_none(cli: Cli) -> None:
     for prompt in ([""], ["  \n "], []):
         assert "empty" in cli.refused("task", "submit", *prompt, "--local")["reason"]

@@ -123,10 +123,10 @@ def test_the_wait_is_told(coordinated: Cli, worker: ScriptedWorker, ref: str) ->
 def test_a_lease_that_ran_out_is_a_fact_and_no_proof(coordinated: Cli, ref: str) -> None:
     dying = ScriptedWorker(coordinated.database, lease=0.5)
     dying.begins(dying.takes(), "sleep 60")
-    answer = coordinated.json("task", "cancel", ref, "--wait", code=1)
-    assert "did not answer before its lease ran out" in answer["reason"]
+    answer = coordinated.json("task", "cancel", ref, "--wait", "--timeout", "1", code=1)
+    assert "a worker is sent to end it" in answer["reason"]
     assert answer["details"]["phase"] == "cancelled"
-    assert answer["details"]["in_hand"][0]["word"] == "not_known"
+    assert answer["details"]["in_hand"][0]["word"] == "awaited"
 
 
 def test_a_worker_between_two_commands_only_lets_go(
@@ -143,7 +143,7 @@ def test_a_worker_between_two_commands_only_lets_go(
     assert answer["details"]["in_hand"] == []
 
 
-def test_a_command_whose_worker_was_lost_before_may_still_run(
+def test_a_command_whose_worker_was_lost_before_is_another_s_to_end(
     coordinated: Cli, worker: ScriptedWorker, ref: str
 ) -> None:
     job = worker.takes()
@@ -151,8 +151,14 @@ def test_a_command_whose_worker_was_lost_before_may_still_run(
     lost = JobFailed(JobKind.EXECUTE, 1, 0, 1, family="transient", stage="connect", reason="cut")
     assert worker.reports(job, lost)
     eventually(lambda: coordinated.rows("SELECT 1 FROM jobs WHERE attempt = 1"), "the next try")
-    answer = coordinated.json("task", "cancel", ref, "--wait", code=1)
-    assert "no worker is at it: it may still run" in answer["reason"]
+    answer = coordinated.json("task", "cancel", ref, "--wait", "--timeout", "0.2", code=1)
+    assert "a worker is sent to end it" in answer["reason"]
+    coordinated.rows("UPDATE jobs SET state = 'done', ending = true RETURNING id")
+    (left,) = coordinated.json("task", "show", ref)["details"]["in_hand"]
+    assert (left["word"], left["told"]) == (
+        "not_known",
+        "no worker could end it: it may still run",
+    )
 
 
 def test_what_nobody_has_taken_is_cancelled_at_once(coordinated: Cli, ref: str) -> None:

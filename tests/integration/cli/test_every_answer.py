@@ -173,13 +173,31 @@ def test_submissions_with_one_key_are_one_task(cli: Cli) -> None:
 
 
 def test_nothing_runs_in_a_dry_run(working: Cli, tmp_path: Path) -> None:
+    """S0.17, S0.88: what would become of each subtask, told by looks alone."""
     made = tmp_path / "made"
-    plan = written(tmp_path, f"steps:\n  - title: s\n    subtasks:\n      - run: touch {made}\n")
+    subtasks = [
+        {"run": f"touch {made}1", "check": f"test -d {tmp_path}"},
+        {"run": f"touch {made}2", "check": f"test -e {made}2"},
+        {"run": f"touch {made}3", "check": f"touch {made}4"},
+        {"run": f"touch {made}5", "preconditions": [f"test -e {made}"]},
+        {"run": f"touch {made}6", "critical": True},
+        {"run": f"touch {made}7", "preconditions": [f"echo x > {made}8"]},
+    ]
+    plan = written(tmp_path, json.dumps({"steps": [{"title": "s", "subtasks": subtasks}]}))
     command = ("task", "submit", "--plan", plan, "--local", "--wait", "--dry-run")
     ref = working.json(*command)["details"]["ref"]
-    assert not made.exists()
-    (tried,) = working.json("attempt", "list", ref)["details"]["attempts"]
-    assert tried["outcome"] == "simulated"
+    assert not list(tmp_path.glob("made*"))
+    tried = working.json("attempt", "list", ref)["details"]["attempts"]
+    assert [each["prediction"] for each in tried] == [
+        "already satisfied",
+        "would run",
+        "unknown",
+        "precondition unmet",
+        "needs approval",
+        "unknown",
+    ]
+    told = working.json("task", "report", ref)["details"]
+    assert told["predictions"]["unknown"] == 2
 
 
 def test_json_lines_are_one_answer_each(working: Cli, tmp_path: Path) -> None:

@@ -74,11 +74,14 @@ def test_what_is_forbidden_never_starts_from_a_revision(
 def test_what_is_forbidden_never_starts_as_a_correction(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
-    """The rule would make the folder first; what the guard forbids of it is told and left out."""
+    """The rule would make the folder first: the step is blocked, and the operator is told why."""
     missing = tmp_path / "missing" / "copy"
     ledger.write_text("")
     plan = plan_file(tmp_path, plain(f"cp {ledger} {missing}"))
     submit(working, plan, "--set", "forbidden_commands=mkdir", "--set", "max_retry_count=1")
+    (waits,) = working.json("intervention", "list")["details"]["interventions"]
+    assert waits["kind"] == "blocked"
+    assert "mkdir" in waits["reason"]
     told = working.rows("SELECT outcome, correction FROM attempts ORDER BY id")
     assert ("denied", True) in {(row.outcome, row.correction is not None) for row in told}
     assert not missing.parent.exists()

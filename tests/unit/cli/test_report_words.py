@@ -84,7 +84,14 @@ def compiled() -> Report:
         runs=(run,),
         interventions=(),
     )
-    return Report(task, (view,), 3, 2, 1, 1, 1, 12.34)
+    return Report(task, (view,), 3, 2, 1, 1, 1, 12.34, {})
+
+
+def test_a_dry_run_says_how_many_subtasks_would_do_what() -> None:
+    """S0.17."""
+    told = markdown(replace(compiled(), predictions={"would run": 2, "needs approval": 1}))
+    assert "A dry run: nothing was changed. Of its subtasks: 2 would run, 1 needs approval." in told
+    assert "dry run" not in markdown(compiled())
 
 
 def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:

@@ -178,6 +178,7 @@ def carried_out(
     shell: ScriptedShell,
     *,
     judge: ScriptedJudge | None = None,
+    looks: ScriptedJudge | None = None,
     log: MemoryLog | None = None,
     clock: SteppingClock | None = None,
     approved: Callable[[str], bool] = lambda _: False,
@@ -185,7 +186,16 @@ def carried_out(
 ) -> Pass:
     """Carry out a pass; fails when a text reached the shell that the guard has not judged."""
     judge, log, clock = judge or ScriptedJudge(), log or MemoryLog(), clock or SteppingClock()
-    result = carry_out(what, shell, judge, log, clock, approvals=Approving(approved), settle=settle)
+    result = carry_out(
+        what,
+        shell,
+        judge,
+        log,
+        clock,
+        approvals=Approving(approved),
+        looks=looks,
+        settle=settle,
+    )
     assert set(shell.commands) <= set(judge.judged)
     return Pass(result, shell, judge, log, clock)
 

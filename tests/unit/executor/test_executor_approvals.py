@@ -190,7 +190,10 @@ def test_a_dry_run_says_what_would_wait() -> None:
     log = MemoryLog()
     dry = Policy(autonomy="plan", dry_run_mode=True)
     passed(order("fine", policy=dry), ScriptedShell(default=None), log=log)
-    assert log.ended[0].reason == "dry run: it would wait for an approval"
+    assert log.ended[0].reason == (
+        "dry run: needs approval: command: under `autonomy: plan` only what was approved with the "
+        "plan runs"
+    )
 
 
 def test_a_snippet_is_asked_about_in_the_bytes_that_reach_the_host() -> None:

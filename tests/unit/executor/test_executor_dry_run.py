@@ -1,75 +1,204 @@
-"""What a pass promises when it runs nothing but checks, and of snippets of code."""
+"""What a dry run foretells, and that it changes nothing."""
+
+import pytest
 
 from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
-from shared.domain.plan import SubtaskKind
+from shared.domain.errors import Rejected
+from shared.domain.plan import Subtask
+from shared.domain.prediction import Prediction, foretold
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import (
-    ScriptedJudge,
-    carried_out,
-    order,
-    subtask,
+from tests.unit.executor.given import MemoryLog, Pass, ScriptedJudge, carried_out, order, subtask
+
+DRY = Policy(dry_run_mode=True)
+
+
+def foreseen(
+    *given: Subtask | str,
+    shell: ScriptedShell | None = None,
+    judge: ScriptedJudge | None = None,
+    looks: ScriptedJudge | None = None,
+    policy: Policy = DRY,
+) -> Pass:
+    """A dry run; of texts beginning with `alter` a mere look is not allowed."""
+    return carried_out(
+        order(*given, policy=policy),
+        shell or ScriptedShell(default=None),
+        judge=judge,
+        looks=looks or ScriptedJudge(approve="^alter"),
+    )
+
+
+def told(done: Pass) -> list[str]:
+    assert all(attempt.reason.startswith("dry run: ") for attempt in done.attempts)
+    return [attempt.reason.removeprefix("dry run: ") for attempt in done.attempts]
+
+
+@pytest.mark.parametrize(
+    ("given", "answers", "ran", "outcome", "reason"),
+    [
+        (
+            subtask("a", check="is-there"),
+            {"is-there": 0},
+            ["is-there"],
+            Outcome.SATISFIED,
+            "already satisfied: its check is green",
+        ),
+        (
+            subtask("a", check="is-there", preconditions=("p",)),
+            {"is-there": 1, "p": 0},
+            ["is-there", "p"],
+            Outcome.SIMULATED,
+            "would run",
+        ),
+        (subtask("a"), {}, [], Outcome.SIMULATED, "would run"),
+        (
+            subtask("a", preconditions=("p", "q")),
+            {"p": 3},
+            ["p"],
+            Outcome.SIMULATED,
+            "precondition unmet: p (exit code 3), unless what runs before it sees to that",
+        ),
+        (
+            subtask("a", preconditions=("alter-p",)),
+            {},
+            [],
+            Outcome.SIMULATED,
+            "unknown: its precondition alter-p was not run, for it may change something "
+            "(approve by the test)",
+        ),
+        (
+            subtask("a", check="alter-c"),
+            {},
+            [],
+            Outcome.SIMULATED,
+            "unknown: it would run unless its check is green, which was not run, for it may "
+            "change something (approve by the test)",
+        ),
+        (
+            subtask("a", check="is-there"),
+            {"is-there": Answer(takes=99.0)},
+            ["is-there"],
+            Outcome.SIMULATED,
+            "unknown: it would run unless its check is green, which came to no end "
+            "(ended after 30 s, its timeout)",
+        ),
+        (
+            subtask("a", check="is-there"),
+            {"is-there": Rejected("too long", stage="execute")},
+            ["is-there"],
+            Outcome.SIMULATED,
+            "unknown: it would run unless its check is green, which could not be run (too long)",
+        ),
+        (
+            subtask("ask-a", check="is-there"),
+            {"is-there": 1},
+            ["is-there"],
+            Outcome.SIMULATED,
+            "needs approval: command: approve by the test",
+        ),
+        (
+            subtask("a", check="ask-c"),
+            {},
+            [],
+            Outcome.SIMULATED,
+            "needs approval: check: approve by the test",
+        ),
+        (
+            subtask("a", critical=True),
+            {},
+            [],
+            Outcome.SIMULATED,
+            "needs approval: command: a critical command needs a person's confirmation",
+        ),
+        (
+            subtask("never-a", check="is-there", preconditions=("p",)),
+            {"is-there": 1},
+            ["is-there"],
+            Outcome.DENIED,
+            "denied: command: deny by the test",
+        ),
+        (
+            subtask("never-a", check="is-there"),
+            {"is-there": 0},
+            ["is-there"],
+            Outcome.SATISFIED,
+            "already satisfied: its check is green",
+        ),
+        (
+            subtask("a", preconditions=("never-p",)),
+            {},
+            [],
+            Outcome.DENIED,
+            "denied: precondition: deny by the test",
+        ),
+    ],
 )
+def test_each_subtask_is_foretold(
+    given: Subtask,
+    answers: dict[str, object],
+    ran: list[str],
+    outcome: Outcome,
+    reason: str,
+) -> None:
+    """S0.17, S0.88: nothing reaches the host but what looks."""
+    shell = ScriptedShell(answers, default=None)  # type: ignore[arg-type]
+    done = foreseen(given, shell=shell, judge=ScriptedJudge(deny="^never", approve="^ask"))
+    assert shell.commands == ran
+    assert done.outcomes == [(1, outcome)]
+    assert told(done) == [reason]
+    blocked = outcome is Outcome.DENIED
+    assert done.result.ending is (Ending.BLOCKED if blocked else Ending.DONE)
+    assert done.result.errors == 0
 
-ONCE = Policy(max_retries_per_command=0)
 
-
-# --- dry run --------------------------------------------------------------------------------------
-
-
-def test_a_dry_run_runs_checks_and_nothing_else() -> None:
-    """S0.31: satisfied, or simulated with what would happen."""
-    shell = ScriptedShell({"is-there": 0, "is-missing": 1}, default=None)
-    done = carried_out(
-        order(
-            subtask("a", "k1", check="is-there"),
-            subtask("b", "k2", check="is-missing", preconditions=("p",)),
-            subtask("c", "k3"),
-            subtask("d", "k4", check="ask-first"),
-            subtask("e", "k5", critical=True),
-            policy=Policy(dry_run_mode=True),
-        ),
-        shell,
-        judge=ScriptedJudge(approve="ask-first"),
-    )
-    assert shell.commands == ["is-there", "is-missing"]
-    assert done.outcomes == [
-        (1, Outcome.SATISFIED),
-        (2, Outcome.SIMULATED),
-        (3, Outcome.SIMULATED),
-        (4, Outcome.SIMULATED),
-        (5, Outcome.SIMULATED),
+def test_all_is_foretold_whatever_stands_before_it() -> None:
+    """A denial blocks the step at the end, told with its reason (S0.61); nothing is left out."""
+    done = foreseen("never-a", "ask-b", "c", judge=ScriptedJudge(deny="^never", approve="^ask"))
+    assert [foretold(a.reason) for a in done.attempts] == [
+        Prediction.DENIED,
+        Prediction.NEEDS_APPROVAL,
+        Prediction.WOULD_RUN,
     ]
-    assert [a.reason for a in done.attempts[2:]] == [
-        "dry run: it would run",
-        "dry run: it would wait for an approval",
-        "dry run: it would wait for an approval",
-    ]
-    assert done.result.ending is Ending.DONE
-
-
-def test_a_dry_run_finds_what_is_forbidden() -> None:
-    """The step would be blocked, so the simulation is."""
-    done = carried_out(
-        order(
-            "a", subtask("b", "k2", preconditions=("rm -rf /",)), policy=Policy(dry_run_mode=True)
-        ),
-        ScriptedShell(default=None),
-        judge=ScriptedJudge(deny="rm"),
-    )
-    assert done.outcomes == [(1, Outcome.SIMULATED), (2, Outcome.DENIED)]
     assert done.result.ending is Ending.BLOCKED
+    assert done.result.reason == "T1.1.1: dry run: denied: command: deny by the test"
 
 
-# --- code -----------------------------------------------------------------------------------------
+def test_what_was_foretold_before_is_not_looked_at_again() -> None:
+    """A pass that is driven on goes on where it was."""
+    shell = ScriptedShell({"is-there": 1}, default=None)
+    first = foreseen(subtask("a", check="is-there"), shell=shell)
+    again = carried_out(
+        order(subtask("a", check="is-there"), policy=DRY, earlier=first.attempts),
+        ScriptedShell(default=None),
+        looks=ScriptedJudge(),
+    )
+    assert shell.commands == ["is-there"]
+    assert again.attempts == []
+    assert again.result.ending is Ending.DONE
 
 
-def test_a_snippet_reaches_the_host_as_python_and_is_judged_as_it_reaches_it() -> None:
-    """S1.25: what is recorded, judged and run are the same bytes; no rule changes them."""
-    shell = ScriptedShell(default=Answer(127, stderr="sh: 1: python3: not found"))
-    done = carried_out(order(subtask("result = 1", kind=SubtaskKind.CODE)), shell)
-    assert len(shell.commands) == 1
-    limits = "ulimit -t 300; ulimit -v 1048576"
-    assert shell.commands[0].startswith(f"{limits}; python3 -c 'result = 1\n")
-    assert [a.command for a in done.attempts] == shell.commands == done.judge.judged
+def test_a_cancelled_dry_run_looks_no_further() -> None:
+    shell = ScriptedShell({"c1": 1}, default=None)
+    log = MemoryLog(stop=lambda log: len(log.ended) == 1)
+    done = carried_out(
+        order(subtask("a", "s1", check="c1"), subtask("b", "s2", check="c2"), policy=DRY),
+        shell,
+        log=log,
+        looks=ScriptedJudge(),
+    )
+    assert shell.commands == ["c1"]
+    assert done.result.ending is Ending.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("reason", "prediction"),
+    [(each.told(), each) for each in Prediction]
+    + [(each.told("why: not"), each) for each in Prediction]
+    + [("exit code 1", None), ("dry run: maybe", None), ("would run", None)],
+)
+def test_a_prediction_is_read_from_its_own_words(
+    reason: str, prediction: Prediction | None
+) -> None:
+    assert foretold(reason) is prediction

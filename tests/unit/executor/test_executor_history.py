@@ -66,15 +66,24 @@ def test_a_resumed_pass_has_the_retries_left_that_it_had() -> None:
     assert done.result.errors == 2
 
 
-def test_a_resumed_pass_passes_over_a_correction_that_was_refused() -> None:
-    """The refusal settled nothing: the next rule is asked about the failure before it."""
+def test_a_resumed_pass_passes_over_a_correction_that_was_left_out() -> None:
+    """It settled nothing: the next rule is asked about the failure before it."""
     earlier = [
         attempt(1, command=INSTALL, result=ABSENT),
-        attempt(1, Outcome.DENIED, try_no=1, number=2, correction="apt_update_fix_missing"),
+        attempt(1, Outcome.NEEDS_APPROVAL, try_no=1, number=2, correction="apt_update_fix_missing"),
     ]
     shell = ScriptedShell({"apt-cache search --names-only nginx": "nginx1 - x\n"})
     done = carried_out(order(INSTALL, earlier=earlier), shell)
     assert [(a.outcome, a.correction) for a in done.attempts] == [(Outcome.OK, "apt_other_package")]
+
+
+def test_a_resumed_pass_ends_at_a_correction_that_was_denied() -> None:
+    earlier = [
+        attempt(1, command=INSTALL, result=ABSENT),
+        attempt(1, Outcome.DENIED, try_no=1, number=2, correction="apt_update_fix_missing"),
+    ]
+    done = carried_out(order(INSTALL, earlier=earlier), ScriptedShell(default=None))
+    assert (done.result.ending, done.attempts) == (Ending.BLOCKED, [])
 
 
 def test_a_resumed_pass_runs_no_text_again() -> None:

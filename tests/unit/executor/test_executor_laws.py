@@ -144,5 +144,5 @@ def _the_ending_fits(done: Pass, plan: tuple[Subtask, ...], policy: Policy) -> N
         assert not reached
     by_key = {s.key: s.ordinal for s in plan}
     for subtask in plan:
-        if subtask.ordinal in green:
+        if subtask.ordinal in green and not policy.dry_run_mode:
             assert all(by_key[need] in green for need in subtask.needs)

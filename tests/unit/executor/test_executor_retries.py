@@ -114,25 +114,33 @@ def test_a_failed_check_may_be_corrected_too() -> None:
 # --- the guard on corrections ---------------------------------------------------------------------
 
 
-def test_a_correction_that_the_guard_forbids_is_recorded_and_left_out() -> None:
+def test_a_correction_that_would_need_an_approval_is_recorded_and_left_out() -> None:
     """It was ours, not the plan's: the step does not stop for it, and it uses up no retry."""
-    for judge, outcome in (
-        (ScriptedJudge(deny="update"), Outcome.DENIED),
-        (ScriptedJudge(approve="update"), Outcome.NEEDS_APPROVAL),
-    ):
-        shell = ScriptedShell(
-            {SEARCH: "nginx1 - x\n", "apt-get install -y nginx1": 0}, default=ABSENT
-        )
-        policy = Policy(max_retries_per_command=1)
-        done = carried_out(order(INSTALL, "next", policy=policy), shell, judge=judge)
-        assert UPDATED not in shell.commands
-        assert [(a.outcome, a.correction) for a in done.attempts[:3]] == [
-            (Outcome.FAILED, None),
-            (outcome, "apt_update_fix_missing"),
-            (Outcome.OK, "apt_other_package"),
-        ]
-        assert done.result.errors >= 1
-        assert len({a.key for a in done.attempts}) == len(done.attempts)
+    shell = ScriptedShell({SEARCH: "nginx1 - x\n", "apt-get install -y nginx1": 0}, default=ABSENT)
+    policy = Policy(max_retries_per_command=1)
+    judge = ScriptedJudge(approve="update")
+    done = carried_out(order(INSTALL, "next", policy=policy), shell, judge=judge)
+    assert UPDATED not in shell.commands
+    assert [(a.outcome, a.correction) for a in done.attempts[:3]] == [
+        (Outcome.FAILED, None),
+        (Outcome.NEEDS_APPROVAL, "apt_update_fix_missing"),
+        (Outcome.OK, "apt_other_package"),
+    ]
+    assert done.result.errors >= 1
+    assert len({a.key for a in done.attempts}) == len(done.attempts)
+
+
+def test_a_forbidden_correction_never_starts_and_blocks_the_step() -> None:
+    """As a forbidden command of the plan does (S0.61); it is no error of the step."""
+    shell = ScriptedShell(default=ABSENT)
+    done = carried_out(order(INSTALL, "next"), shell, judge=ScriptedJudge(deny="update"))
+    assert UPDATED not in shell.commands
+    assert [(a.outcome, a.correction) for a in done.attempts] == [
+        (Outcome.FAILED, None),
+        (Outcome.DENIED, "apt_update_fix_missing"),
+    ]
+    assert done.result.ending is Ending.BLOCKED
+    assert done.result.errors == 1
 
 
 def test_a_look_that_the_guard_forbids_does_not_happen() -> None:

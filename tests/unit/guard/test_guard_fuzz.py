@@ -20,7 +20,7 @@ from shared.guard.walk import Walk
 from shared.guard.words import HOME, Run, known
 from tests.unit.guard.recording import SHELLS, dialect_of
 
-COMMANDS = 4000 if os.environ.get("REPLAN_CHAOS") == "full" else 1600
+COMMANDS = 4000 if os.environ.get("REPLAN_CHAOS") == "full" else 800
 BATCH = 200
 _HOME = "/home-of-nobody"
 _SITE = """

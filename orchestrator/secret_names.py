@@ -1,0 +1,21 @@
+"""Names of secrets in a plan, looked at before anything of it is written."""
+
+from collections.abc import Iterable
+
+from shared.domain.errors import Rejected
+from shared.domain.plan import Subtask
+from shared.secrets.expansion import to_environment
+
+
+def check_secrets(subtasks: Iterable[Subtask], *, where: str) -> None:
+    """Raise Rejected, with the place, for a `${secret:NAME}` that no command could be given."""
+    for subtask in subtasks:
+        for text in (subtask.command, subtask.check, *subtask.preconditions, subtask.rollback):
+            try:
+                to_environment(text or "")
+            except Rejected as error:
+                raise Rejected(
+                    f"{where}, subtask {subtask.ordinal}: {error.reason}",
+                    stage=error.stage,
+                    next_step_cmd=error.next_step_cmd,
+                ) from error
