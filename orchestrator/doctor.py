@@ -9,7 +9,7 @@ from shared.queue.app import knock
 from shared.settings import ServerSettings
 from shared.store import hosts
 from shared.store.database import Database
-from shared.store.version import require_current
+from shared.store.migrate import require_current
 
 MOST_FAULTS = 20
 """More faults of one chain are not listed one by one."""

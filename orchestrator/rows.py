@@ -3,11 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import text
+
 from orchestrator.core.state import RunState, StepState, TaskState
 from shared.domain.config import Policy
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from shared.wire import from_json, to_json
+
+ADD_REPLY = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
+"""Keeps a question of the taskmaster with its answer."""
 
 
 def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
@@ -56,6 +61,9 @@ def step_state(row: Any) -> StepState:
         unfinished=row.unfinished,
         unapproved=row.unapproved,
         asking=row.asking,
+        gathered=row.gathered,
+        handed_up=row.handed_up,
+        generation=row.generation,
         reason=row.reason,
     )
 
@@ -83,6 +91,9 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "unfinished": step.unfinished,
         "unapproved": step.unapproved,
         "asking": step.asking,
+        "gathered": step.gathered,
+        "handed_up": step.handed_up,
+        "generation": step.generation,
         "reason": step.reason,
     }
 

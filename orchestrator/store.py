@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from orchestrator.callbacks import job_of
 from orchestrator.core.decisions import (
+    AddSteps,
     CancelJobs,
     CloseInterventions,
     Decision,
@@ -22,7 +23,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import run_state, run_values, step_values, task_state, task_values
+from orchestrator.rows import ADD_REPLY, run_state, run_values, step_values, task_state, task_values
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
@@ -101,7 +102,7 @@ _SAVE = text(f"""
     DELETE FROM inbox WHERE id = ANY(:handled)
 """)  # noqa: S608 - nothing but constants
 
-_REPLIED = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
+_ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
 
 _CLOSE = text("""
     UPDATE interventions SET closed_at = clock_timestamp()
@@ -216,6 +217,7 @@ class SqlUnit:
                     "author_role": fact.author.role.value,
                     "author_backend": fact.author.backend,
                     "subtasks": to_json(fact)["subtasks"],
+                    "rollback": list(fact.rollback),
                     "reason": fact.reason,
                 }
             )
@@ -259,7 +261,7 @@ class SqlUnit:
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
             )
         if self._replies:
-            self._connection.execute(_REPLIED, self._replies)
+            self._connection.execute(ADD_REPLY, self._replies)
         self._carry_out()
 
     def _read(self, limit: int) -> list[Report]:
@@ -362,6 +364,9 @@ class SqlUnit:
                     self._open_intervention(task_id, run_id, decision)
                 case CloseInterventions(step, sparing):
                     self._close_interventions(task_id, run_id, step, sparing)
+                case AddSteps(steps):
+                    added = {"run_id": run_id, "steps": as_rows(map(to_json, steps))}
+                    self._connection.execute(_ADD_STEPS, added)
                 case Grant(given):
                     approvals.grant(self._connection, task_id, given)
                 case SettleAttempt() if run_id is not None:

@@ -10,7 +10,7 @@ from shared.domain.errors import ReplanError, Transient
 from shared.queue.app import knock
 from shared.settings import ServerSettings
 from shared.store.database import Database
-from shared.store.version import Outdated, require_current
+from shared.store.migrate import Outdated, require_current
 
 log = structlog.get_logger()
 

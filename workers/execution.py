@@ -24,6 +24,7 @@ from workers.executor.discretion import DiscreetJudge, ProvidedShell
 from workers.executor.judge import Judge
 from workers.executor.passes import carry_out
 from workers.executor.tools import ToolsJudge
+from workers.executor.undoing import to_undo
 from workers.journal import Journal
 from workers.leases import Hold
 from workers.ports import Connections, PassOrder, PassRecord
@@ -65,12 +66,13 @@ class Executor:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
         _require_valid(order)
+        everything = _every_subtask(order)
         known = replace(
-            self._secrecy.known(texts_of(order.subtasks)),
+            self._secrecy.known(texts_of(everything)),
             given=_answered(order, answer_in(job.note) or order.step.answer),
         )
         whole = self._guards(order.policy.forbidden_commands, order.host.name)
-        guard = PlanGuard(whole, _texts(order.subtasks), elsewhere=lambda: self._elsewhere(order))
+        guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
             database=self._database,
             task=job.task_id,
@@ -272,4 +274,12 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         pass_no=job.pass_no,
         policy=brief.policy,
         earlier=brief.attempts,
+        undo=tuple(
+            replace(undo, subtask=with_variables(undo.subtask))
+            for undo in to_undo(brief.revisions, brief.attempts)
+        ),
     )
+
+
+def _every_subtask(order: PassOrder) -> tuple[Subtask, ...]:
+    return (*(undo.subtask for undo in order.undo), *order.subtasks)

@@ -11,8 +11,9 @@ from shared.domain.budget import Ending
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
+from shared.domain.errors import Rejected
 from shared.domain.host import Host
-from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.plan import Plan, Revision, Step, Subtask
 from shared.domain.question import Question, Reply
 from shared.domain.verdict import Verdict
 from shared.secrets.masking import Masker
@@ -171,21 +172,52 @@ class DetailRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviseRequest:
-    """What the author of a step is told when it must be revised; `note` is the operator's."""
+    """What the author of a step is told when it must be revised; `note` is the operator's.
+
+    `earlier` are all lists that have failed, the present one last: none of them is wanted again
+    (`workers.repetition`).
+    """
 
     bundle: Bundle
     policy: Policy
     step: Step
     subtasks: tuple[Subtask, ...]
     note: str = ""
+    earlier: tuple[Revision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionDraft:
-    """A planner's answer to a bundle."""
+    """A planner's answer to a bundle.
+
+    `rollback` names subtasks of earlier lists, by key, that are to be undone first if they ran.
+    """
 
     subtasks: tuple[Subtask, ...]
     reason: str
+    rollback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplanRequest:
+    """What the planner of a task is told about a step that cannot be done as planned.
+
+    `plan` is the plan of the run and `phases` say where its steps stand, by number; `reason` is
+    what the author of the step says, and the operator's note.
+    """
+
+    prompt: str
+    targets: tuple[str, ...]
+    policy: Policy
+    plan: Plan
+    phases: Mapping[int, str]
+    step: Step
+    bundle: Bundle
+    reason: str
+
+
+class NotAsPlanned(Rejected):
+    """A planner says of what it was asked that it cannot be done as it was planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +249,40 @@ class PlannerBackend(Protocol):
         ...
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
-        """New subtasks for a step, from its evidence (S0.54–S0.57)."""
+        """New subtasks for a step, from its evidence (S0.54–S0.57).
+
+        Raises NotAsPlanned when nothing that the step could be made of will do.
+        """
         ...
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
         """Whether another try of the same subtasks is worth it, from the evidence (S1.35)."""
         ...
 
+    def replan(self, request: ReplanRequest) -> Plan:
+        """What takes the place of a step and of all that have not begun, numbered from 1.
+
+        A step may come with its subtasks; one that does not is detailed next.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """A subtask of an earlier revision that ran and is to be undone; its command is the rollback.
+
+    It has no check, no preconditions and no needs.
+    """
+
+    revision: int
+    subtask: Subtask
+
 
 @dataclass(frozen=True, slots=True)
 class PassOrder:
     """One pass to carry out: a step in one run under one revision.
+
+    `undo` is what is undone before anything else, in that order.
 
     `earlier` are the attempts already recorded of this step in this run, oldest first: those of
     this revision count (and those of this pass are not repeated), those of other revisions only
@@ -243,6 +298,7 @@ class PassOrder:
     pass_no: int
     policy: Policy
     earlier: tuple[Attempt, ...] = ()
+    undo: tuple[Undo, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """What a job's rows say: everything a worker needs beside the id that its message carried."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import Connection, select, text
 
@@ -18,7 +20,7 @@ from shared.wire import from_json
 
 @dataclass(frozen=True, slots=True)
 class TaskBrief:
-    """A task as its planners see it."""
+    """A task as its planners see it; `plan_given` says that a person planned it."""
 
     id: int
     prompt: str
@@ -27,6 +29,7 @@ class TaskBrief:
     plan: Plan | None
     targets: tuple[str, ...]
     replies: tuple[Reply, ...] = ()
+    plan_given: bool = False
 
     @property
     def wanted(self) -> str:
@@ -36,7 +39,10 @@ class TaskBrief:
 
 @dataclass(frozen=True, slots=True)
 class StepBrief:
-    """A step in a run: what was planned for it last, by whom, and what was tried."""
+    """A step in a run: what was planned for it last, by whom, and what was tried.
+
+    `plan` is that of the run; `phases` say where each of its steps stands, by number.
+    """
 
     task: TaskBrief
     run_id: int
@@ -46,6 +52,8 @@ class StepBrief:
     revisions: tuple[Revision, ...]
     attempts: tuple[Attempt, ...]
     reason: str
+    plan: Plan
+    phases: Mapping[int, str]
 
     @property
     def subtasks(self) -> tuple[Subtask, ...]:
@@ -55,7 +63,10 @@ class StepBrief:
 
 @dataclass(frozen=True, slots=True)
 class PassBrief:
-    """What a pass over a step is about: its place, its subtasks, what was tried before."""
+    """What a pass over a step is about: its place, its subtasks, what was tried before.
+
+    `revisions` are all lists up to the present one, where that one undoes something first.
+    """
 
     policy: Policy
     token: str
@@ -63,15 +74,19 @@ class PassBrief:
     step: Step
     subtasks: tuple[Subtask, ...]
     attempts: tuple[Attempt, ...]
+    revisions: tuple[Revision, ...] = ()
 
 
 _PASS = text("""
     SELECT tasks.policy, runs.token, runs.target,
-        (SELECT step FROM jsonb_array_elements(tasks.plan -> 'steps') AS step
+        (SELECT step FROM jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS step
          WHERE (step ->> 'ordinal')::bigint = :step) AS step,
         (SELECT subtasks FROM revisions
          WHERE run_id = runs.id AND step = :step AND revision <= :revision
          ORDER BY revision DESC LIMIT 1) AS revised,
+        EXISTS (SELECT 1 FROM revisions
+                WHERE run_id = runs.id AND step = :step AND revision = :revision
+                  AND rollback <> '[]') AS undoes,
         hosts.*
     FROM runs JOIN tasks ON tasks.id = runs.task_id LEFT JOIN hosts ON hosts.name = runs.target
     WHERE runs.id = :run_id
@@ -81,10 +96,18 @@ _PASS = text("""
 _EVERY_SUBTASK = text("""
     SELECT jsonb_array_elements(step -> 'subtasks') AS subtask
     FROM runs JOIN tasks ON tasks.id = runs.task_id,
-        jsonb_array_elements(tasks.plan -> 'steps') AS step
+        jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS step
     WHERE runs.id = :run_id
     UNION ALL
     SELECT jsonb_array_elements(subtasks) FROM revisions WHERE run_id = :run_id
+""")
+
+
+_AT_WORK = text("""
+    SELECT EXISTS (
+        SELECT 1 FROM jobs WHERE run_id = :run_id AND step = :step AND kind = 'execute'
+        AND state IN ('open', 'cancelled') AND lease_until > clock_timestamp()
+    )
 """)
 
 
@@ -108,6 +131,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
+        revisions=_revisions(connection, job.run_id, step, job.revision) if row.undoes else (),
     )
 
 
@@ -126,6 +150,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
             TaskRow.policy,
             TaskRow.plan,
             TaskRow.replies,
+            TaskRow.plan_given,
         ).where(TaskRow.id == task_id)
     ).one()
     targets = connection.execute(
@@ -139,6 +164,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
         plan=None if row.plan is None else from_json(Plan, row.plan),
         targets=tuple(targets),
         replies=tuple(from_json(Reply, reply) for reply in row.replies),
+        plan_given=row.plan_given,
     )
 
 
@@ -150,6 +176,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     row = connection.execute(
         select(
             RunRow.target,
+            RunRow.added,
             RunStepRow.author_role,
             RunStepRow.author_backend,
             RunStepRow.reason,
@@ -157,7 +184,8 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
         .join(RunStepRow, RunStepRow.run_id == RunRow.id)
         .where(RunRow.id == job.run_id, RunStepRow.step == job.step)
     ).one()
-    step = task.plan.step(job.step)
+    plan = _with_added(task.plan, row.added)
+    step = plan.step(job.step)
     return StepBrief(
         task=task,
         run_id=job.run_id,
@@ -167,7 +195,20 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
         revisions=_revisions(connection, job.run_id, step, job.revision),
         attempts=attempts.of_step(connection, job.run_id, job.step),
         reason=row.reason,
+        plan=plan,
+        phases=_phases(connection, job.run_id),
     )
+
+
+def _phases(connection: Connection, run_id: int) -> dict[int, str]:
+    query = select(RunStepRow.step, RunStepRow.phase).where(RunStepRow.run_id == run_id)
+    return {row.step: row.phase for row in connection.execute(query.order_by(RunStepRow.step))}
+
+
+def is_at_work(connection: Connection, job: Job) -> bool:
+    """Whether a worker still has a pass of the job's step in hand, if only to end it."""
+    found = connection.execute(_AT_WORK, {"run_id": job.run_id, "step": job.step})
+    return bool(found.scalar_one())
 
 
 def _revisions(
@@ -190,10 +231,16 @@ def _revisions(
             author=Author(Role(row.author_role), row.author_backend),
             subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
             reason=row.reason,
+            rollback=tuple(row.rollback),
         )
         for row in found
     )
     return (first, *later)
+
+
+def _with_added(plan: Plan, added: list[Any]) -> Plan:
+    """The plan of a run: that of its task, and the steps by which it was changed."""
+    return replace(plan, steps=(*plan.steps, *(from_json(Step, step) for step in added)))
 
 
 def _usable(connection: Connection, host: Host | None, name: str) -> Host:

@@ -1,15 +1,16 @@
 """The subtask planner: the commands of a step (S0.20, S0.28), and their revisions (S0.54)."""
 
 from shared.domain.errors import Defect, Rejected
-from shared.domain.facts import Fact, StepDetailed, StepRevised
+from shared.domain.facts import Fact, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
-from shared.domain.plan import Author, Role, Subtask, check_subtasks
+from shared.domain.plan import Author, Role, check_subtasks
 from shared.domain.question import Reply
 from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
 from workers.leases import Hold
-from workers.ports import DetailRequest, ReviseRequest
+from workers.ports import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
+from workers.repetition import refuse_repetition
 from workers.store import StepBrief, step_brief, task_brief
 
 
@@ -43,7 +44,10 @@ class Reviser:
         self._backends = backends
 
     def perform(self, hold: Hold) -> Fact:
-        """The next list of subtasks. A list that has failed before is refused."""
+        """The next list of subtasks, or that there is none for the step as it was planned.
+
+        Raises Rejected for a list that has failed before, and for what cannot be undone.
+        """
         job = hold.job
         with self._database.begin() as connection:
             brief = step_brief(connection, job)
@@ -51,19 +55,32 @@ class Reviser:
         if stored is None:
             raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
         backend = self._backends.named(brief.author.backend)
-        draft = backend.revise(
-            ReviseRequest(
-                stored.bundle, brief.task.policy, brief.step, brief.subtasks, _note(brief, job)
-            )
+        request = ReviseRequest(
+            stored.bundle,
+            brief.task.policy,
+            brief.step,
+            brief.subtasks,
+            _note(brief, job),
+            earlier=brief.revisions,
         )
+        try:
+            draft = backend.revise(request)
+        except NotAsPlanned as error:
+            if brief.author.role is not Role.SUBTASK_PLANNER:
+                raise
+            planner = _planner_of(brief)
+            return StepHandedUp(
+                brief.step.ordinal, job.revision, job.pass_no, planner, error.reason
+            )
         check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
-        _refuse_repetition(brief, draft.subtasks)
+        _refuse_repetition(brief, draft)
         return StepRevised(
             step=brief.step.ordinal,
             revision=job.revision + 1,
             author=brief.author,
             subtasks=draft.subtasks,
             reason=draft.reason,
+            rollback=draft.rollback,
         )
 
 
@@ -74,18 +91,20 @@ def _note(brief: StepBrief, job: Job) -> str:
     return "\n".join(part for part in (answered, job.note) if part)
 
 
-def _refuse_repetition(brief: StepBrief, subtasks: tuple[Subtask, ...]) -> None:
-    proposed = _essence(subtasks)
+def _planner_of(brief: StepBrief) -> Author:
+    """Who planned the task as a whole: what cannot be done as planned goes there."""
+    if brief.task.plan_given:
+        return Author(Role.HUMAN, "human")
+    return Author(Role.PLANNER, brief.task.policy.planner)
+
+
+def _refuse_repetition(brief: StepBrief, draft: RevisionDraft) -> None:
     place = f"T{brief.task.id}.{brief.step.ordinal}@{brief.host.name}"
-    for revision in brief.revisions:
-        if _essence(revision.subtasks) == proposed:
-            raise Rejected(
-                f"the planner proposed revision {revision.revision} of step "
-                f"{brief.step.ordinal} again, which has failed",
-                stage="revise",
-                next_step_cmd=f"replan step revise {place} --file FILE",
-            )
-
-
-def _essence(subtasks: tuple[Subtask, ...]) -> list[tuple[str, str | None, tuple[str, ...]]]:
-    return [(subtask.command, subtask.check, subtask.preconditions) for subtask in subtasks]
+    try:
+        refuse_repetition(draft.subtasks, draft.rollback, brief.revisions)
+    except Rejected as error:
+        raise Rejected(
+            f"the planner's answer is refused: {error.reason}",
+            stage="revise",
+            next_step_cmd=f"replan step revise {place} --file FILE",
+        ) from error

@@ -21,7 +21,7 @@ from shared.queue.app import knock, make_app
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
-from shared.store.version import require_current
+from shared.store.migrate import require_current
 from workers.adviser import Adviser
 from workers.backends import Backends
 from workers.capacity import Capacity
@@ -39,6 +39,7 @@ from workers.planner import Planner
 from workers.polling import Poller
 from workers.ports import PlannerBackend
 from workers.remote.connections import HostConnections
+from workers.replanning import Replanner
 from workers.revoking import Revoker
 from workers.secrecy import Secrecy, texts_of
 from workers.signatures import Signatures
@@ -226,6 +227,7 @@ def _performers(
         JobKind.DETAIL: SubtaskPlanner(database, backends).perform,
         JobKind.REVISE: Reviser(database, backends).perform,
         JobKind.ADVISE: Adviser(database, backends).perform,
+        JobKind.REPLAN: Replanner(database, backends).perform,
         JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot).perform,
     }

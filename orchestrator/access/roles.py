@@ -76,6 +76,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "plan.provide": _ACT,
     "step.revise": _ACT,
     "step.abandon": _ACT,
+    "bundle.send": _ACT,
     "attempt.cancel": _ACT,
     "intervention.answer": _ACT,
     "intervention.approve": _APPROVE,

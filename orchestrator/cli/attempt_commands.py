@@ -42,7 +42,7 @@ def list_(
                 a.ref,
                 coloured(a.outcome),
                 "" if a.exit_code is None else str(a.exit_code),
-                plain(a.correction or ""),
+                "rollback" if a.rollback else plain(a.correction or ""),
                 span(a.seconds),
                 first_line(a.command, 60),
             )
@@ -72,6 +72,8 @@ def show_(
     def show(console: Console) -> None:
         console.print(f"[bold]{attempt.ref}[/] {coloured(attempt.outcome)} {plain(attempt.reason)}")
         console.print(f"$ {plain(attempt.command)}", highlight=False)
+        if attempt.rollback:
+            console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"

@@ -33,12 +33,15 @@ def show_(
         _paragraph(console, "failed assumptions", bundle.failed_assumptions)
         _paragraph(console, "already tried", bundle.hypotheses)
         _paragraph(console, "earlier revisions", bundle.earlier_revisions)
+        _paragraph(console, "the steps of the task", bundle.plan)
+        _paragraph(console, "the machine", tuple(f"{k}: {v}" for k, v in bundle.host.items()))
         for attempt in bundle.attempts:
             exited = f"exit code {attempt.exit_code}"
             how = exited if attempt.exit_code is not None else plain(attempt.reason) or "not run"
             console.print(
                 f"\n[bold]{attempt.ref}[/] {attempt.outcome}, {how}"
                 f"{f', corrected by {attempt.correction}' if attempt.correction else ''}"
+                f"{', a rollback' if attempt.rollback else ''}"
             )
             console.print(f"$ {plain(attempt.command)}", highlight=False)
             for text in (attempt.stdout, attempt.stderr, attempt.check_output):
@@ -50,6 +53,45 @@ def show_(
         console.print(f"\n{plain(bundle.request)}")
 
     return Result("bundle.show", view, show)
+
+
+@add(group, "send", example='replan bundle send T12.2@web1 --note "the mirror is down"')
+def send(
+    call: Invocation,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="A step that waits: T12.2@web1.")],
+    *,
+    note: Annotated[str, typer.Option(help="What the planner should know beside it.")] = "",
+) -> Result:
+    """Send the evidence that waits for you to the planner of the step, as it was shown to you.
+
+    Bundles wait where `hold_bundles` is set, where `send_to_planner_after_threshold` is not, and
+    where revisions are used up. (`step revise --now` gathers anew.)
+    """
+    from orchestrator.access.audit import Act
+    from orchestrator.cli.task_commands import outcome
+    from orchestrator.posting import post
+    from orchestrator.views.places import require_step
+    from orchestrator.views.steps import held_pass, step_view
+    from shared.domain.errors import Rejected
+    from shared.domain.facts import BundleSent
+
+    place = parse_ref(ref)
+    with call.database.begin() as connection:
+        at, ordinal = require_step(connection, place)
+        step = step_view(connection, place).step
+        held = held_pass(connection, at.run_id, ordinal)
+    if held is None:
+        raise Rejected(
+            f"no bundle of {step.ref} waits to be sent: it is {step.phase}",
+            stage="input",
+            next_step_cmd=f"replan step show {step.ref}",
+        )
+    fact = BundleSent(ordinal, step.revision, held, note)
+    act = Act("bundle.send", step.ref, {"pass": held})
+    taken = post(call.database, [(at.task_id, at.run_id, fact)], call.actor, act)
+    with call.database.begin() as connection:
+        after = step_view(connection, place).step
+    return outcome("bundle.send", {"ref": after.ref, "phase": after.phase}, taken=taken)
 
 
 def _paragraph(console: Console, title: str, lines: tuple[str, ...]) -> None:

@@ -28,7 +28,7 @@ def migrate(call: Invocation) -> Result:
 def status(call: Invocation) -> Result:
     """Which version the database has, and which one is needed."""
     from shared.store.database import Database
-    from shared.store.version import require_current, version
+    from shared.store.migrate import require_current, version
 
     database = Database(call.settings.server.database_url, pooled=False)
     state = version(database)

@@ -54,7 +54,7 @@ class Invocation:
     def database(self) -> "Database":
         """The database, of our version. Raises Misconfigured or Transient."""
         from shared.store.database import Database
-        from shared.store.version import require_current
+        from shared.store.migrate import require_current
 
         database = Database(self.settings.server.database_url, pooled=False)
         require_current(database)

@@ -27,7 +27,10 @@ RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12.")]
 
 @add(group, "show", example="replan plan show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
-    """The plan of a task as it was first; revisions are shown by `step show`."""
+    """The plan of a task as it was first, and the steps by which its planner has changed it.
+
+    Revisions are shown by `step show`.
+    """
     from orchestrator.views.plans import plan_view
 
     with call.database.begin() as connection:
@@ -35,7 +38,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] {plain(view.summary)}")
-        for step in view.steps:
+        for step in (*view.steps, *view.added):
             after = f" after {', '.join(step.depends_on)}" if step.depends_on else ""
             console.print(
                 f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(step.author)}{after})[/]"

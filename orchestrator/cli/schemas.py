@@ -101,6 +101,7 @@ DETAILS: dict[str, Any] = {
     "attempt.tail": lambda: _view(AttemptView),
     "attempt.cancel": lambda: _view(AttemptLine),
     "bundle.show": lambda: _view(BundleView),
+    "bundle.send": lambda: _PLACE,
     "intervention.list": lambda: _views("interventions", InterventionView),
     "intervention.show": lambda: _view(InterventionView),
     "intervention.answer": lambda: _object(

@@ -1,11 +1,12 @@
 """`replan step …`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from orchestrator.cli.history import show_history
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
@@ -14,6 +15,9 @@ from orchestrator.cli.waiting import show_reasons, show_waiting
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.ids import parse_ref
+
+if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+    from orchestrator.views.steps import StepView
 
 group = typer.Typer(name="step", no_args_is_help=True)
 
@@ -43,7 +47,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
                 (
                     a.ref,
                     coloured(a.outcome),
-                    plain(a.correction or ""),
+                    "rollback" if a.rollback else plain(a.correction or ""),
                     span(a.seconds),
                     first_line(a.command, 60),
                 )
@@ -52,9 +56,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             console.print()
             console.print(listing(("attempt", "outcome", "correction", "took", "command"), tried))
             show_reasons(console, view.attempts)
-        for revision in view.revisions[1:]:
-            told = f"\nrevision {revision.revision} by {revision.author}: {revision.reason}"
-            console.print(plain(told))
+        show_history(console, view)
         show_waiting(console, view.interventions)
 
     return Result("step.show", view, show)
@@ -71,12 +73,13 @@ def revise(
 ) -> Result:
     """Give a step new subtasks yourself (--file), or have its planner revise it (--now).
 
-    The step keeps its author: later evidence goes to the planner that wrote it first.
+    The step keeps its author: later evidence goes to the planner that wrote it first. A file may
+    name subtasks of earlier lists under `rollback`: those that ran are undone first.
     """
     from orchestrator.secret_names import check_secrets
     from orchestrator.views.steps import step_view
     from orchestrator.views.tasks import task_view
-    from shared.contracts.planfile import load_revision
+    from shared.contracts.planfile import load_revision, rollback_of
     from shared.domain.config import Policy
     from shared.domain.plan import Author, Role
     from shared.wire import from_json
@@ -89,9 +92,10 @@ def revise(
         )
     place = parse_ref(ref)
     with call.database.begin() as connection:
-        step = step_view(connection, place).step
+        view = step_view(connection, place)
         policy = from_json(Policy, task_view(connection, place).policy)
-    if step.phase in {"done", "cancelled"}:
+    step = view.step
+    if step.phase in {"done", "cancelled", "replaced"}:
         raise Rejected(
             f"{step.ref} is {step.phase}: there is nothing to revise",
             stage="input",
@@ -106,14 +110,15 @@ def revise(
             )
         return _post(call, "step.revise", ref, RevisionRequested(step.ordinal, note))
     command = f"replan step revise {step.ref} --file {file}"
-    subtasks = load_revision(
-        read_text(file), policy=policy, source=str(file), next_step_cmd=command
-    )
+    text = read_text(file)
+    subtasks = load_revision(text, policy=policy, source=str(file), next_step_cmd=command)
+    undone = rollback_of(text, source=str(file), next_step_cmd=command)
+    _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")
     role, _, backend = step.author.partition("/")
     author = Author(Role(role), backend or "human")
     reason = note or f"given by hand: {file.name}"
-    fact = StepRevised(step.ordinal, step.revision + 1, author, subtasks, reason)
+    fact = StepRevised(step.ordinal, step.revision + 1, author, subtasks, reason, undone)
     return _post(call, "step.revise", ref, fact)
 
 
@@ -131,6 +136,17 @@ def abandon(call: Invocation, ref: RefArgument) -> Result:
             next_step_cmd=f"replan step show {step.ref}",
         )
     return _post(call, "step.abandon", ref, StepAbandoned(step.ordinal))
+
+
+def _refuse_unknown(undone: tuple[str, ...], view: "StepView", command: str) -> None:
+    for key in undone:
+        named = [s for each in view.revisions for s in each.subtasks if s.key == key]
+        if any(subtask.rollback is not None for subtask in named):
+            continue
+        why = "says no command that undoes it" if named else "is no subtask of any of its lists"
+        raise Rejected(
+            f"rollback: {key!r} of {view.step.ref} {why}", stage="revise", next_step_cmd=command
+        )
 
 
 def _post(call: Invocation, kind: str, ref: str, fact: RunFact) -> Result:

@@ -30,6 +30,7 @@ COLOURS = {
     "precondition_unmet": "red",
     "cancelled": "dim",
     "skipped": "dim",
+    "replaced": "dim",
 }
 
 

@@ -8,7 +8,7 @@ from shared.domain.approval import Approval, Asked
 from shared.domain.attempt import Answer
 from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
-from shared.domain.plan import Plan, Role
+from shared.domain.plan import Plan, Role, Step
 from shared.domain.task import RunPhase
 
 
@@ -23,6 +23,7 @@ class InterventionKind(StrEnum):
     APPROVAL = "approval"  # it may run once a person has approved it (S0.88, X17)
     PLAN_APPROVAL = "plan_approval"  # nothing of the plan runs before
     UNKNOWN = "unknown"  # nobody can say how a command ended
+    ROLLBACK = "rollback"  # what was to be undone before a revision begins could not be
     OPERATOR = "operator"  # something is misconfigured
     QUESTION = "question"  # only a person knows (S3.11, S3.57)
 
@@ -90,6 +91,13 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class AddSteps:
+    """Write down the steps by which a run goes on beyond the plan of its task."""
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StartRuns:
     """The plan is complete: begin on every target."""
 
@@ -128,6 +136,7 @@ Decision = (
     | CloseInterventions
     | SettleAttempt
     | Grant
+    | AddSteps
     | StartRuns
     | CancelRuns
     | ResumeRuns

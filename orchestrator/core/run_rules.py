@@ -9,6 +9,7 @@ from orchestrator.core.decisions import (
     Decision,
     ReportRun,
 )
+from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, met
 from orchestrator.core.state import RunState, StepState
 from orchestrator.core.step_rules import (
     after_advice,
@@ -16,8 +17,10 @@ from orchestrator.core.step_rules import (
     after_approval,
     after_bundle,
     after_denial,
+    after_handing_up,
     after_pass,
     after_reply,
+    after_sending,
     drive_on,
     enqueue_pass,
     put_off_or_wait,
@@ -33,12 +36,6 @@ AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
 HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
 REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
-
-OUT_OF_REACH = {
-    StepPhase.ERROR: "was given up",
-    StepPhase.SKIPPED: "was skipped",
-    StepPhase.CANCELLED: "was cancelled",
-}
 
 Advance = tuple[RunState, tuple[Decision, ...]]
 
@@ -68,8 +65,8 @@ def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
             return (step.phase, step.pass_no) != (StepPhase.READY, fact.pass_no)
         case f.PassFinished():
             return step.phase not in AT_WORK or step.pass_no != fact.pass_no
-        case f.BundleReady():
-            return step.phase is not StepPhase.REPLANNING or step.pass_no != fact.pass_no
+        case f.BundleReady() | f.BundleSent() | f.StepHandedUp() | f.PlanRevised():
+            return step.pass_no != fact.pass_no or not _sought(step, fact)
         case f.StepRevised():
             return step.phase not in REVISABLE or fact.revision != step.revision + 1
         case f.RevisionRequested():
@@ -100,6 +97,16 @@ _WANTED: tuple[tuple[type, Callable[[StepState], bool]], ...] = (
 """What a step must want for somebody's word to be news to it."""
 
 
+def _sought(
+    step: StepState, fact: f.BundleReady | f.BundleSent | f.StepHandedUp | f.PlanRevised
+) -> bool:
+    """Whether the step is where this leads on to its revision; one level is asked at a time."""
+    if isinstance(fact, f.BundleSent):
+        return step.wants_sending
+    upper = isinstance(fact, f.PlanRevised)
+    return step.phase is StepPhase.REPLANNING and step.handed_up is upper
+
+
 def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
     if fact.kind is JobKind.ADVISE and not _awaits_advice(step):
         return True
@@ -108,6 +115,7 @@ def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
         step.phase not in expected
         or step.pass_no != fact.pass_no
         or step.putting_off != fact.attempt
+        or step.handed_up is not (fact.kind is JobKind.REPLAN)
     )
 
 
@@ -129,6 +137,9 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
             return replace(state, policy=with_limits(state.policy, fact.changes)), ()
         case f.StepAbandoned():
             return _abandon(state, state.steps[fact.step])
+        case f.PlanRevised():
+            changed, decisions = change_plan(state, fact)
+            return _settle(state, changed, decisions)
     step = state.steps[fact.step or 0]
     after, decisions = _apply_to_step(state, step, fact)
     return _settle(state, state.with_step(after), decisions)
@@ -142,8 +153,8 @@ def _apply_to_step(
             return replace(step, phase=StepPhase.RUNNING, reason=""), ()
         case f.PassFinished():
             return after_pass(step, state.policy, fact, seed=state.id)
-        case f.BundleReady():
-            return after_bundle(step, state.policy)
+        case f.BundleReady() | f.BundleSent() | f.StepHandedUp():
+            return _seek_revision(state, step, fact)
         case f.StepRevised():
             return _revise(step, fact)
         case f.RevisionRequested():
@@ -168,6 +179,18 @@ def _hear(step: StepState, fact: f.RunFact) -> tuple[StepState, tuple[Decision, 
         case f.RetryAdvised():
             return after_advice(step, fact)
     return step, ()
+
+
+def _seek_revision(
+    state: RunState, step: StepState, fact: f.BundleReady | f.BundleSent | f.StepHandedUp
+) -> tuple[StepState, tuple[Decision, ...]]:
+    match fact:
+        case f.BundleReady():
+            return after_bundle(step, state.policy)
+        case f.BundleSent():
+            return after_sending(step, fact)
+        case f.StepHandedUp():
+            return after_handing_up(step, state.policy, fact)
 
 
 def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Decision, ...]]:
@@ -268,7 +291,7 @@ def _stranded(state: RunState) -> Iterator[StepState]:
         if step.phase is not StepPhase.NOT_STARTED:
             continue
         for needed in map(state.steps.__getitem__, step.depends_on):
-            if needed.phase in OUT_OF_REACH and not _met(needed):
+            if needed.phase in OUT_OF_REACH and not met(needed):
                 why = f"step {needed.ordinal} {OUT_OF_REACH[needed.phase]}"
                 yield replace(step, phase=StepPhase.SKIPPED, reason=why)
 
@@ -284,21 +307,15 @@ def _launch(state: RunState) -> Advance:
     for step in state.steps.values():
         if step.phase is not StepPhase.NOT_STARTED:
             continue
-        if all(_met(state.steps[ordinal]) for ordinal in step.depends_on):
+        if all(met(state.steps[ordinal]) for ordinal in step.depends_on):
             ready, enqueued = enqueue_pass(step)
             state = state.with_step(ready)
             decisions.extend(enqueued)
     return state, tuple(decisions)
 
 
-def _met(step: StepState) -> bool:
-    return step.phase is StepPhase.DONE or (
-        step.phase is StepPhase.ERROR and step.on_failure is OnFailure.CONTINUE
-    )
-
-
 def _phase(state: RunState) -> RunPhase:
-    phases = {step.phase for step in state.steps.values()}
+    phases = {step.phase for step in state.steps.values()} - {StepPhase.REPLACED}
     if phases <= ENDED_STEP:
         if StepPhase.CANCELLED in phases:
             return RunPhase.CANCELLED

@@ -17,8 +17,11 @@ class StepState:
     `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
     `unknown` that a step which waits does so until a person says how a command ended,
     `unapproved` that it does so until a person approves what is to run,
-    `unfinished` that its pass came to no end: it is driven on, since its command may still run,
-    `asking` that it waits for a person's answer to its question, which then stands in `note`.
+    `unfinished` that its pass came to no end: it is driven on, since its command may still run;
+    `gathered` that the evidence of its present pass is there to be sent, `handed_up` that the
+    planner of the task is asked to change what remains; `generation` counts the changes of the plan
+    that led to it; `asking` that it waits for a person's answer to its question, which then stands
+    in `note`.
     """
 
     ordinal: int
@@ -39,6 +42,9 @@ class StepState:
     unfinished: bool = False
     unapproved: bool = False
     asking: bool = False
+    gathered: bool = False
+    handed_up: bool = False
+    generation: int = 0
     reason: str = ""
 
     @classmethod
@@ -67,6 +73,11 @@ class StepState:
     def wants_reply(self) -> bool:
         """True while a person is to answer a question of it."""
         return self.asking and self.phase is StepPhase.WAITING
+
+    @property
+    def wants_sending(self) -> bool:
+        """True while a person may send its evidence to its author as it is."""
+        return self.gathered and self.phase is StepPhase.WAITING
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,17 @@ from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.facts import (
     ApprovalDenied,
+    BundleSent,
     CommandsApproved,
     JobFailed,
     OutcomeTold,
     PassFinished,
     QuestionAnswered,
     RetryAdvised,
+    StepHandedUp,
 )
 from shared.domain.jobs import JobKind
-from shared.domain.plan import OnFailure
+from shared.domain.plan import OnFailure, Role
 from shared.domain.question import Reply
 from shared.domain.task import StepPhase
 
@@ -47,6 +49,8 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         unknown=False,
         unapproved=False,
         asking=False,
+        gathered=False,
+        handed_up=False,
     )
     return ready, (
         Enqueue(
@@ -85,6 +89,8 @@ def after_pass(
             return _wait(counted, InterventionKind.UNKNOWN, stage="execute")
         case Ending.NEEDS_INPUT:
             return _ask(counted, fact)
+        case Ending.ROLLBACK_FAILED:
+            return _wait(counted, InterventionKind.ROLLBACK, stage="rollback")
     failed = replace(counted, failures=step.failures + 1)
     allowed = allowance(policy, fact.error_class)
     match _next(failed, policy, fact.error_class):
@@ -99,18 +105,50 @@ def after_pass(
 
 
 def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
-    """The evidence is there: it goes to the author of the step, or waits for a human (X4)."""
-    step = replace(step, putting_off=0)
+    """The evidence is there: it goes to the author of the step, or waits for a human (X4, S0.96).
+
+    What `hold_bundles` holds was not sent by a person, whoever asked for it.
+    """
+    step = replace(step, putting_off=0, gathered=True)
     following = Next.REVISE if step.forced else _next(step, policy)
     if following is Next.RETRY and allowance(policy, ErrorClass.OTHER).ask:
         return replace(step, phase=StepPhase.REPLANNING), (_again(step, JobKind.ADVISE),)
     if following is Next.REVISE and step.author.backend == "human":
-        return _wait(step, InterventionKind.REVISION, stage="revise")
-    if following is Next.REVISE:
+        return _ask_person(step)
+    if following is Next.REVISE and not policy.hold_bundles:
         return replace(step, phase=StepPhase.REPLANNING), (_ask_author(step),)
-    if following is Next.HOLD:
+    if following in {Next.REVISE, Next.HOLD}:
         return _wait(step, InterventionKind.HELD_BUNDLE, stage="escalate")
     return _wait(step, InterventionKind.ESCALATION, stage="escalate")
+
+
+def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
+    """A person sent the evidence as it stood before them: it is not gathered anew."""
+    sent = replace(
+        step,
+        phase=StepPhase.REPLANNING,
+        note=fact.note or step.note,
+        putting_off=0,
+        handed_up=False,
+    )
+    if step.author.backend == "human":
+        waiting, decisions = _ask_person(sent)
+        return waiting, (CloseInterventions(step.ordinal), *decisions)
+    return replace(sent, reason=""), (CloseInterventions(step.ordinal), _ask_author(sent))
+
+
+def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> StepAdvance:
+    """The author cannot do it as planned: whoever planned the task is asked, in the end a person.
+
+    A step that came of `human_escalation_threshold` changes of the plan is not replanned again.
+    """
+    told = replace(step, putting_off=0, reason=fact.reason)
+    used_up = step.generation >= policy.human_escalation_threshold
+    if used_up or fact.planner.backend == "human":
+        return _wait(told, InterventionKind.ESCALATION, stage="revise")
+    notes = (step.note, f"The author of the step says: {fact.reason}")
+    handed_up = replace(told, handed_up=True, note="\n".join(filter(None, notes)))
+    return handed_up, (ask_planner(handed_up),)
 
 
 def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
@@ -154,9 +192,17 @@ def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
     """S0.85: an operator forces a revision, whatever the counters say."""
-    gathering, decisions = _gather(
-        replace(step, forced=True, note=note, putting_off=0, asking=False)
+    reason = step.reason or "an operator wants it revised"
+    asked = replace(
+        step,
+        forced=True,
+        note=note,
+        reason=reason,
+        putting_off=0,
+        handed_up=False,
+        asking=False,
     )
+    gathering, decisions = _gather(asked)
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
 
 
@@ -169,7 +215,7 @@ def put_off_or_wait(
         put_off = replace(failed, putting_off=step.putting_off + 1)
         own = pause(policy, TRANSIENT_DELAY, put_off.putting_off, seed, step.ordinal)
         delay = max(fact.retry_after or 0.0, own)
-        again = _ask_author(step) if fact.kind is JobKind.REVISE else _again(put_off, fact.kind)
+        again = _asked_again(put_off, fact.kind)
         return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
     if fact.kind is JobKind.ADVISE:  # nobody advises against it: the count alone decides
         delay = pause(policy, policy.retry_delay, step.failures, seed, step.ordinal)
@@ -217,6 +263,25 @@ def _gather(step: StepState) -> StepAdvance:
 def _again(step: StepState, kind: JobKind) -> Enqueue:
     note = step.note if kind is JobKind.EXECUTE else ""
     return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no, note=note)
+
+
+def _asked_again(step: StepState, kind: JobKind) -> Enqueue:
+    match kind:
+        case JobKind.REVISE:
+            return _ask_author(step)
+        case JobKind.REPLAN:
+            return ask_planner(step)
+    return _again(step, kind)
+
+
+def ask_planner(step: StepState) -> Enqueue:
+    """What remains of the plan, this step first, goes to whoever planned the task."""
+    return replace(_again(step, JobKind.REPLAN), role=Role.PLANNER, note=step.note)
+
+
+def _ask_person(step: StepState) -> StepAdvance:
+    """The author is a person, to whom nothing more can be sent than that it waits."""
+    return _wait(replace(step, gathered=False), InterventionKind.REVISION, stage="revise")
 
 
 def _ask_author(step: StepState) -> Enqueue:

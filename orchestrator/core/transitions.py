@@ -22,6 +22,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.READY}),
         f.RetryAdvised: frozenset({S.READY}),
+        f.PlanRevised: frozenset({S.NOT_STARTED, S.READY, S.REPLACED}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.READY: {
@@ -47,6 +48,8 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.BundleReady: frozenset({S.REPLANNING, S.WAITING}),
         f.StepRevised: frozenset({S.READY}),
         f.RetryAdvised: frozenset({S.READY, S.WAITING, S.ERROR}),
+        f.StepHandedUp: frozenset({S.REPLANNING, S.WAITING}),
+        f.PlanRevised: frozenset({S.REPLANNING, S.REPLACED}),
         f.JobFailed: frozenset({S.REPLANNING, S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
@@ -55,6 +58,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.StepAbandoned: frozenset({S.ERROR}),
         f.StepRevised: frozenset({S.READY}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.BundleSent: frozenset({S.REPLANNING, S.WAITING}),
         f.ResumeRequested: frozenset({S.READY}),
         f.OutcomeTold: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
@@ -76,9 +80,11 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.SKIPPED: {
         f.ResumeRequested: frozenset({S.NOT_STARTED, S.READY}),
         f.StepRevised: frozenset({S.NOT_STARTED, S.READY, S.SKIPPED}),
+        f.PlanRevised: frozenset({S.REPLACED}),
     },
     S.DONE: {},
     S.CANCELLED: {},
+    S.REPLACED: {},
 }
 
 MOVES_NO_STEP = frozenset({f.PolicyChanged})

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select
 
 from orchestrator.views.places import RunPlace, one_run, runs_at
+from shared.domain.attempt import GREEN
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.prediction import foretold
@@ -20,7 +21,8 @@ class AttemptLine:
     """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length.
 
     `said` is the last line that a failed one printed, on standard error or by its check.
-    `prediction` is what a dry run foretold, None for an attempt of any other task.
+    `prediction` is what a dry run foretold, None for an attempt of any other task. A `rollback`
+    undid what the subtask of that number had done under that revision.
     """
 
     ref: str
@@ -40,6 +42,7 @@ class AttemptLine:
     ended_at: datetime | None
     seconds: float | None
     prediction: str | None = None
+    rollback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +94,19 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         outcome=row.outcome,
         counted=row.counted,
         reason=row.reason,
-        said=_last_words(row) if row.counted else "",
+        said=_last_words(row) if row.counted or _failed_rollback(row) else "",
         exit_code=row.exit_code,
         check_exit_code=row.check_exit_code,
         started_at=row.started_at,
         ended_at=ended,
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
         prediction=foretold(row.reason),
+        rollback=row.rollback,
     )
+
+
+def _failed_rollback(row: Any) -> bool:
+    return row.rollback and row.outcome not in GREEN
 
 
 def _last_words(row: Any) -> str:

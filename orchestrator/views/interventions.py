@@ -162,17 +162,23 @@ def _of_step(kind: str, ref: Ref) -> tuple[str, ...]:
         return (f"replan step revise {ref} --file subtasks.yaml", _resume(ref), _cancel(ref))
     by_hand = f"replan step revise {ref} --file revision.yaml"
     look = f"replan bundle show {ref}"
-    send = f"replan step revise {ref} --now"
+    send = f"replan bundle send {ref}"
+    now = f"replan step revise {ref} --now"
     abandon = f"replan step abandon {ref}"
     match kind:
         case InterventionKind.HELD_BUNDLE:
-            return (send, look, by_hand, abandon, _cancel(ref))
-        case InterventionKind.REVISION | InterventionKind.ESCALATION:
-            return (by_hand, look, send, _resume(ref), abandon, _cancel(ref))
+            noted = f'{send} --note "WHAT ITS PLANNER SHOULD KNOW"'
+            return (send, look, noted, by_hand, abandon, _cancel(ref))
+        case InterventionKind.ESCALATION:
+            return (by_hand, look, _report(ref), send, _resume(ref), abandon, _cancel(ref))
+        case InterventionKind.REVISION:
+            return (by_hand, look, now, _resume(ref), abandon, _cancel(ref))
+        case InterventionKind.ROLLBACK:
+            return (f"replan step show {ref}", _resume(ref), by_hand, now, abandon, _cancel(ref))
         case InterventionKind.APPROVAL:  # it was opened without saying what it asks for
-            return (_resume(ref), by_hand, f"replan step show {ref}", send, abandon, _cancel(ref))
+            return (_resume(ref), by_hand, f"replan step show {ref}", now, abandon, _cancel(ref))
         case InterventionKind.BLOCKED:
-            return (by_hand, f"replan step show {ref}", send, abandon, _cancel(ref))
+            return (by_hand, f"replan step show {ref}", now, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))
 
 
@@ -210,6 +216,10 @@ def _of_task(kind: str, ref: Ref) -> tuple[str, ...]:
         provide = f"replan plan provide T{ref.task} --file plan.yaml"
         return (provide, _resume(ref), _cancel(ref))
     return (_resume(ref), _cancel(ref))
+
+
+def _report(ref: Ref) -> str:
+    return f"replan task report T{ref.task}"
 
 
 def _resume(ref: Ref) -> str:

@@ -100,6 +100,8 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
             return _finished(body)
         case "StepRevised":
             return MessageKind.REVISION, Tone.ATTENTION, _revised(body)
+        case "BundleSent" | "StepHandedUp" | "PlanRevised":
+            return _sought(kind, body)
         case "RevisionRequested":
             note = f": {body['note']}" if body.get("note") else ""
             return MessageKind.REVISION, Tone.PLAIN, f"an operator asks for a revision{note}"
@@ -133,6 +135,21 @@ def _advised(body: dict[str, Any]) -> str:
     word = "to try again" if body["retry"] else "against another try"
     why = f": {body['reason']}" if body.get("reason") else ""
     return f"the planner of step {body['step']} advises {word}{why}"
+
+
+def _sought(kind: str, body: dict[str, Any]) -> tuple[MessageKind, Tone, str]:
+    step = body["step"]
+    if kind == "BundleSent":
+        note = f": {body['note']}" if body.get("note") else ""
+        told = f"an operator sends the evidence of step {step} to its planner{note}"
+        return MessageKind.REVISION, Tone.PLAIN, told
+    if kind == "StepHandedUp":
+        told = f"step {step} cannot be done as planned: {body['reason']}"
+        return MessageKind.REVISION, Tone.ATTENTION, told
+    count = _count(len(body["steps"]), "step")
+    reason = f": {body['reason']}" if body.get("reason") else ""
+    told = f"the plan was changed from step {step} on, {count} in its place{reason}"
+    return MessageKind.PLAN, Tone.ATTENTION, told
 
 
 def _approval(kind: str, body: dict[str, Any]) -> str:
@@ -169,6 +186,7 @@ def _finished(body: dict[str, Any]) -> tuple[MessageKind, Tone, str]:
         "cancelled": f"step {step} was cancelled",
         "unknown": f"step {step} stopped: nobody can say how a command ended",
         "needs_input": f"step {step} asks a person",
+        "rollback_failed": f"step {step} stopped: what was to be undone first could not be",
     }
     told = words.get(ending, f"step {step}: {ending}")
     errors = f" ({_count(body['errors'], 'error')})" if body.get("errors") else ""
@@ -179,9 +197,10 @@ def _revised(body: dict[str, Any]) -> str:
     count = _count(len(body["subtasks"]), "subtask")
     reason = f": {body['reason']}" if body.get("reason") else ""
     author = body["author"]
+    undoes = f", after undoing {', '.join(body['rollback'])}" if body.get("rollback") else ""
     return (
         f"revision {body['revision']} of step {body['step']} by {author['role']} "
-        f"({author['backend']}), {count}{reason}"
+        f"({author['backend']}), {count}{undoes}{reason}"
     )
 
 
@@ -211,7 +230,7 @@ def _succeeded(attempt: AttemptLine, command: str) -> str:
     how = {
         Outcome.SATISFIED.value: "already so",
         Outcome.SIMULATED.value: "simulated",
-    }.get(attempt.outcome, "ok")
+    }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
     corrected = f" after {attempt.correction}" if attempt.correction else ""
     told = f" – {attempt.reason}" if attempt.reason == SAID[Answer.RAN] else ""
     return f"{how}{corrected}: {command}{told}"
@@ -222,6 +241,8 @@ def _failed(attempt: AttemptLine, command: str) -> str:
     if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
         what = f"exit code {attempt.exit_code}"
     corrected = f" ({attempt.correction})" if attempt.correction else ""
+    if attempt.rollback:
+        corrected = " (rollback)"
     ended_itself = attempt.outcome == Outcome.FAILED and attempt.exit_code is not None
     why = attempt.said if ended_itself and attempt.said else attempt.reason
     reason = f" – {brief(why)}" if why and why != what else ""

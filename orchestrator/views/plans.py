@@ -1,5 +1,6 @@
 """The plan of a task, and the bundle of a step."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,9 +11,9 @@ from orchestrator.views.steps import author_name
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.domain.plan import Plan, Subtask
+from shared.domain.plan import Plan, Step, Subtask
 from shared.store import bundles
-from shared.store.tables import TaskRow
+from shared.store.tables import RunRow, TaskRow
 from shared.wire import from_json
 
 
@@ -41,13 +42,17 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """The plan of a task as it was first; what was revised since stands in its steps."""
+    """The plan of a task as it was first; what was revised since stands in its steps.
+
+    `added` are the steps that took the place of others on one target, each under its own ref.
+    """
 
     ref: str
     phase: str
     summary: str
     given: bool
     steps: tuple[PlannedStep, ...]
+    added: tuple[PlannedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +93,40 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
         phase=phase,
         summary=plan.summary,
         given=given,
-        steps=tuple(
-            PlannedStep(
-                ref=str(Ref(ref.task, step=step.ordinal)),
-                key=step.key,
-                title=step.title,
-                instruction=step.instruction,
-                author=author_name(step.author.role.value, step.author.backend),
-                depends_on=tuple(keys[ordinal] for ordinal in step.depends_on),
-                parallel_group=step.parallel_group,
-                recovery=step.recovery.value,
-                on_failure=step.on_failure.value,
-                subtasks=step.subtasks,
-                step_type=step.step_type,
-                parallelizable=step.parallelizable,
-                parallelizable_reason=step.parallelizable_reason,
-                allowed_tools=step.allowed_tools,
-                ask_question=step.ask_question,
-                ask_options=step.ask_options,
-                answer=step.answer,
-            )
-            for step in plan.steps
-        ),
+        steps=tuple(_planned(step, Ref(ref.task, step=step.ordinal), keys) for step in plan.steps),
+        added=tuple(_added(connection, ref.task, keys)),
+    )
+
+
+def _added(connection: Connection, task_id: int, keys: dict[int, str]) -> Iterator[PlannedStep]:
+    """The steps by which runs of a task go on beyond its plan."""
+    query = select(RunRow.target, RunRow.added).where(RunRow.task_id == task_id)
+    for run in connection.execute(query.order_by(RunRow.id)):
+        steps = [from_json(Step, step) for step in run.added]
+        known = keys | {step.ordinal: step.key for step in steps}
+        for step in steps:
+            yield _planned(step, Ref(task_id, step=step.ordinal, target=run.target), known)
+
+
+def _planned(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
+    return PlannedStep(
+        ref=str(ref),
+        key=step.key,
+        title=step.title,
+        instruction=step.instruction,
+        author=author_name(step.author.role.value, step.author.backend),
+        depends_on=tuple(keys[ordinal] for ordinal in step.depends_on),
+        parallel_group=step.parallel_group,
+        recovery=step.recovery.value,
+        on_failure=step.on_failure.value,
+        subtasks=step.subtasks,
+        step_type=step.step_type,
+        parallelizable=step.parallelizable,
+        parallelizable_reason=step.parallelizable_reason,
+        allowed_tools=step.allowed_tools,
+        ask_question=step.ask_question,
+        ask_options=step.ask_options,
+        answer=step.answer,
     )
 
 

@@ -107,6 +107,8 @@ def _step(view: StepView) -> list[str]:
     for revision in view.revisions:
         said = f": {revision.reason}" if revision.reason else ""
         lines += ["", f"### Revision {revision.revision} by {revision.author}{said}", ""]
+        if revision.rollback:
+            lines += [f"Undone before it began, if it ran: {', '.join(revision.rollback)}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
         lines += [_attempt(attempt) for attempt in tried] or ["Nothing was tried."]
         if revision.revision in view.bundles:
@@ -141,6 +143,8 @@ def _evidence(waits: InterventionView) -> list[str]:
 def _attempt(attempt: AttemptLine) -> str:
     shown = _first_line(attempt.command)
     saved = f" after `{attempt.correction}`" if attempt.correction else ""
+    if attempt.rollback:
+        saved = f" rollback in pass {attempt.pass_no}"
     said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
     why = f" – {said}" if said else ""
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -40,7 +40,7 @@ _SIZES = text("""
     JOIN runs ON runs.id = s.run_id
     JOIN tasks ON tasks.id = runs.task_id
     LEFT JOIN revisions r ON r.run_id = s.run_id AND r.step = s.step AND r.revision = s.revision
-    LEFT JOIN LATERAL jsonb_array_elements(tasks.plan -> 'steps') AS p(body)
+    LEFT JOIN LATERAL jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS p(body)
            ON (p.body ->> 'ordinal')::int = s.step
     WHERE s.run_id = ANY(CAST(:run_ids AS bigint[]))
 """)
@@ -84,13 +84,17 @@ class SubtaskView:
 
 @dataclass(frozen=True, slots=True)
 class RevisionView:
-    """The n-th list of subtasks of a step, who gave it and why; 0 is the first plan (S0.94)."""
+    """The n-th list of subtasks of a step, who gave it and why; 0 is the first plan (S0.94).
+
+    `rollback` are the keys of subtasks of earlier lists that it has undone first, if they ran.
+    """
 
     revision: int
     author: str
     reason: str
     created_at: datetime | None
     subtasks: tuple[Subtask, ...]
+    rollback: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +150,21 @@ def step_lines(
 def step_view(connection: Connection, ref: Ref) -> StepView:
     """A step with its history; raises Rejected when there is none."""
     place, ordinal = require_step(connection, ref)
-    plan, policy, prompt, improved = connection.execute(
-        select(TaskRow.plan, TaskRow.policy, TaskRow.prompt, TaskRow.improved_prompt).where(
-            TaskRow.id == place.task_id
+    plan, policy, prompt, improved, added = connection.execute(
+        select(
+            TaskRow.plan,
+            TaskRow.policy,
+            TaskRow.prompt,
+            TaskRow.improved_prompt,
+            RunRow.added,
         )
+        .join(RunRow, RunRow.task_id == TaskRow.id)
+        .where(RunRow.id == place.run_id)
     ).one()
     threshold = int(policy["error_threshold_per_step"])
     lines = step_lines(connection, place.task_id, [place.run_id], threshold=threshold)
     line = next(line for line in lines[place.run_id] if line.ordinal == ordinal)
-    step = from_json(Plan, plan).step(ordinal)
+    step = _planned(from_json(Plan, plan), added).step(ordinal)
     revisions = revisions_of(connection, place.run_id, step)
     open_here = list_interventions(connection, task_id=place.task_id)
     waiting = tuple(i for i in open_here if i.ref == line.ref)
@@ -191,6 +201,22 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
     )
 
 
+def held_pass(connection: Connection, run_id: int, step: int) -> int | None:
+    """The pass whose evidence waits to be sent to the author of the step; None for none."""
+    query = select(RunStepRow.pass_no).where(
+        RunStepRow.run_id == run_id,
+        RunStepRow.step == step,
+        RunStepRow.phase == StepPhase.WAITING.value,
+        RunStepRow.gathered,
+    )
+    return connection.execute(query).scalar_one_or_none()
+
+
+def _planned(plan: Plan, added: list[Any]) -> Plan:
+    """The plan of a run: that of its task, and the steps by which it was changed since."""
+    return replace(plan, steps=(*plan.steps, *(from_json(Step, step) for step in added)))
+
+
 def current_revision(connection: Connection, run_id: int, step: Step) -> Revision:
     """The newest list of subtasks of a step in a run."""
     newest = revisions_of(connection, run_id, step)[-1]
@@ -224,6 +250,7 @@ def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[Revis
             reason=row.reason,
             created_at=row.created_at,
             subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
+            rollback=tuple(row.rollback),
         )
         for row in found
     )

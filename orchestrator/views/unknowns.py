@@ -15,7 +15,7 @@ SHOWN = 2000
 _ASKED = text("""
     SELECT asked.id, asked.task_id, asked.step, runs.target, told.body ->> 'answer' AS answer,
            tried.subtask, tried.number, tried.command, tried.reason, tried.started_at,
-           tried.stdout, tried.stderr, tried.worker,
+           tried.stdout, tried.stderr, tried.worker, tried.rollback,
            coalesce(revisions.subtasks, planned.body -> 'subtasks') AS subtasks
     FROM interventions asked
     JOIN runs ON runs.id = asked.run_id
@@ -43,7 +43,8 @@ _ASKED = text("""
     ) AS told ON true
     LEFT JOIN revisions ON revisions.run_id = asked.run_id AND revisions.step = asked.step
          AND revisions.revision = ended.revision
-    LEFT JOIN LATERAL jsonb_array_elements(tasks.plan -> 'steps') AS planned(body)
+    LEFT JOIN LATERAL jsonb_array_elements((tasks.plan -> 'steps') || runs.added)
+         AS planned(body)
          ON (planned.body ->> 'ordinal')::bigint = asked.step
     WHERE asked.id = ANY(CAST(:ids AS bigint[]))
 """)
@@ -107,7 +108,7 @@ def _evidence(row: Any) -> Evidence | None:
         reason=row.reason,
         stdout=row.stdout[-SHOWN:],
         stderr=row.stderr[-SHOWN:],
-        check=next(checks, None),
+        check=None if row.rollback else next(checks, None),
         started_at=row.started_at,
         worker=row.worker,
     )

@@ -257,6 +257,13 @@ class RevisionAnswer(Document):
             "all that is still needed. It replaces the old list entirely."
         ),
     ]
+    rollback: Annotated[
+        list[Name],
+        Field(
+            description="The ids of earlier subtasks of this step whose rollback command is to be "
+            "run before your list begins; usually none. Only what has run is undone."
+        ),
+    ]
     impossible: Impossible
 
     def listed(self) -> tuple[Subtask, ...]:

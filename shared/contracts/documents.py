@@ -140,6 +140,13 @@ class RevisionDocument(Document):
     """The next list of subtasks of a step."""
 
     subtasks: Annotated[list[SubtaskDocument], Field(min_length=1)]
+    rollback: Annotated[
+        list[Key],
+        Field(
+            description="Subtasks of earlier lists whose rollback command is run first, the last "
+            "first, if they ran."
+        ),
+    ] = Field(default_factory=list)
 
 
 def subtasks_of(documents: list[SubtaskDocument], policy: Policy) -> tuple[Subtask, ...]:

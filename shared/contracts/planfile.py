@@ -37,6 +37,7 @@ __all__ = [
     "load_revision",
     "plan_in",
     "revision_in",
+    "rollback_of",
 ]
 
 BY_HAND = Author(Role.HUMAN, "human")
@@ -72,6 +73,15 @@ def load_revision(
     """
     origin = Origin(source, "revise", next_step_cmd)
     return _revision(read_yaml(text, origin), policy, origin)
+
+
+def rollback_of(text: str, *, source: str, next_step_cmd: str) -> tuple[str, ...]:
+    """The keys that the same text names under `rollback`; raises Rejected as `load_revision`."""
+    origin = Origin(source, "revise", next_step_cmd)
+    read = read_yaml(text, origin)
+    if not isinstance(read.data, dict) or "rollback" not in read.data:
+        return ()
+    return tuple(RevisionDocument.read(read, origin).rollback)
 
 
 def revision_in(data: object, *, policy: Policy, origin: Origin) -> tuple[Subtask, ...]:

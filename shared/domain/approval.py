@@ -35,6 +35,7 @@ class Part(StrEnum):
     COMMAND = "command"
     CHECK = "check"
     PRECONDITION = "precondition"
+    ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ class Attempt:
     `try_no` counts within the pass, 0 being the command as planned.
     `correction` names the rule that changed the command, None for the planned one.
     `result` is None when nothing ran; `check` is the check after it, None without one.
+    A `rollback` undoes what the subtask of that number and revision had done, in a later pass.
     """
 
     key: str
@@ -115,8 +116,9 @@ class Attempt:
     result: CommandResult | None = None
     check: CommandResult | None = None
     never_red: bool = False
+    rollback: bool = False
 
     @property
     def counted(self) -> bool:
         """True when it is one error of its step."""
-        return self.outcome in COUNTED
+        return self.outcome in COUNTED and not self.rollback

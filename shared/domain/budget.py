@@ -17,6 +17,7 @@ class Ending(StrEnum):
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"  # nobody can say how a command ended
     NEEDS_INPUT = "needs_input"  # it cannot go on without a person's answer
+    ROLLBACK_FAILED = "rollback_failed"  # what was to be undone first could not be
 
 
 class Next(StrEnum):

@@ -8,7 +8,10 @@ REQUEST = "Revise the step plan and propose alternatives, additional diagnostics
 
 @dataclass(frozen=True, slots=True)
 class LoggedAttempt:
-    """One attempt in the log: text already safe and capped; times as ISO 8601 in UTC."""
+    """One attempt in the log: text already safe and capped; times as ISO 8601 in UTC.
+
+    A `rollback` undid what the subtask of that number had done under an earlier revision.
+    """
 
     ref: str
     subtask: int
@@ -25,11 +28,12 @@ class LoggedAttempt:
     check_command: str | None = None
     check_exit_code: int | None = None
     check_output: str = ""
+    rollback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedSubtask:
-    """A subtask as it was planned, in order (S0.65)."""
+    """A subtask as it was planned, in order (S0.65); `ran` says that its command was started."""
 
     ordinal: int
     key: str
@@ -40,6 +44,11 @@ class LoggedSubtask:
     preconditions: tuple[str, ...]
     needs: tuple[str, ...]
     status: str
+    critical: bool = False
+    rollback: str | None = None
+    idempotent: bool = False
+    kind: str = "command"
+    ran: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,8 @@ class Bundle:
 
     `snapshot` maps a probe's name (disk, memory, services, ports, …) to its text; `hypotheses` says
     what the executor already tried (S0.69); `failed_assumptions` what the planner took for granted
-    that proved wrong (S0.51).
+    that proved wrong (S0.51). `host` is the way to the machine and as whom, `config` what bounds
+    a plan (S0.52, S0.68), and `plan` where the other steps of the task stand.
     """
 
     task_ref: str
@@ -67,4 +77,6 @@ class Bundle:
     failed_assumptions: tuple[str, ...] = ()
     hypotheses: tuple[str, ...] = ()
     config: dict[str, str] = field(default_factory=dict)
+    host: dict[str, str] = field(default_factory=dict)
+    plan: tuple[str, ...] = ()
     request: str = REQUEST

@@ -17,6 +17,7 @@ class Policy:
     max_retries_per_command: int = 2
     auto_correction_enabled: bool = True
     send_to_planner_after_threshold: bool = True
+    hold_bundles: bool = False
     human_escalation_threshold: int = 3
     forbidden_commands: tuple[str, ...] = ()
     dry_run_mode: bool = False

@@ -14,7 +14,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
 from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind
-from shared.domain.plan import Author, Plan, Subtask
+from shared.domain.plan import Author, Plan, Step, Subtask
 from shared.domain.question import Question
 from shared.domain.task import RunPhase
 
@@ -128,13 +128,54 @@ class BundleReady:
 
 
 @dataclass(frozen=True, slots=True)
+class BundleSent:
+    """A person sent the evidence that waited to the step's author, with a `note` for it (S0.96)."""
+
+    step: int
+    revision: int
+    pass_no: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StepRevised:
-    """The author of a step, or a person, gave its next list of subtasks."""
+    """The author of a step, or a person, gave its next list of subtasks.
+
+    `rollback` names the subtasks of earlier lists, by key, that are undone first if they ran.
+    """
 
     step: int
     revision: int
     author: Author
     subtasks: tuple[Subtask, ...]
+    reason: str = ""
+    rollback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepHandedUp:
+    """The author of a step says that it cannot be done as planned; `planner` planned the task."""
+
+    step: int
+    revision: int
+    pass_no: int
+    planner: Author
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRevised:
+    """The planner changed what remains of a plan, from a step that was handed up to it.
+
+    `steps` are numbered from 1 and take the place of that step and of all that have not begun;
+    `known` is the greatest number of a step that the planner knew of.
+    """
+
+    step: int
+    revision: int
+    pass_no: int
+    known: int
+    steps: tuple[Step, ...]
     reason: str = ""
 
 
@@ -269,7 +310,10 @@ RunFact = (
     | PassStarted
     | PassFinished
     | BundleReady
+    | BundleSent
     | StepRevised
+    | StepHandedUp
+    | PlanRevised
     | RevisionRequested
     | StepAbandoned
     | OutcomeTold

@@ -73,6 +73,11 @@ def attempt_key(  # noqa: PLR0917 - the parts of one name, in its order
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-t{try_no}"
 
 
+def rollback_key(run: int, step: int, revision: int, subtask: int, pass_no: int) -> str:
+    """The identity of the rollback, in that pass, of a subtask of that (earlier) revision."""
+    return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-back"
+
+
 def look_key(run: int, step: int, revision: int, subtask: int, pass_no: int) -> str:
     """The identity of the looks at a subtask in a pass, however often they are repeated."""
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-look"

@@ -13,6 +13,7 @@ class JobKind(StrEnum):
     PLAN = "plan"  # prompt -> steps
     DETAIL = "detail"  # step -> subtasks
     REVISE = "revise"  # bundle -> subtasks
+    REPLAN = "replan"  # bundle -> the remaining steps
     EXECUTE = "execute"  # one pass
     GATHER = "gather"  # evidence -> bundle
     ADVISE = "advise"  # bundle -> whether another try is worth it
@@ -40,6 +41,7 @@ ROLES = {
 _QUEUES = {
     JobKind.REFINE: QueueName.TASKMASTER,
     JobKind.PLAN: QueueName.PLANNING,
+    JobKind.REPLAN: QueueName.PLANNING,
     JobKind.DETAIL: QueueName.SUBTASK_PLANNING,
     JobKind.EXECUTE: QueueName.EXECUTION,
     JobKind.GATHER: QueueName.ESCALATION,

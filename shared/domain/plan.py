@@ -119,13 +119,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The n-th list of subtasks of a step; 0 is the first plan. Immutable."""
+    """The n-th list of subtasks of a step; 0 is the first plan. Immutable.
+
+    `rollback` names subtasks of earlier lists, by key, that are undone before it begins.
+    """
 
     step: int
     revision: int
     author: Author
     subtasks: tuple[Subtask, ...]
     reason: str = ""
+    rollback: tuple[str, ...] = ()
 
 
 def default_needs(

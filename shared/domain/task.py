@@ -41,11 +41,20 @@ class StepPhase(StrEnum):
     ERROR = "error"
     SKIPPED = "skipped"
     CANCELLED = "cancelled"
+    REPLACED = "replaced"  # by steps of a changed plan
 
 
 ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.ERROR, TaskPhase.CANCELLED})
 ENDED_RUN = frozenset({RunPhase.DONE, RunPhase.ERROR, RunPhase.CANCELLED})
-ENDED_STEP = frozenset({StepPhase.DONE, StepPhase.ERROR, StepPhase.SKIPPED, StepPhase.CANCELLED})
+ENDED_STEP = frozenset(
+    {
+        StepPhase.DONE,
+        StepPhase.ERROR,
+        StepPhase.SKIPPED,
+        StepPhase.CANCELLED,
+        StepPhase.REPLACED,
+    }
+)
 
 COARSE: dict[StepPhase, str] = {
     StepPhase.NOT_STARTED: "NotStarted",
@@ -58,5 +67,6 @@ COARSE: dict[StepPhase, str] = {
     StepPhase.ERROR: "Error",
     StepPhase.SKIPPED: "Error",
     StepPhase.CANCELLED: "Error",
+    StepPhase.REPLACED: "Done",  # nothing more of it is to come, and nothing of it is missing
 }
 """The four states of S1.22, as the API shows them."""

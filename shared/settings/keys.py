@@ -150,6 +150,7 @@ _ABOUT = {
     "taskmaster": "who improves the prompt",
     "planner": "who plans the main steps",
     "subtask_planner": "who details and revises the steps",
+    "hold_bundles": "every bundle waits until a person has sent it (replan bundle send)",
     "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
     "approval_ttl": "seconds that an approval serves",
     "retry_strategy": "who decides on another try: a fixed count, by_class of error, or the model",

@@ -193,6 +193,7 @@ def attempt_of(row: Any) -> Attempt:
         result=_result(row),
         check=_check(row),
         never_red=row.never_red,
+        rollback=row.rollback,
     )
 
 
@@ -243,6 +244,7 @@ def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
         "outcome": attempt.outcome.value if entry.ended else RUNNING,
         "counted": entry.ended and attempt.counted,
         "never_red": attempt.never_red,
+        "rollback": attempt.rollback,
         "reason": _clean(attempt.reason),
         "rule": attempt.rule,
         "started_at": attempt.started_at.isoformat(),

@@ -1,23 +1,94 @@
-"""Bringing a database to the version of this program."""
+"""Bringing a database to the version of this program, and saying which version it has."""
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import text
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
+from sqlalchemy import Connection, text
+
+from shared.domain.errors import Misconfigured
 from shared.store.database import Database
-from shared.store.version import MIGRATIONS, Version, found, known, refuse_unknown
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 _LOCK = 0x7265706C616E  # "replan": two processes never migrate at once
+# Asked of the table itself: what can migrate takes long to load, and only `upgrade` needs it.
+_TABLE = text("SELECT to_regclass('alembic_version') IS NOT NULL")
+_FOUND = text("SELECT version_num FROM alembic_version")
+
+
+class Outdated(Misconfigured):
+    """The database has not this program's version yet; somebody may be migrating it just now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The migration a database is at, and the one this program needs."""
+
+    found: str | None
+    needed: str
+
+    @property
+    def current(self) -> bool:
+        """True when the two are the same."""
+        return self.found == self.needed
+
+
+@cache
+def known() -> tuple[str, ...]:
+    """The versions that this program knows, the oldest first: the last is the one it needs."""
+    return tuple(sorted(p.stem.partition("_")[0] for p in MIGRATIONS.glob("versions/[0-9]*.py")))
+
+
+def _found(connection: Connection) -> str | None:
+    if not connection.execute(_TABLE).scalar():
+        return None
+    return connection.execute(_FOUND).scalar()
 
 
 def upgrade(url: str) -> Version:
     """Bring the database to the needed version; safe to call from several processes at once."""
+    from alembic import command
+    from alembic.config import Config
+
     database = Database(url, pooled=False)
     with database.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        refuse_unknown(found(connection))
+        _refuse_unknown(_found(connection))
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
-        return Version(found=found(connection), needed=known()[-1])
+        return Version(found=_found(connection), needed=known()[-1])
+
+
+def version(database: Database) -> Version:
+    """Which version the database has."""
+    with database.begin() as connection:
+        return Version(found=_found(connection), needed=known()[-1])
+
+
+def require_current(database: Database) -> None:
+    """Raise Misconfigured, with the command to type, unless the database has our version.
+
+    It is Outdated when a migration would put it right.
+    """
+    state = version(database)
+    if state.current:
+        return
+    _refuse_unknown(state.found)
+    raise Outdated(
+        f"the database is at version {state.found or 'none'}, this program needs {state.needed}",
+        stage="database",
+        next_step_cmd="replan db migrate",
+    )
+
+
+def _refuse_unknown(found: str | None) -> None:
+    if found is not None and found not in known():
+        raise Misconfigured(
+            f"the database is at version {found}, which this program does not know: "
+            "it was migrated by a newer replan",
+            stage="database",
+            next_step_cmd="replan --version",
+        )

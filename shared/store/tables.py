@@ -98,7 +98,8 @@ class RunRow(Row):
     """One task on one target.
 
     Hosts keep their records of the run under `token`: no other run ever has it, of this database
-    or of another one that works on the same hosts.
+    or of another one that works on the same hosts. `added` are the steps by which it goes on
+    beyond the plan of its task.
     """
 
     __tablename__ = "runs"
@@ -109,6 +110,7 @@ class RunRow(Row):
     token: Mapped[str] = mapped_column(server_default=text(_RANDOM))
     phase: Mapped[str]
     reason: Mapped[str] = mapped_column(server_default="")
+    added: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
 
@@ -140,12 +142,18 @@ class RunStepRow(Row):
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     unapproved: Mapped[bool] = mapped_column(server_default=text("false"))
     asking: Mapped[bool] = mapped_column(server_default=text("false"))
+    gathered: Mapped[bool] = mapped_column(server_default=text("false"))
+    handed_up: Mapped[bool] = mapped_column(server_default=text("false"))
+    generation: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 
 
 class RevisionRow(Row):
-    """The n-th list of subtasks of a step in a run, n > 0; number 0 stands in the task's plan."""
+    """The n-th list of subtasks of a step in a run, n > 0; number 0 stands in the plan.
+
+    `rollback` are the keys of subtasks of earlier lists that are undone before it begins.
+    """
 
     __tablename__ = "revisions"
 
@@ -155,6 +163,7 @@ class RevisionRow(Row):
     author_role: Mapped[str]
     author_backend: Mapped[str]
     subtasks: Mapped[list[Any]]
+    rollback: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     reason: Mapped[str]
     created_at: Mapped[datetime] = now()
 
@@ -241,7 +250,7 @@ class EventRow(Row):
 
 
 class AttemptRow(Row):
-    """An attempt; `outcome` is 'running' until it has ended.
+    """An attempt; `outcome` is 'running' until it has ended, `rollback` that it undid one.
 
     Text is safe and capped; the whole of what did not fit lies in `blobs` under its digest.
     """
@@ -262,6 +271,7 @@ class AttemptRow(Row):
     outcome: Mapped[str]
     counted: Mapped[bool]
     never_red: Mapped[bool]
+    rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     rule: Mapped[str | None]
     exit_code: Mapped[int | None]

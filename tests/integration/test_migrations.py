@@ -6,8 +6,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from shared.store.database import Database
+from shared.store.migrate import MIGRATIONS, known
 from shared.store.tables import Row
-from shared.store.version import MIGRATIONS, known
 
 
 def test_the_versions_are_those_that_the_migrations_name() -> None:

@@ -132,7 +132,7 @@ def test_people_plan_try_dry_and_ask_twice(whole_ring: Ring, tmp_path: Path) -> 
 def test_a_held_step_is_sent_to_its_planner_when_a_person_says_so(
     whole_ring: Ring, tmp_path: Path
 ) -> None:
-    """S0.84, S0.85: held back by configuration, sent with a note."""
+    """S0.84, S0.96: held back by configuration, sent with a note."""
     plan = written(tmp_path, "exit 3", planner="runbook")
     held = asked(
         whole_ring,
@@ -143,13 +143,13 @@ def test_a_held_step_is_sent_to_its_planner_when_a_person_says_so(
     (waits,) = held["details"]["interventions"]
     assert waits["kind"] == "held_bundle"
     ref = held["details"]["ref"]
-    assert held["next_step_cmd"] == f"replan step revise {ref}.1@localhost --now"
+    assert held["next_step_cmd"] == f"replan bundle send {ref}.1@localhost"
     sent = asked(whole_ring, *held["next_step_cmd"].split()[1:], "--note", "look at the port")
-    assert sent["kind"] == "step.revise"
+    assert sent["kind"] == "bundle.send"
     after = asked(whole_ring, "task", "watch", ref, code=3)
     assert after["details"]["interventions"][0]["kind"] != "held_bundle"
     told = whole_ring.replan("task", "watch", ref, check=3).stdout
-    assert "an operator asks for a revision: look at the port" in told
+    assert "sends the evidence of step 1 to its planner: look at the port" in told
 
 
 def test_interrupting_a_live_watch_ends_it_quietly(whole_ring: Ring, tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ class Clearance:
     def command(self, subtask: Subtask, text: str) -> Verdict:
         """Clear the command of the attempt that comes next; an approval of it is used up."""
         key = self._recorder.next_key(subtask)
-        return self._door.clear(subtask.ordinal, text, key, unconfirmed=self._unconfirmed(subtask))
+        why = unconfirmed(subtask, self._policy)
+        return self._door.clear(subtask.ordinal, text, key, unconfirmed=why)
 
     def look(self, subtask: Subtask, text: str) -> Verdict:
         """Clear a check or a precondition for the whole pass, however often it is looked at."""
@@ -53,12 +54,12 @@ class Clearance:
 
     def confirmed(self, subtask: Subtask) -> bool:
         """Whether a person must have seen the command, so that no other may take its place."""
-        return self._unconfirmed(subtask) is not None
+        return unconfirmed(subtask, self._policy) is not None
 
     def foretold(self, subtask: Subtask, text: str) -> Verdict:
         """What clearing a command would say before anybody has approved it."""
         verdict = self._door.verdict(text)
-        return (self._unconfirmed(subtask) or verdict) if verdict.allowed else verdict
+        return (unconfirmed(subtask, self._policy) or verdict) if verdict.allowed else verdict
 
     def unapproved(self, subtask: Subtask) -> tuple[Unapproved, ...]:
         """What of a subtask a person has yet to approve, in the order in which it would run."""
@@ -66,8 +67,8 @@ class Clearance:
         if subtask.check is not None:
             texts.insert(0, (Part.CHECK, subtask.check))
         found = [(part, text, self._door.unapproved(subtask.ordinal, text)) for part, text in texts]
-        command, unconfirmed = text_of(subtask), self._unconfirmed(subtask)
-        verdict = self._door.unapproved(subtask.ordinal, command, unconfirmed=unconfirmed)
+        command, why = text_of(subtask), unconfirmed(subtask, self._policy)
+        verdict = self._door.unapproved(subtask.ordinal, command, unconfirmed=why)
         found.append((Part.COMMAND, command, verdict))
         return tuple(
             Unapproved(subtask.ordinal, part, text, verdict)
@@ -75,8 +76,9 @@ class Clearance:
             if verdict is not None
         )
 
-    def _unconfirmed(self, subtask: Subtask) -> Verdict | None:
-        """Why a person must have confirmed the command, whatever the guard says of it."""
-        if subtask.critical:
-            return _CRITICAL
-        return _PLANNED if self._policy.autonomy == PLAN else None
+
+def unconfirmed(subtask: Subtask, policy: Policy) -> Verdict | None:
+    """Why a person must have confirmed a subtask's command, whatever the guard says of it."""
+    if subtask.critical:
+        return _CRITICAL
+    return _PLANNED if policy.autonomy == PLAN else None

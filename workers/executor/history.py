@@ -42,6 +42,10 @@ class History:
         self._pass[attempt.subtask].append(attempt)
         self.errors += attempt.counted
 
+    def note_rollback(self, attempt: Attempt) -> None:
+        """Take in that a subtask of an earlier revision was undone: only its number counts here."""
+        self._numbers[attempt.subtask] = attempt.number
+
     def next_number(self, subtask: int) -> int:
         """The number of its next attempt in this run."""
         return self._numbers[subtask] + 1

@@ -24,8 +24,15 @@ def _counted(sentence: str, same: Sequence[str]) -> str:
     return sentence if len(same) == 1 else f"{sentence} ({len(same)} times)"
 
 
+def _undone(attempt: Attempt) -> str:
+    what = f"undid subtask {attempt.subtask} of revision {attempt.revision} ({attempt.command})"
+    return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.reason)
+
+
 def _sentence(attempt: Attempt) -> str | None:
     where = f"subtask {attempt.subtask}"
+    if attempt.rollback:
+        return _undone(attempt)
     rule = BY_NAME.get(attempt.correction or "")
     tried = rule.tested if rule else attempt.correction or "ran the command as planned"
     if attempt.outcome in _REFUSED:

@@ -15,6 +15,7 @@ from workers.executor.history import History
 from workers.executor.judge import Door, Judge
 from workers.executor.recorder import Recorder
 from workers.executor.rehearsal import Rehearsal
+from workers.executor.rollbacks import Rollbacks
 from workers.executor.trials import Trials
 from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell, Unapproved
 
@@ -48,6 +49,8 @@ def carry_out(
     that needs an approval, at one whose outcome nobody can tell, at a snippet that asks a person,
     and when the log says that it is cancelled.
 
+    What the revision undoes is undone first (`workers.executor.rollbacks`).
+
     What an earlier driver of the same pass started is not started again: its outcome is waited for.
 
     A correction that would need an approval is recorded and left out: it was ours, not the plan's.
@@ -67,7 +70,9 @@ def carry_out(
     if order.policy.dry_run_mode:
         rehearsal = _rehearsal(order, door, looks or guard, log, clock)
         return _foretold(order, subtasks, rehearsal, log)
-    return _tried(order, subtasks, Trials(order, door, log, clock, settle=settle), log)
+    trials = Trials(order, door, log, clock, settle=settle)
+    undoing = Rollbacks(order, trials.history, door, log, clock)
+    return undoing.carry_out() or _tried(order, subtasks, trials, log)
 
 
 def _tried(

@@ -12,22 +12,24 @@ PROBES: dict[str, str] = {
     "os": "uname -a; cat /etc/os-release",
     "memory": "cat /proc/meminfo",
     "load": "cat /proc/loadavg",
-    "disk": "df -hP",
-    "inodes": "df -iP",
+    "disk": "timeout 3 df -hPl",
+    "inodes": "timeout 3 df -iPl",
     "processes": "ps -eo pid,ppid,stat,etime,pcpu,pmem,comm --sort=-pcpu",
-    "services": "systemctl list-units --type=service --state=running --no-legend --plain",
-    "failed_services": "systemctl list-units --state=failed --no-legend --plain",
+    "services": "timeout 3 systemctl list-units --type=service --state=running --no-legend --plain",
+    "failed_services": "timeout 3 systemctl list-units --state=failed --no-legend --plain",
     "ports": "ss -ltun",
     "network": "ip -s -o link; ip -o addr",
     "network_errors": "cat /proc/net/dev",
     "names": "cat /etc/resolv.conf",
-    "packages": "dpkg --audit; apt-mark showhold",
-    "repositories": "apt-cache policy",
+    "packages": "dpkg --audit; dpkg --get-selections | grep 'hold$'",
+    "repositories": "ls -nt /var/lib/apt/lists",
     "locks": "cat /proc/locks",
-    "identity": "id",
+    "identity": "timeout 3 id",
 }
 """Each probe and its command. None prints an environment or the arguments of a process: they hold
-secrets. A program that a host lacks leaves a probe with its error message, which also tells."""
+secrets. A program that a host lacks leaves a probe with its error message, which also tells. None
+makes a host wait for another one (a mount that is gone, a directory of accounts, a name server)
+longer than its time, and none computes for long, as what asks apt does."""
 
 
 def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) -> dict[str, str]:

@@ -24,7 +24,16 @@ from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
-from workers.ports import DetailRequest, PlanRequest, RetryAdvice, ReviseRequest, RevisionDraft
+from workers.ports import (
+    DetailRequest,
+    NotAsPlanned,
+    PlanRequest,
+    ReplanRequest,
+    RetryAdvice,
+    ReviseRequest,
+    RevisionDraft,
+)
+from workers.repetition import refuse_repetition
 
 BACKEND = "anthropic"
 
@@ -92,9 +101,19 @@ class AnthropicBackend:
             schema=schema_of("revision-answer"),
             limit=self._settings.evidence_chars,
         )
-        return self._answered(
-            question, RevisionAnswer, lambda answer: _draft(answer, request.subtasks)
+        return self._answered(question, RevisionAnswer, lambda answer: _draft(answer, request))
+
+    def replan(self, request: ReplanRequest) -> Plan:
+        """Other steps, without subtasks, in the place of what remains of a plan."""
+        question = prompts.replan_question(
+            self._texts,
+            request,
+            model=self._settings.model_of(Role.PLANNER),
+            schema=schema_of("plan-answer"),
+            limit=self._settings.evidence_chars,
         )
+        author = Author(Role.PLANNER, BACKEND)
+        return self._answered(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
         """Whether another try of the same subtasks is worth it (S1.35)."""
@@ -143,7 +162,7 @@ def _read(
         raise _Unusable(told(error)) from error
     why_not = getattr(answer, "impossible", "").strip()
     if why_not:
-        raise Rejected(
+        raise NotAsPlanned(
             f"the model says that it cannot be done: {why_not}",
             stage=question.purpose,
             next_step_cmd=question.next_step_cmd,
@@ -154,11 +173,10 @@ def _read(
         raise _Unusable(error.reason) from error
 
 
-def _draft(answer: RevisionAnswer, failed: tuple[Subtask, ...]) -> RevisionDraft:
-    subtasks = answer.listed()
-    if [s.command for s in subtasks] == [s.command for s in failed]:
-        raise Rejected("these are the very commands that have failed", stage="revise")
-    return RevisionDraft(subtasks, answer.diagnosis)
+def _draft(answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
+    draft = RevisionDraft(answer.listed(), answer.diagnosis, tuple(answer.rollback))
+    refuse_repetition(draft.subtasks, draft.rollback, request.earlier)
+    return draft
 
 
 def anthropic_backend(

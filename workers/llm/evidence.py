@@ -95,6 +95,8 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
         f"retry {attempt.retry_count}, {attempt.started_at} to {attempt.ended_at}"
     )
     parts = [clean(heading), f"  $ {_inside(attempt.command, _COMMAND_CHARS)}"]
+    if attempt.rollback:
+        parts.append("  a rollback: it undoes what that subtask of an earlier revision did")
     if attempt.correction:
         parts.append(f"  corrected by: {clean(attempt.correction)}")
     if attempt.reason:
@@ -135,16 +137,22 @@ def _subtask(subtask: LoggedSubtask) -> str:
     parts.extend(f"  precondition $ {_inside(text, 500)}" for text in subtask.preconditions)
     if subtask.needs:
         parts.append(f"  needs: {', '.join(map(_line, subtask.needs))}")
+    if subtask.rollback is not None:
+        ran = "it ran" if subtask.ran else "it did not run"
+        parts.append(f"  rollback ({ran}) $ {_inside(subtask.rollback, 500)}")
     return "\n".join(parts)
 
 
 def _after(bundle: Bundle) -> str:
     snapshot = [f"[{_line(k)}]\n{_block(v, _SNAPSHOT_CHARS)}" for k, v in bundle.snapshot.items()]
     config = [f"- {_line(k)}: {_inside(v, 500)}" for k, v in bundle.config.items()]
+    host = [f"- {_line(k)}: {_inside(v, 500)}" for k, v in bundle.host.items()]
     parts = (
         ("What the executor tried by itself", _items(bundle.hypotheses)),
         ("Assumptions of the plan that proved wrong", _items(bundle.failed_assumptions)),
         ("Earlier revisions of this step", _items(bundle.earlier_revisions)),
+        ("The steps of the task", _items(bundle.plan)),
+        ("The way to the machine", host),
         ("State of the machine", snapshot),
         ("Configuration", config),
     )

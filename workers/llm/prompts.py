@@ -11,7 +11,7 @@ from shared.domain.question import Reply, told
 from shared.secrets.marks import MEANING
 from workers.llm.calls import Question, Speaker, Turn
 from workers.llm.evidence import clean, cut, evidence, set_apart
-from workers.ports import DetailRequest, PlanRequest, ReviseRequest
+from workers.ports import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
 Schema = Mapping[str, Any]
 
@@ -36,6 +36,7 @@ class PromptTexts:
     revise: str
     repair: str
     advise: str = ""
+    replan: str = ""
 
 
 def refine_question(
@@ -107,6 +108,28 @@ def advise_question(
     return _question("advise", texts, texts.advise, said, model, schema, command)
 
 
+def replan_question(
+    texts: PromptTexts, request: ReplanRequest, *, model: str, schema: Schema, limit: int
+) -> Question:
+    """Asks for other steps in the place of what remains of a plan."""
+    bundle = request.bundle
+    said = "\n\n".join(
+        (
+            _task_and_targets(request.prompt, request.targets),
+            _policy(request.policy),
+            f"The plan, and what has become of it:\n{_progress(request)}",
+            f"The step that cannot be done as planned is number {request.step.ordinal}.",
+            DATA_NOT_INSTRUCTION,
+            MEANING,
+            set_apart("evidence", evidence(bundle, limit=limit)),
+            "What the step's author says about it, and the operator, if anything:\n"
+            + set_apart("words", cut(clean(request.reason), 4000)),
+        )
+    )
+    command = f"replan step revise {bundle.step_ref} --file FILE"
+    return _question("replan", texts, texts.replan, said, model, schema, command)
+
+
 def complaint(texts: PromptTexts, faults: str) -> str:
     """What is said to an answer that cannot be used."""
     return texts.repair.replace("{complaint}", cut(clean(faults), 4000))
@@ -175,6 +198,15 @@ def _step(step: Step) -> str:
         return f"{heading}\n{clean(step.instruction)}"
     reply = _replies((Reply(step.ask_question, step.answer),))
     return f"{heading}\n{clean(step.instruction)}\n\n{reply}"
+
+
+def _progress(request: ReplanRequest) -> str:
+    lines = []
+    for step in request.plan.steps:
+        phase = request.phases.get(step.ordinal, "not_started").replace("_", " ")
+        lines.append(f"{step.ordinal}. {clean(step.title)} [{phase}]")
+        lines.append(f"   {cut(clean(step.instruction), 600)}".rstrip())
+    return "\n".join(lines)
 
 
 def _steps(plan: Plan, detailed: Step) -> str:

@@ -25,4 +25,5 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         revise=text("revise"),
         repair=text("repair"),
         advise=text("advise"),
+        replan=text("replan"),
     )

@@ -10,7 +10,14 @@ from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
-from workers.ports import DetailRequest, PlanRequest, RetryAdvice, ReviseRequest, RevisionDraft
+from workers.ports import (
+    DetailRequest,
+    PlanRequest,
+    ReplanRequest,
+    RetryAdvice,
+    ReviseRequest,
+    RevisionDraft,
+)
 from workers.runbook.entries import Alternative
 from workers.runbook.library import read_library
 from workers.runbook.template import fill, used
@@ -100,6 +107,14 @@ class RunbookBackend:
             f"{request.step.ordinal} shows",
             stage="revise",
             next_step_cmd=_revise_by_hand(request),
+        )
+
+    def replan(self, request: ReplanRequest) -> Plan:
+        """A library knows no other plan than the one that it has given."""
+        raise Rejected(
+            "the runbook library has no other plan for what remains",
+            stage="replan",
+            next_step_cmd=f"replan step revise {request.bundle.step_ref} --file FILE",
         )
 
     def _alternatives(self, request: ReviseRequest) -> list[_Open]:

@@ -36,6 +36,7 @@ def some_policy(rng: Random) -> Policy:
         taskmaster_enabled=rng.random() < 0.3,
         error_threshold_per_step=rng.randint(1, 3),
         send_to_planner_after_threshold=rng.random() < 0.8,
+        hold_bundles=rng.random() < 0.2,
         human_escalation_threshold=rng.randint(0, 2),
         max_retry_count=rng.randint(1, 3),
         max_transient_failures=rng.randint(0, 2),
@@ -157,6 +158,11 @@ def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
             return f.StepDetailed(job.step, subtasks("a", "b"), SUBTASK_PLANNER)
         case JobKind.GATHER:
             return f.BundleReady(job.step, job.revision, job.pass_no, 7)
+        case JobKind.REPLAN:
+            return _changed_plan(world, job)
+        case JobKind.REVISE if world.rng.random() < 0.3:
+            planner = world.rng.choice([PLANNER, PLANNER, BY_HAND])
+            return f.StepHandedUp(job.step, job.revision, job.pass_no, planner, "no such thing")
         case JobKind.REVISE:
             author = PLANNER if job.role is Role.PLANNER else SUBTASK_PLANNER
             return f.StepRevised(job.step, job.revision + 1, author, subtasks("again"))
@@ -164,6 +170,15 @@ def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
             retry = world.rng.random() < 0.5
             return f.RetryAdvised(job.step, job.revision, job.pass_no, retry, 1.0)
     return _pass_end(job, ending, 4 if ending is Ending.THRESHOLD else 0)
+
+
+def _changed_plan(world: World, job: OpenJob) -> f.PlanRevised:
+    """What a planner answers that has not always heard of the latest steps."""
+    assert job.run is not None
+    assert job.step is not None
+    known = max(world.runs[job.run].steps) - (world.rng.random() < 0.1)
+    steps = some_plan(world.rng, complete=True).steps
+    return f.PlanRevised(job.step, job.revision, job.pass_no, known, steps, "another way")
 
 
 def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
@@ -210,6 +225,7 @@ def erratic_person(world: World) -> None:
             (run_id, revised),
             (run_id, f.RevisionRequested(ordinal, rng.choice(["", "look"]))),
             (run_id, f.StepAbandoned(ordinal)),
+            (run_id, sent(state)),
         ]
         told = f.OutcomeTold(
             ordinal, state.revision, rng.randint(0, state.pass_no), rng.choice(list(Answer))
@@ -238,6 +254,11 @@ def approved(step: StepState, pass_no: int | None = None) -> f.CommandsApproved:
 def replied(step: int | None, pass_no: int = 0) -> f.QuestionAnswered:
     """A person's answer to a question."""
     return f.QuestionAnswered(step, "which?", "a", 7, "ann", pass_no=pass_no)
+
+
+def sent(step: StepState) -> f.BundleSent:
+    """A person sends the evidence of a step as it is."""
+    return f.BundleSent(step.ordinal, step.revision, step.pass_no, "have a look")
 
 
 def denied(step: StepState) -> f.ApprovalDenied:
@@ -350,6 +371,9 @@ def _answer_run(world: World, run_id: int, strategy: str) -> None:
         return
     if first.wants_reply and strategy in {"resume", "mixed"}:
         world.post(run_id, replied(first.ordinal, first.pass_no))
+        return
+    if first.wants_sending and strategy != "abandon" and world.rng.random() < 0.5:
+        world.post(run_id, sent(first))
         return
     if strategy == "resume":
         world.post(run_id, f.ResumeRequested())

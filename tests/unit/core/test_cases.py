@@ -15,6 +15,7 @@ from shared.domain.plan import Plan, Step
 from shared.wire import decode_fact, from_json, to_json
 from tests.unit.core.actors import APPROVALS
 from tests.unit.core.given import (
+    PLANNER,
     SUBTASK_PLANNER,
     Run,
     Task,
@@ -68,6 +69,9 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "question": None if kind == "PassFinished" else "which?",
         "given_by": "ann",
         "retry": True,
+        "planner": to_json(PLANNER),
+        "known": max(run.state.steps),
+        "steps": [to_json(step(1, title="New 1")), to_json(step(2, depends_on=(1,)))],
     }
     return _fact(said, defaults)
 

@@ -22,7 +22,7 @@ from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, QueueName, queue_of
 from shared.domain.plan import Role
 from shared.domain.task import RunPhase, StepPhase
-from tests.unit.core.given import BY_HAND, bare, plan, running, step, submitted, subtasks
+from tests.unit.core.given import BY_HAND, PLANNER, bare, plan, running, step, submitted, subtasks
 
 
 @pytest.mark.parametrize("fact", get_args(f.RunFact))
@@ -71,6 +71,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         InterventionKind.APPROVAL: lambda: running().pass_ends(Ending.NEEDS_APPROVAL),
         InterventionKind.UNKNOWN: lambda: running().pass_ends(Ending.UNKNOWN),
         InterventionKind.QUESTION: lambda: running().pass_ends(Ending.NEEDS_INPUT),
+        InterventionKind.ROLLBACK: lambda: running().pass_ends(Ending.ROLLBACK_FAILED),
         InterventionKind.OPERATOR: lambda: running().job_fails(JobKind.EXECUTE, "misconfigured"),
     }
     opened = [d.kind for d in stories[kind]() if isinstance(d, OpenIntervention)]
@@ -83,7 +84,10 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         f.PassStarted(9, 0, 1),
         f.PassFinished(9, 0, 1, Ending.DONE, 0),
         f.BundleReady(9, 0, 1, 7),
+        f.BundleSent(9, 0, 1),
         f.StepRevised(9, 1, BY_HAND, subtasks("true")),
+        f.StepHandedUp(9, 0, 1, PLANNER, "no"),
+        f.PlanRevised(9, 0, 1, 1, (step(),)),
         f.RevisionRequested(9),
         f.StepAbandoned(9),
         f.OutcomeTold(9, 0, 1, Answer.RAN),
@@ -108,7 +112,10 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.PassStarted: f.PassStarted(1, 0, 1),
         f.PassFinished: f.PassFinished(1, 0, 1, Ending.DONE, 0),
         f.BundleReady: f.BundleReady(1, 0, 1, 7),
+        f.BundleSent: f.BundleSent(1, 0, 1),
         f.StepRevised: f.StepRevised(1, 1, BY_HAND, subtasks("true")),
+        f.StepHandedUp: f.StepHandedUp(1, 0, 1, PLANNER, "no"),
+        f.PlanRevised: f.PlanRevised(1, 0, 1, 1, (step(),)),
         f.RevisionRequested: f.RevisionRequested(1),
         f.StepAbandoned: f.StepAbandoned(1),
         f.OutcomeTold: f.OutcomeTold(1, 0, 1, Answer.RAN),
@@ -217,6 +224,9 @@ def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None
         f.QuestionAnswered(1, "which?", "a", 7, "ann", 0, 1),
         f.RetryAdvised(1, 0, 1, retry=True),
         f.BundleReady(1, 0, 1, 7),
+        f.BundleSent(1, 0, 1),
+        f.StepHandedUp(1, 0, 1, PLANNER, "no"),
+        f.PlanRevised(1, 0, 1, 2, (step(),)),
         f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
         f.PassStarted(1, 0, 1),
         run.job_failure(JobKind.EXECUTE, "defect"),

@@ -152,7 +152,8 @@ class World:
         for ordinal, step in after.steps.items():
             old = before.steps.get(ordinal)
             phase = StepPhase.NOT_STARTED if old is None else old.phase
-            assert phase is not StepPhase.DONE or step == old, "a finished step was touched"
+            ended = {StepPhase.DONE, StepPhase.REPLACED}
+            assert phase not in ended or step == old, "a finished step was touched"
             if phase is StepPhase.NOT_STARTED and step.phase in AT_WORK and before.steps:
                 self._check_begun(before, after)
             if old is not None and old.wants_answer and step.phase in AT_WORK:
@@ -198,8 +199,8 @@ class World:
                 place = run, decision.step, decision.pass_no
                 assert place not in self.settled, "one command was answered for twice"
                 self.settled.add(place)
-            case d.Grant():
-                assert decision.approvals
+            case d.Grant() | d.AddSteps():
+                self._check_written(run, decision)
             case d.ReportRun(phase):
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))
@@ -214,6 +215,14 @@ class World:
         told = self.told[None][-1]
         approved = self.task.policy.autonomy != PLAN or isinstance(told, f.PlanApproved)
         assert approved, "a plan began that nobody approved"
+
+    def _check_written(self, run: int | None, decision: d.Grant | d.AddSteps) -> None:
+        if isinstance(decision, d.Grant):
+            assert decision.approvals
+            return
+        assert run is not None
+        written = {step.ordinal for step in decision.steps}
+        assert written <= set(self.runs[run].steps), "steps nobody carries out"
 
     def _enqueue(self, run: int | None, asked: d.Enqueue) -> None:
         if asked.kind is JobKind.EXECUTE:
@@ -274,16 +283,17 @@ class World:
 
     def _check_step_at_rest(self, run: int, ordinal: int, phase: StepPhase) -> None:
         open_kinds = {kind for of, at, kind in self.jobs if (of, at) == (run, ordinal)}
+        step = self.runs[run].steps[ordinal]
         if phase in HELD_UP:
             assert (run, ordinal) in self.asked, "a step waits and nobody was asked"
         if phase in AT_WORK:
             job = self.jobs.get((run, ordinal, JobKind.EXECUTE))
-            step = self.runs[run].steps[ordinal]
             assert job is not None, "a step is at work and has no job"
             assert (job.revision, job.pass_no) == (step.revision, step.pass_no)
             assert job.attempt == step.putting_off, "its failure would go unheard"
         if phase is StepPhase.REPLANNING:
             asked = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
-            assert open_kinds & asked, "a revision nobody works at"
+            kinds = {JobKind.REPLAN} if step.handed_up else asked
+            assert open_kinds & kinds, "a revision nobody works at"
         if phase not in AT_WORK | {StepPhase.REPLANNING}:
             assert not open_kinds, "a job for a step at rest"

@@ -12,7 +12,7 @@ from shared.domain.plan import Author, Recovery, Role, Step, Subtask, default_ne
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from tests.fakes.scripted_shell import ScriptedShell
 from workers.executor.passes import carry_out
-from workers.ports import PassOrder, PassResult
+from workers.ports import PassOrder, PassResult, Undo
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -130,6 +130,7 @@ def order(
     revision: int = 0,
     pass_no: int = 1,
     recovery: Recovery = Recovery.REPLAN,
+    undo: Sequence[Undo] = (),
 ) -> PassOrder:
     """An order for a pass over step 1 of task T1."""
     listed = subtasks(*given)
@@ -152,6 +153,7 @@ def order(
         pass_no=pass_no,
         policy=policy or Policy(),
         earlier=tuple(earlier),
+        undo=tuple(undo),
     )
 
 

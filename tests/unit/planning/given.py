@@ -5,8 +5,8 @@ from typing import Any
 
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.config import Policy
-from shared.domain.plan import Author, Plan, Role, Step, Subtask
-from workers.ports import DetailRequest, PlanRequest, ReviseRequest
+from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from workers.ports import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
 PROMPT = "Install PostgreSQL and see that it answers"
 IMPROVED = "Install the PostgreSQL server, enabled at boot, and see that it answers on port 5432"
@@ -80,7 +80,21 @@ def bundle(**changes: Any) -> Bundle:
 
 def revise_request(evidence: Bundle | None = None, **changes: Any) -> ReviseRequest:
     """A request to revise the step."""
-    return replace(ReviseRequest(evidence or bundle(), POLICY, INSTALL, SUBTASKS), **changes)
+    failed = Revision(1, 0, PLANNED_BY_MODEL, SUBTASKS)
+    given = ReviseRequest(evidence or bundle(), POLICY, INSTALL, SUBTASKS, earlier=(failed,))
+    return replace(given, **changes)
+
+
+REPLAN_REQUEST = ReplanRequest(
+    PROMPT,
+    TARGETS,
+    POLICY,
+    PLAN,
+    {1: "replanning", 2: "not_started"},
+    INSTALL,
+    bundle(),
+    "The author of the step says: there is no such package.",
+)
 
 
 def step_answer(key: str, **changes: Any) -> dict[str, Any]:
@@ -128,5 +142,6 @@ def revision_answer(*subtasks: dict[str, Any], impossible: str = "") -> dict[str
     return {
         "diagnosis": "The repository is missing: E: Unable to locate package.",
         "subtasks": list(subtasks),
+        "rollback": [],
         "impossible": impossible,
     }

@@ -8,6 +8,7 @@ from tests.unit.planning.given import (
     DETAIL_REQUEST,
     IMPROVED,
     PLAN_REQUEST,
+    REPLAN_REQUEST,
     bundle,
     revise_request,
 )
@@ -18,6 +19,7 @@ from workers.llm.prompts import (
     detail_question,
     plan_question,
     refine_question,
+    replan_question,
     revise_question,
 )
 from workers.llm.texts import prompt_texts
@@ -31,6 +33,7 @@ TEXTS = PromptTexts(
     detail="DETAIL",
     revise="REVISE",
     repair="Wrong: {complaint} Again.",
+    replan="REPLAN",
 )
 QUESTIONS = {
     "refine": refine_question(TEXTS, PLAN_REQUEST, model="m", schema={}),
@@ -43,6 +46,7 @@ QUESTIONS = {
         schema={},
         limit=60_000,
     ),
+    "replan": replan_question(TEXTS, REPLAN_REQUEST, model="m", schema={}, limit=60_000),
 }
 
 
@@ -65,7 +69,7 @@ def test_a_question_names_its_purpose_and_version(purpose: str) -> None:
     assert question.next_step_cmd
 
 
-@pytest.mark.parametrize("purpose", ["refine", "plan", "detail", "revise"])
+@pytest.mark.parametrize("purpose", ["refine", "plan", "detail", "revise", "replan"])
 def test_the_stable_part_is_the_same_for_every_request(purpose: str) -> None:
     """Otherwise nothing could be read from the cache."""
     texts = prompt_texts()

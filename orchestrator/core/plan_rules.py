@@ -1,0 +1,73 @@
+"""How the plan of a run changes: what takes the place of the steps that remain."""
+
+from dataclasses import replace
+
+from orchestrator.core.decisions import AddSteps, CancelJobs, CloseInterventions, Decision
+from orchestrator.core.state import RunState, StepState
+from orchestrator.core.step_rules import ask_planner
+from shared.domain.facts import PlanRevised
+from shared.domain.plan import OnFailure, Step
+from shared.domain.task import StepPhase
+
+NOT_BEGUN = frozenset({StepPhase.NOT_STARTED, StepPhase.SKIPPED})
+
+OUT_OF_REACH = {
+    StepPhase.ERROR: "was given up",
+    StepPhase.SKIPPED: "was skipped",
+    StepPhase.CANCELLED: "was cancelled",
+}
+
+
+def met(step: StepState) -> bool:
+    """Whether what depends on this step may begin."""
+    return step.phase is StepPhase.DONE or (
+        step.phase is StepPhase.ERROR and step.on_failure is OnFailure.CONTINUE
+    )
+
+
+def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Decision, ...]]:
+    """Put new steps in the place of the one that was handed up and of all that have not begun.
+
+    What has begun stays as it is, finished or not. A planner that did not know all steps, because
+    another answer came before its own, is asked again.
+    """
+    present, last = state.steps[fact.step], max(state.steps)
+    if fact.known != last:
+        asked = replace(present, putting_off=0)
+        return state.with_step(asked), (ask_planner(asked),)
+    gone = {o for o, step in state.steps.items() if step.phase in NOT_BEGUN} | {fact.step}
+    added = _numbered(fact.steps, last, _awaited(state, gone))
+    why = f"replaced by a changed plan: {fact.reason}".rstrip(": ")
+    steps = {
+        ordinal: replace(step, phase=StepPhase.REPLACED, handed_up=False, reason=why)
+        if ordinal in gone
+        else step
+        for ordinal, step in state.steps.items()
+    }
+    generation = present.generation + 1
+    steps |= {step.ordinal: replace(StepState.of(step), generation=generation) for step in added}
+    return replace(state, steps=steps), (
+        CancelJobs(fact.step),
+        CloseInterventions(fact.step),
+        AddSteps(added),
+    )
+
+
+def _awaited(state: RunState, gone: set[int]) -> tuple[int, ...]:
+    """What the steps that go had waited for, of that which stays and may still be met."""
+    named = {o for ordinal in gone for o in state.steps[ordinal].depends_on} - gone
+    kept = (state.steps[ordinal] for ordinal in sorted(named))
+    lost = {*OUT_OF_REACH, StepPhase.REPLACED}
+    return tuple(step.ordinal for step in kept if met(step) or step.phase not in lost)
+
+
+def _numbered(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
+    """The steps under numbers that no other has had; those that need nothing wait for `awaited`."""
+    return tuple(
+        replace(
+            step,
+            ordinal=last + step.ordinal,
+            depends_on=tuple(last + needed for needed in step.depends_on) or awaited,
+        )
+        for step in steps
+    )

@@ -1,0 +1,64 @@
+"""What a revision undoes before it begins (S0.56): only what ran, the last first; pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from shared.domain.attempt import GREEN, SAID, Answer, Attempt, Outcome
+from shared.domain.plan import Revision, Subtask, SubtaskKind
+from workers.ports import Undo
+
+
+def to_undo(revisions: Sequence[Revision], attempts: Iterable[Attempt]) -> tuple[Undo, ...]:
+    """The rollbacks that the newest revision wants and that have not been carried out.
+
+    `attempts` are those of the step in this run, oldest first. A subtask ran when its command was
+    started, however that ended; what ran under several revisions and is undone by the same command
+    is undone once.
+    """
+    if not revisions:
+        return ()
+    wanted = _wanted(revisions)
+    ran: dict[tuple[int, int], int] = {}
+    undone: dict[tuple[int, int], int] = {}
+    for moment, attempt in enumerate(attempts):
+        place = (attempt.revision, attempt.subtask)
+        if place not in wanted:
+            continue
+        if not attempt.rollback and _has_run(attempt):
+            ran[place] = moment
+        if attempt.rollback and attempt.outcome in GREEN:
+            undone[place] = moment
+    last_first = sorted(ran, key=ran.__getitem__, reverse=True)
+    latest = {wanted[place].rollback: place for place in reversed(last_first)}
+    return tuple(
+        Undo(place[0], _as_subtask(wanted[place]))
+        for place in last_first
+        if latest[wanted[place].rollback] == place and undone.get(place, -1) < ran[place]
+    )
+
+
+def _wanted(revisions: Sequence[Revision]) -> dict[tuple[int, int], Subtask]:
+    *earlier, newest = revisions
+    return {
+        (revision.revision, subtask.ordinal): subtask
+        for revision in earlier
+        for subtask in revision.subtasks
+        if subtask.key in newest.rollback and subtask.rollback is not None
+    }
+
+
+def _has_run(attempt: Attempt) -> bool:
+    if attempt.outcome is Outcome.UNKNOWN:
+        return not attempt.reason.endswith(SAID[Answer.NOT_RUN])
+    return attempt.result is not None
+
+
+def _as_subtask(subtask: Subtask) -> Subtask:
+    return replace(
+        subtask,
+        command=subtask.rollback or "",
+        check=None,
+        preconditions=(),
+        needs=(),
+        kind=SubtaskKind.COMMAND,
+    )

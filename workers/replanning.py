@@ -1,0 +1,70 @@
+"""Changing what remains of a plan, from a step that cannot be done as it was planned."""
+
+from dataclasses import replace
+
+from shared.domain.errors import Defect, Rejected
+from shared.domain.facts import Fact, PlanRevised
+from shared.domain.plan import Author, Plan, Role, Step, check_steps
+from shared.store import bundles
+from shared.store.database import Database
+from workers.backends import Backends
+from workers.leases import Hold
+from workers.ports import DetailRequest, ReplanRequest
+from workers.store import StepBrief, step_brief
+
+
+class Replanner:
+    """Answers replanning jobs, for whoever planned the task."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """The steps that take the place of those that remain, each with its subtasks.
+
+        What the planner leaves bare is detailed by the subtask planner, which its evidence then
+        goes to. Raises Rejected when either has no answer that can be carried out.
+        """
+        job = hold.job
+        with self._database.begin() as connection:
+            brief = step_brief(connection, job)
+            stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
+        if stored is None:
+            raise Defect(f"job {job.id} has no bundle to replan from", stage="replan")
+        policy = brief.task.policy
+        request = ReplanRequest(
+            prompt=brief.task.wanted,
+            targets=(brief.host.name,),
+            policy=policy,
+            plan=brief.plan,
+            phases=brief.phases,
+            step=brief.step,
+            bundle=stored.bundle,
+            reason=job.note,
+        )
+        draft = self._backends.named(policy.planner).replan(request)
+        steps = tuple(self._detailed(step, draft, brief) for step in draft.steps)
+        check_steps(steps)
+        return PlanRevised(
+            step=brief.step.ordinal,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            known=max(brief.phases),
+            steps=steps,
+            reason=draft.summary,
+        )
+
+    def _detailed(self, step: Step, draft: Plan, brief: StepBrief) -> Step:
+        name = brief.task.policy.subtask_planner
+        if step.subtasks:
+            return step
+        if name == "human":
+            raise Rejected(
+                f"the planner has changed the plan, and a person is to detail it: {step.title}",
+                stage="replan",
+            )
+        subtasks = self._backends.named(name).detail(
+            DetailRequest(brief.task.wanted, (brief.host.name,), brief.task.policy, draft, step)
+        )
+        return replace(step, subtasks=subtasks, author=Author(Role.SUBTASK_PLANNER, name))
