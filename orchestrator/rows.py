@@ -14,6 +14,15 @@ from shared.wire import from_json, to_json
 ADD_REPLY = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
 """Keeps a question of the taskmaster with its answer."""
 
+CLOSE_INTERVENTIONS = text("""
+    UPDATE interventions SET closed_at = clock_timestamp()
+    WHERE task_id = :task_id AND closed_at IS NULL
+      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
+      AND (CAST(:step AS bigint) IS NULL OR step = :step)
+      AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
+""")
+"""Closes what waited for a person, of a task, a run or a step, but for the steps `sparing`."""
+
 
 def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
     """A task from its row and the phases of its runs."""

@@ -104,14 +104,6 @@ _SAVE = text(f"""
 
 _ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
 
-_CLOSE = text("""
-    UPDATE interventions SET closed_at = clock_timestamp()
-    WHERE task_id = :task_id AND closed_at IS NULL
-      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
-      AND (CAST(:step AS bigint) IS NULL OR step = :step)
-      AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
-""")
-
 
 class SqlLedger:
     """The ledger; one transaction a unit."""
@@ -399,4 +391,4 @@ class SqlUnit:
         if task_id not in self._intervened:
             return
         chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
-        self._connection.execute(_CLOSE, chosen)
+        self._connection.execute(CLOSE_INTERVENTIONS, chosen)
