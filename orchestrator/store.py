@@ -1,6 +1,5 @@
 """The ledger in Postgres: states, events and outbox, loaded and saved in batches."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,11 +22,18 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import ADD_REPLY, run_state, run_values, step_values, task_state, task_values
+from orchestrator.rows import (
+    ADD_REPLY,
+    CLOSE_INTERVENTIONS,
+    run_state,
+    run_values,
+    step_values,
+    task_state,
+    task_values,
+)
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
-from shared.domain.question import Reply
 from shared.store import approvals, attempts, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -185,8 +191,8 @@ class SqlUnit:
         if isinstance(fact, f.PolicyChanged):
             self._limited.add(task_id)
         if isinstance(fact, f.QuestionAnswered) and fact.step is None:
-            reply = to_json(Reply(fact.question, fact.answer))
-            self._replies.append({"task_id": task_id, "reply": json.dumps([reply])})
+            said = {"question": fact.question, "answer": fact.answer}
+            self._replies.append({"task_id": task_id, "reply": as_rows([said])})
         self._record(task_id, None, fact, decisions)
 
     def save_run(
