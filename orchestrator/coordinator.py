@@ -6,12 +6,20 @@ from typing import Any
 
 import structlog
 
-from orchestrator.core.decisions import CancelRuns, Decision, ReportRun, ResumeRuns, StartRuns
+from orchestrator.core.decisions import (
+    CancelRuns,
+    Decision,
+    ReportRun,
+    ResumeRuns,
+    StartRuns,
+    TellPolicy,
+)
 from orchestrator.core.machine import advance
 from orchestrator.ports import Ledger, Unit
 from shared.domain.errors import Defect
 from shared.domain.facts import (
     CancelRequested,
+    PolicyChanged,
     ResumeRequested,
     RunChanged,
     RunFact,
@@ -26,7 +34,7 @@ BATCH = 64
 """Tasks whose reports are folded in by one commit."""
 
 
-_FOR_RUNS = (StartRuns, CancelRuns, ResumeRuns)
+_FOR_RUNS = (StartRuns, CancelRuns, ResumeRuns, TellPolicy)
 
 
 class Coordinator:
@@ -114,3 +122,5 @@ def _for_runs(
                     yield task_id, run_id, CancelRequested()
                 case ResumeRuns():
                     yield task_id, run_id, ResumeRequested()
+                case TellPolicy(changes):
+                    yield task_id, run_id, PolicyChanged(changes)

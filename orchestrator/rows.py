@@ -3,11 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import text
+
 from orchestrator.core.state import RunState, StepState, TaskState
 from shared.domain.config import Policy
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
-from shared.domain.task import ENDED_RUN, RunPhase, StepPhase, TaskPhase
-from shared.wire import from_json
+from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
+from shared.wire import from_json, to_json
+
+ADD_REPLY = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
+"""Keeps a question of the taskmaster with its answer."""
+
+CLOSE_INTERVENTIONS = text("""
+    UPDATE interventions SET closed_at = clock_timestamp()
+    WHERE task_id = :task_id AND closed_at IS NULL
+      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
+      AND (CAST(:step AS bigint) IS NULL OR step = :step)
+      AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
+""")
+"""Closes what waited for a person, of a task, a run or a step, but for the steps `sparing`."""
 
 
 def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
@@ -18,6 +32,8 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
         plan=None if row.plan is None else from_json(Plan, row.plan),
         runs={run_id: RunPhase(phase) for run_id, phase in runs.items()},
         putting_off=row.putting_off,
+        unrefined=row.unrefined,
+        asking=row.asking,
         reason=row.reason,
     )
 
@@ -25,6 +41,7 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
 def run_state(row: Any, policy: Policy, steps: Sequence[Any]) -> RunState:
     """A run from its row and the rows of its steps."""
     return RunState(
+        id=row.id,
         phase=RunPhase(row.phase),
         policy=policy,
         steps={step.step: step_state(step) for step in steps},
@@ -52,6 +69,7 @@ def step_state(row: Any) -> StepState:
         unknown=row.unknown,
         unfinished=row.unfinished,
         unapproved=row.unapproved,
+        asking=row.asking,
         gathered=row.gathered,
         handed_up=row.handed_up,
         generation=row.generation,
@@ -91,8 +109,25 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "unknown": step.unknown,
         "unfinished": step.unfinished,
         "unapproved": step.unapproved,
+        "asking": step.asking,
         "gathered": step.gathered,
         "handed_up": step.handed_up,
         "generation": step.generation,
         "reason": step.reason,
+    }
+
+
+def task_values(task_id: int, state: TaskState, *, planned: bool, limited: bool) -> dict[str, Any]:
+    """What changes in the row of a task: its plan when `planned`, its policy when `limited`."""
+    return {
+        "id": task_id,
+        "phase": state.phase.value,
+        "planned": planned,
+        "plan": to_json(state.plan) if planned and state.plan is not None else None,
+        "policy": to_json(state.policy) if limited else None,
+        "putting_off": state.putting_off,
+        "unrefined": state.unrefined,
+        "asking": state.asking,
+        "reason": state.reason,
+        "ended": state.phase in ENDED_TASK,
     }

@@ -24,11 +24,18 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
-from orchestrator.rows import run_state, run_values, step_values, task_state
+from orchestrator.rows import (
+    ADD_REPLY,
+    CLOSE_INTERVENTIONS,
+    run_state,
+    run_values,
+    step_values,
+    task_state,
+    task_values,
+)
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
-from shared.domain.task import ENDED_TASK
 from shared.store import approvals, attempts, fixes, jobs
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -44,7 +51,7 @@ from shared.store.tables import (
 from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 _LOCK_TASKS = text("""
-    SELECT id, phase, policy, plan, putting_off, reason FROM tasks
+    SELECT id, phase, policy, plan, putting_off, unrefined, asking, reason FROM tasks
     WHERE id IN (SELECT task_id FROM inbox GROUP BY task_id ORDER BY min(id) LIMIT :limit)
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
@@ -66,7 +73,10 @@ _TASKS_SET = recordset(
     "id",
     "phase",
     "plan",
+    "policy",
     "putting_off",
+    "unrefined",
+    "asking",
     "reason",
     planned="boolean",
     ended="boolean",
@@ -75,6 +85,8 @@ _SAVE = text(f"""
     WITH saved_tasks AS (
         UPDATE tasks SET
             phase = r.phase, putting_off = r.putting_off, reason = r.reason,
+            unrefined = r.unrefined, asking = r.asking,
+            policy = coalesce(r.policy, tasks.policy),
             plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,
             ended_at = CASE WHEN r.ended THEN clock_timestamp() END
         FROM {_TASKS_SET} WHERE tasks.id = r.id
@@ -99,14 +111,6 @@ _SAVE = text(f"""
 """)  # noqa: S608 - nothing but constants
 
 _ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
-
-_CLOSE = text("""
-    UPDATE interventions SET closed_at = clock_timestamp()
-    WHERE task_id = :task_id AND closed_at IS NULL
-      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
-      AND (CAST(:step AS bigint) IS NULL OR step = :step)
-      AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
-""")
 
 
 class SqlLedger:
@@ -134,6 +138,7 @@ class SqlUnit:
         self._tasks: dict[int, TaskState] = {}
         self._runs: dict[int, RunState] = {}
         self._planned: set[int] = set()
+        self._limited: set[int] = set()
         self._intervened: set[int] = set()
         self._changed_tasks: set[int] = set()
         self._changed_runs: set[int] = set()
@@ -142,6 +147,7 @@ class SqlUnit:
         self._revisions: list[dict[str, Any]] = []
         self._uses: list[dict[str, Any]] = []
         self._prompts: list[tuple[int, str]] = []
+        self._replies: list[dict[str, Any]] = []
         self._orders: list[tuple[int, int | None, Decision]] = []
         self._inbox_ids: list[int] = []
         self._reported_at: list[datetime] = []
@@ -185,6 +191,11 @@ class SqlUnit:
         self._changed_tasks.add(task_id)
         if isinstance(fact, f.PromptRefined):
             self._prompts.append((task_id, fact.prompt))
+        if isinstance(fact, f.PolicyChanged):
+            self._limited.add(task_id)
+        if isinstance(fact, f.QuestionAnswered) and fact.step is None:
+            said = {"question": fact.question, "answer": fact.answer}
+            self._replies.append({"task_id": task_id, "reply": as_rows([said])})
         self._record(task_id, None, fact, decisions)
 
     def save_run(
@@ -252,6 +263,8 @@ class SqlUnit:
             self._connection.execute(
                 update(TaskRow).where(TaskRow.id == task_id).values(improved_prompt=prompt)
             )
+        if self._replies:
+            self._connection.execute(ADD_REPLY, self._replies)
         self._carry_out()
 
     def _read(self, limit: int) -> list[Report]:
@@ -324,25 +337,20 @@ class SqlUnit:
             if self._old_steps.get(run_id, {}).get(ordinal) != step
         ]
         return {
-            "tasks": as_rows(self._task_values(task_id) for task_id in sorted(self._changed_tasks)),
+            "tasks": as_rows(map(self._task, sorted(self._changed_tasks))),
             "runs": as_rows(run_values(run_id, state) for run_id, state in runs),
             "steps": as_rows(steps),
             "events": as_rows(self._events),
             "handled": self._inbox_ids,
         }
 
-    def _task_values(self, task_id: int) -> dict[str, Any]:
-        state = self._tasks[task_id]
-        planned = task_id in self._planned
-        return {
-            "id": task_id,
-            "phase": state.phase.value,
-            "planned": planned,
-            "plan": to_json(state.plan) if planned and state.plan is not None else None,
-            "putting_off": state.putting_off,
-            "reason": state.reason,
-            "ended": state.phase in ENDED_TASK,
-        }
+    def _task(self, task_id: int) -> dict[str, Any]:
+        return task_values(
+            task_id,
+            self._tasks[task_id],
+            planned=task_id in self._planned,
+            limited=task_id in self._limited,
+        )
 
     def _carry_out(self) -> None:
         """In the order they were decided: a step's old job goes before its next one comes."""
@@ -386,6 +394,7 @@ class SqlUnit:
                 reason=decision.reason,
                 next_step_cmd=decision.next_step_cmd,
                 asked=[to_json(asked) for asked in decision.asked],
+                options=list(decision.options),
             )
         )
 
@@ -395,4 +404,4 @@ class SqlUnit:
         if task_id not in self._intervened:
             return
         chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
-        self._connection.execute(_CLOSE, chosen)
+        self._connection.execute(CLOSE_INTERVENTIONS, chosen)

@@ -7,18 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+from shared.contracts.exchange import request_of, validate_request
 from shared.domain.attempt import Attempt
 from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.question import Question, answer_in
+from shared.domain.snippet import text_of
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.approvals import PassApprovals
 from workers.executor.clock import SystemClock
 from workers.executor.discretion import DiscreetJudge, ProvidedShell
+from workers.executor.judge import Judge
 from workers.executor.passes import carry_out
+from workers.executor.tools import ToolsJudge
 from workers.executor.undoing import to_undo
 from workers.journal import Journal
 from workers.leases import Hold
@@ -26,6 +31,9 @@ from workers.ports import Connections, PassOrder, PassRecord
 from workers.secrecy import Secrecy, texts_of, with_variables
 from workers.signatures import Signatures
 from workers.store import PassBrief, pass_brief, subtasks_of_run
+
+ANSWER = "REPLAN_ANSWER"
+"""The variable in which a snippet finds what a person answered."""
 
 FENCES_A_JOB = 100_000
 """More often than this no job is claimed."""
@@ -57,8 +65,12 @@ class Executor:
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
+        _require_valid(order)
         everything = _every_subtask(order)
-        known = self._secrecy.known(texts_of(everything))
+        known = replace(
+            self._secrecy.known(texts_of(everything)),
+            given=_answered(order, answer_in(job.note) or order.step.answer),
+        )
         whole = self._guards(order.policy.forbidden_commands, order.host.name)
         guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
@@ -73,7 +85,9 @@ class Executor:
         log = HeldLog(self._journal, hold, known.masker)
         shell = self._connections.shell(order.host, _record(brief, hold, log), known.masker)
         provided = ProvidedShell(shell, known)
-        judge = DiscreetJudge(guard, known.masker)
+        judge: Judge = DiscreetJudge(guard, known.masker)
+        if order.step.allowed_tools is not None:
+            judge = ToolsJudge(judge, whole.programs, order.step.allowed_tools)
         try:
             result = carry_out(
                 order,
@@ -96,6 +110,8 @@ class Executor:
             errors=result.errors,
             reason=known.masker.text(result.reason),
             asked=tuple(approvals.asked(each, known.masker) for each in result.unapproved),
+            error_class=result.error_class,
+            question=_discreet(result.question, known.masker),
         )
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
@@ -188,6 +204,43 @@ class Guards:
             if self._looks is None:
                 self._looks = Guard(looks())
             return self._looks
+
+
+def _require_valid(order: PassOrder) -> None:
+    """Hold the order against the contract of what an executor is asked (S3.29)."""
+    ref = f"{order.task_ref}.{order.step.ordinal}@{order.host.name}"
+    corr_id = f"{order.run_id}-{order.step.ordinal}-{order.revision}-{order.pass_no}"
+    try:
+        validate_request(
+            request_of(
+                order.step,
+                order.subtasks,
+                order.policy,
+                ref=ref,
+                corr_id=corr_id,
+                task=order.task_ref,
+            )
+        )
+    except ValueError as error:
+        raise Rejected(
+            f"step {order.step.ordinal} is nothing that an executor can be asked: {error}",
+            stage="execute",
+            next_step_cmd=f"replan step revise {ref} --file FILE",
+        ) from error
+
+
+def _answered(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
+    """What a person answered, for the snippets of the step: commands run in what was approved."""
+    if answer is None:
+        return {}
+    snippets = (s for s in order.subtasks if s.kind is SubtaskKind.CODE)
+    return {text_of(snippet): {ANSWER: answer} for snippet in snippets}
+
+
+def _discreet(question: Question | None, masker: Masker) -> Question | None:
+    if question is None:
+        return None
+    return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
 
 
 def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Claim, perform, report: the life of every job, and the only place that catches."""
 
+import re
 import time
 from collections.abc import Callable, Collection
 from time import monotonic
@@ -102,7 +103,7 @@ class Lifecycle:
             family=error.family,
             stage=error.stage,
             reason=self._mask(error.reason),
-            next_step_cmd=error.next_step_cmd,
+            next_step_cmd=_of_task(error.next_step_cmd, job),
             retry_after=getattr(error, "retry_after", None),
             attempt=job.attempt,
         )
@@ -119,6 +120,11 @@ class Lifecycle:
             self._journal.give_back(hold.job).result()
             return False
         return self._journal.report(hold.job, fact).result()
+
+
+def _of_task(command: str | None, job: Job) -> str | None:
+    """The command for this very task: who failed may not know which it was about."""
+    return None if command is None else re.sub(r"\bTASK\b", f"T{job.task_id}", command)
 
 
 def _follow_up(hold: Hold) -> None:

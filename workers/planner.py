@@ -25,7 +25,14 @@ class Planner:
         backend = self._backends.named(task.policy.planner)
         told = self._briefings.of(task.targets, look=backend.uses_facts)
         plan = backend.plan(
-            PlanRequest(task.wanted, told.targets, task.policy, told.facts, told.rules)
+            PlanRequest(
+                task.wanted,
+                told.targets,
+                task.policy,
+                facts=told.facts,
+                rules=told.rules,
+                replies=task.replies,
+            )
         )
         check_steps(plan.steps)
         return PlanDrafted(plan)

@@ -10,9 +10,11 @@ from shared.domain.attempt import Attempt, CommandResult, OnOutput
 from shared.domain.budget import Ending
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
+from shared.domain.error_class import ErrorClass
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.plan import Plan, Revision, Step, Subtask
+from shared.domain.question import Question, Reply
 from shared.domain.verdict import Verdict
 from shared.secrets.masking import Masker
 
@@ -147,7 +149,8 @@ class Connections(Protocol):
 class PlanRequest:
     """What a planner is told about a task. `targets` describes each target in a line or more.
 
-    `facts` is what the targets say of themselves, `rules` what the guard lets run on them.
+    `facts` is what the targets say of themselves, `rules` what the guard lets run on them,
+    `replies` what the person who wants it has answered since.
     """
 
     prompt: str
@@ -155,6 +158,7 @@ class PlanRequest:
     policy: Policy
     facts: str = ""
     rules: str = ""
+    replies: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,7 @@ class DetailRequest:
     facts: str = ""
     rules: str = ""
     past_fixes: tuple[str, ...] = ()
+    replies: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +237,15 @@ class NotAsPlanned(Rejected):
     """A planner says of what it was asked that it cannot be done as it was planned."""
 
 
+@dataclass(frozen=True, slots=True)
+class RetryAdvice:
+    """Whether a failed step is worth another try as it is, after how many seconds, and why."""
+
+    retry: bool
+    delay: float
+    reason: str
+
+
 class PlannerBackend(Protocol):
     """Who answers for the planning roles: a model or a library of known jobs.
 
@@ -243,8 +257,8 @@ class PlannerBackend(Protocol):
     @property
     def uses_facts(self) -> bool: ...  # noqa: D102 - told above
 
-    def refine(self, request: PlanRequest) -> str:
-        """The improved prompt (S0.2)."""
+    def refine(self, request: PlanRequest) -> str | Question:
+        """The improved prompt (S0.2), or what has to be asked before (S3.57)."""
         ...
 
     def plan(self, request: PlanRequest) -> Plan:
@@ -260,6 +274,10 @@ class PlannerBackend(Protocol):
 
         Raises NotAsPlanned when nothing that the step could be made of will do.
         """
+        ...
+
+    def advise(self, request: ReviseRequest) -> RetryAdvice:
+        """Whether another try of the same subtasks is worth it, from the evidence (S1.35)."""
         ...
 
     def replan(self, request: ReplanRequest) -> Plan:
@@ -363,10 +381,13 @@ class PassLog(Protocol):
 class PassResult:
     """How a pass ended; `errors` counts its own, and those of a pass that it continues.
 
-    `unapproved` is what it waits for, where it ended for that.
+    `unapproved` or `question` is what it waits for, where it ended for that; `error_class` is the
+    kind of the last error that it met.
     """
 
     ending: Ending
     errors: int
     reason: str
     unapproved: tuple[Unapproved, ...] = ()
+    error_class: ErrorClass = ErrorClass.OTHER
+    question: Question | None = None

@@ -23,6 +23,7 @@ _SCHEMAS = {
     "detail": "detail-answer",
     "revise": "revision-answer",
     "replan": "plan-answer",
+    "advise": "advice-answer",
 }
 """The form of an answer, by what is asked for."""
 

@@ -21,18 +21,23 @@ _FRESH_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The secrets that some commands need, and the masker that hides them and all others."""
+    """The secrets that some commands need, and the masker that hides them and all others.
+
+    `given` are variables that are no secrets, for the commands that get them.
+    """
 
     masker: Masker
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    given: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def variables(self, command: str) -> Mapping[str, str]:
         """What a command needs in its environment."""
-        return {
+        secret = {
             variable(name): self.secrets[name].reveal()
             for name in _names(command)
             if name in self.secrets
         }
+        return {**self.given.get(command, {}), **secret}
 
 
 class Secrecy:

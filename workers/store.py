@@ -12,6 +12,7 @@ from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.domain.question import Reply
 from shared.store import attempts, hosts
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
@@ -27,6 +28,7 @@ class TaskBrief:
     policy: Policy
     plan: Plan | None
     targets: tuple[str, ...]
+    replies: tuple[Reply, ...] = ()
     plan_given: bool = False
 
     @property
@@ -147,6 +149,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
             TaskRow.improved_prompt,
             TaskRow.policy,
             TaskRow.plan,
+            TaskRow.replies,
             TaskRow.plan_given,
         ).where(TaskRow.id == task_id)
     ).one()
@@ -160,6 +163,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
         policy=from_json(Policy, row.policy),
         plan=None if row.plan is None else from_json(Plan, row.plan),
         targets=tuple(targets),
+        replies=tuple(from_json(Reply, reply) for reply in row.replies),
         plan_given=row.plan_given,
     )
 

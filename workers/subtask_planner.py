@@ -2,7 +2,9 @@
 
 from shared.domain.errors import Defect, Rejected
 from shared.domain.facts import Fact, StepDetailed, StepHandedUp, StepRevised
+from shared.domain.jobs import Job
 from shared.domain.plan import Author, Role, check_subtasks
+from shared.domain.question import Reply
 from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
@@ -39,9 +41,12 @@ class SubtaskPlanner:
                 task.policy,
                 task.plan,
                 step,
-                told.facts,
-                told.rules,
-                past_fixes(self._database, task.targets) if task.policy.fix_memory else (),
+                facts=told.facts,
+                rules=told.rules,
+                replies=task.replies,
+                past_fixes=past_fixes(self._database, task.targets)
+                if task.policy.fix_memory
+                else (),
             )
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
@@ -76,7 +81,7 @@ class Reviser:
             policy=brief.task.policy,
             step=brief.step,
             subtasks=brief.subtasks,
-            note=job.note,
+            note=_note(brief, job),
             earlier=brief.revisions,
             evidence=stored.evidence,
             target=told.targets[0],
@@ -102,6 +107,13 @@ class Reviser:
             reason=draft.reason,
             rollback=draft.rollback,
         )
+
+
+def _note(brief: StepBrief, job: Job) -> str:
+    """What people said: when the step was planned, and of this revision."""
+    step = brief.step
+    answered = "" if step.answer is None else str(Reply(step.ask_question, step.answer))
+    return "\n".join(part for part in (answered, job.note) if part)
 
 
 def _planner_of(brief: StepBrief) -> Author:

@@ -1,6 +1,7 @@
 """The taskmaster: improves the prompt before it is planned (S0.2, S0.18)."""
 
-from shared.domain.facts import Fact, PromptRefined
+from shared.domain.facts import Fact, PromptRefined, QuestionAsked
+from shared.domain.question import Question
 from shared.store.database import Database
 from workers.backends import Backends
 from workers.leases import Hold
@@ -16,8 +17,12 @@ class Taskmaster:
         self._backends = backends
 
     def perform(self, hold: Hold) -> Fact:
-        """The improved prompt; the original one is kept beside it."""
+        """The improved prompt, kept beside the original one, or what a person has to be asked."""
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         backend = self._backends.named(task.policy.taskmaster)
-        return PromptRefined(backend.refine(PlanRequest(task.prompt, task.targets, task.policy)))
+        request = PlanRequest(task.prompt, task.targets, task.policy, replies=task.replies)
+        answer = backend.refine(request)
+        if isinstance(answer, Question):
+            return QuestionAsked(answer)
+        return PromptRefined(answer)

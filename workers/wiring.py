@@ -22,6 +22,7 @@ from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
+from workers.adviser import Adviser
 from workers.backends import Backends
 from workers.briefings import FACTS, Briefings
 from workers.capacity import Capacity
@@ -236,6 +237,7 @@ def _performers(
         JobKind.PLAN: calls.accounted(Planner(database, backends, briefings).perform),
         JobKind.DETAIL: calls.accounted(SubtaskPlanner(database, backends, briefings).perform),
         JobKind.REVISE: calls.accounted(Reviser(database, backends, briefings).perform),
+        JobKind.ADVISE: calls.accounted(Adviser(database, backends).perform),
         JobKind.REPLAN: calls.accounted(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot, secrecy.text).perform,

@@ -76,6 +76,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "task.submit": _ACT,
     "task.cancel": _ACT,
     "task.resume": _ACT,
+    "task.limit": _ACT,
+    "plan.resume": _ACT,
     "plan.provide": _ACT,
     "step.revise": _ACT,
     "step.abandon": _ACT,

@@ -48,7 +48,7 @@ def list_(
         console.print(listing(("", "where", "why", "since", ""), rows))
         for waits in found:
             show_evidence(console, waits)
-            every = waits.evidence is not None or bool(waits.wanted)
+            every = waits.evidence is not None or bool(waits.wanted or waits.options)
             for command in waits.commands if every else waits.commands[:1]:
                 next_step(console, command)
 
@@ -81,6 +81,9 @@ def show_(call: Invocation, name: NameArgument) -> Result:
 def answer(
     call: Invocation,
     name: NameArgument,
+    reply: Annotated[
+        str | None, typer.Argument(metavar="[ANSWER]", help="To a question: text, or an option.")
+    ] = None,
     *,
     ran: Annotated[bool, typer.Option("--ran", help="It ran, and well: go on after it.")] = False,
     not_run: Annotated[
@@ -90,9 +93,9 @@ def answer(
         bool, typer.Option("--again", help="Whatever became of it: run it again.")
     ] = False,
 ) -> Result:
-    """Say how a command ended that nobody else can tell of; its step goes on from there.
+    """Answer a question, or say how a command ended that nobody else can tell of.
 
-    The errors of the step stay counted.
+    The task or step that asked goes on from there; the errors of a step stay counted.
     """
     from orchestrator.access.audit import Act
     from orchestrator.posting import post
@@ -100,9 +103,15 @@ def answer(
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import step_view
 
-    said = _said({Answer.RAN: ran, Answer.NOT_RUN: not_run, Answer.AGAIN: again}, name)
+    flags = {Answer.RAN: ran, Answer.NOT_RUN: not_run, Answer.AGAIN: again}
     with call.database.begin() as connection:
         asked = intervention(connection, name)
+    if asked.kind == InterventionKind.QUESTION and not any(flags.values()):
+        from orchestrator.cli.answering import answer_question
+
+        return answer_question(call, asked, reply)
+    said = _said(flags, name)
+    with call.database.begin() as connection:
         _refuse_unasked(asked)
         place, _ = require_step(connection, parse_ref(asked.ref))
         step = step_view(connection, parse_ref(asked.ref)).step

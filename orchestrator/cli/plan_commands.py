@@ -11,7 +11,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
-from orchestrator.cli.task_commands import outcome, read_text
+from orchestrator.cli.task_commands import outcome, read_text, resumed
 from orchestrator.cli.waiting import show_wanted
 from orchestrator.core.decisions import InterventionKind
 from shared.domain.config import PLAN
@@ -130,6 +130,15 @@ def _refuse_unless_plan_waits(task: "TaskView") -> None:
         stage="plan",
         next_step_cmd=f"replan task show {task.ref}",
     )
+
+
+@add(group, "resume", example="replan plan resume T12")
+def resume(call: Invocation, ref: RefArgument) -> Result:
+    """Go on with a plan after the cause was removed: the same as `task resume`."""
+    from orchestrator.resuming import resume_plan
+
+    done = resume_plan(call.database, ref, call.actor)
+    return resumed("plan.resume", done, dict(done.body))
 
 
 @add(group, "provide", example="replan plan provide T12 --file plan.yaml")

@@ -91,6 +91,8 @@ DETAILS: dict[str, Any] = {
     "task.watch": lambda: _view(TaskView),
     "task.cancel": _cancelled,
     "task.resume": lambda: _PLACE,
+    "task.limit": lambda: _object(ref=_TEXT, phase=_TEXT, limits=_OPEN),
+    "plan.resume": lambda: _object(ref=_TEXT, phase=_TEXT, message=_TEXT),
     "task.report": lambda: _view(Report),
     "task.export": lambda: _object(
         ref=_TEXT, form=_TEXT, job=_TEXT, parameters=_OPEN, file=_NULLABLE, text=_TEXT

@@ -38,6 +38,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         console.print(f"  planned by {plain(step.author)}, revision {step.revision}")
         if step.reason:
             console.print(f"  {plain(step.reason)}")
+        if view.question:
+            console.print(f"  asked: {plain(view.question)} – {plain(view.answer or 'no answer')}")
         rows = [(s.ref, coloured(s.status), first_line(s.planned.command)) for s in view.subtasks]
         console.print(listing(("subtask", "status", "command"), rows))
         if view.attempts:

@@ -11,16 +11,15 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, next_step, plain
 from orchestrator.cli.waiting import show_in_hand, show_waiting
-from orchestrator.core.decisions import InterventionKind
-from shared.domain.config import Policy
+from shared.domain.config import CHANGEABLE, Policy, Value
 from shared.domain.errors import Rejected
-from shared.domain.facts import CancelRequested, ResumeRequested
+from shared.domain.facts import CancelRequested
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.plan import Plan
 
 if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
-    from orchestrator.views.tasks import TaskView
+    from orchestrator.resuming import Resumption
 
 group = typer.Typer(name="task", no_args_is_help=True)
 
@@ -49,6 +48,10 @@ def submit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
     ] = None,
+    taskmaster: Annotated[
+        bool | None,
+        typer.Option("--taskmaster/--no-taskmaster", help="Have the prompt improved first."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing; foretell each subtask.")
     ] = False,
@@ -62,7 +65,7 @@ def submit(
     from orchestrator.submission import Submission
     from orchestrator.submission import submit as put_in
 
-    overrides = _overrides(set_, planner, autonomy, dry_run=dry_run)
+    overrides = _overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run)
     policy = call.settings.with_agent(overrides).agent
     given = None if plan is None else _plan(plan, policy)
     if given is not None and given.autonomy is not None:
@@ -129,6 +132,10 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         console.print(f"[bold]{view.ref}[/] {coloured(view.phase)}  {plain(view.prompt)}")
         if view.improved_prompt:
             console.print(f"  improved: {plain(view.improved_prompt)}")
+        for reply in view.replies:
+            console.print(f"  asked: {plain(reply.question)} – {plain(reply.answer)}")
+        if view.context.error_info is not None:
+            console.print(f"  [red]{plain(view.context.error_info.message)}[/]")
         console.print(f"  submitted {moment(view.created_at)}  ended {moment(view.ended_at)}")
         for run in view.runs:
             console.print(f"\n[bold]{run.ref}[/] {coloured(run.phase)} {plain(run.reason)}")
@@ -199,19 +206,65 @@ def resume(
     With --cost-cap a task may cost more from now on, whatever it is at; one that waits for that
     goes on from where it was.
     """
+    from orchestrator.resuming import resume as go_on
+
+    done = go_on(call.database, parse_ref(ref), call.actor, cost_cap=cost_cap)
+    return resumed("task.resume", done, {})
+
+
+def resumed(kind: str, done: "Resumption", more: dict[str, Any]) -> Result:
+    """The answer to a resumption, with what still waits for somebody's word."""
+    details = {"ref": done.task.ref, "phase": done.task.phase, **more}
+    return replace(outcome(kind, details, taken=done.taken), warnings=done.unanswered)
+
+
+@add(group, "limit", example="replan task limit T12 max_retry_count=5")
+def limit(
+    call: Invocation,
+    ref: RefArgument,
+    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="The limits.")],
+) -> Result:
+    """Change limits of a task that is under way; what it does next is decided by them.
+
+    It runs nothing by itself: what waits already goes on with `task resume`.
+    """
+    from orchestrator.access.audit import Act
+    from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
+    from shared.domain.facts import PolicyChanged
 
     place = parse_ref(ref)
-    taken = _tell(call, "task.resume", place, ResumeRequested, cost_cap)
+    with call.database.begin() as connection:
+        before = task_view(connection, place)
+    if before.phase in {"done", "cancelled"}:
+        raise Rejected(
+            f"{before.ref} is {before.phase}: nothing of it is decided any more",
+            stage="input",
+            next_step_cmd=f"replan task report {before.ref}",
+        )
+    wanted = _limits(call, changes, before.ref)
+    act = Act("task.limit", before.ref, dict(wanted))
+    taken = post(call.database, [(place.task, None, PolicyChanged(wanted))], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
-    answer = outcome("task.resume", {"ref": after.ref, "phase": after.phase}, taken=taken)
-    unanswered = tuple(
-        f"{waits.ref} still waits until you say how its command ended: {waits.next_step_cmd}"
-        for waits in after.interventions
-        if waits.kind == InterventionKind.UNKNOWN
-    )
-    return replace(answer, warnings=unanswered)
+    now = {name: after.policy[name] for name in wanted}
+    details = {"ref": after.ref, "phase": after.phase, "limits": now}
+    return outcome("task.limit", details, taken=taken)
+
+
+def _limits(call: Invocation, changes: list[str], ref: str) -> dict[str, Value]:
+    """The changes, each checked as the setting that it is. Raises Rejected."""
+    names = [change.partition("=")[0].strip() for change in changes]
+    foreign = [name for name in names if name not in CHANGEABLE]
+    if foreign:
+        raise Rejected(
+            f"{', '.join(foreign)} cannot be changed for a task that is under way; "
+            f"these can: {', '.join(sorted(CHANGEABLE))}",
+            stage="input",
+            next_step_cmd=f"replan task show {ref}",
+        )
+    policy = call.settings.with_agent(changes).agent
+    return {name: getattr(policy, name) for name in names}
 
 
 @add(group, "report", example="replan task report T12 > report.md")
@@ -252,9 +305,16 @@ def export(
 
 
 def _overrides(
-    given: list[str] | None, planner: str | None, autonomy: str | None, *, dry_run: bool
+    given: list[str] | None,
+    planner: str | None,
+    autonomy: str | None,
+    *,
+    taskmaster: bool | None,
+    dry_run: bool,
 ) -> list[str]:
     overrides = list(given or ())
+    if taskmaster is not None:
+        overrides.append(f"taskmaster_enabled={str(taskmaster).lower()}")
     if planner is not None:
         overrides += [f"planner={planner}", f"subtask_planner={planner}"]
     if autonomy is not None:
@@ -283,56 +343,21 @@ def _submitted(console: Console, ref: Ref) -> None:
     next_step(console, f"replan task watch {ref}")
 
 
-def _tell(
-    call: Invocation,
-    kind: str,
-    ref: Ref,
-    fact: type[CancelRequested | ResumeRequested],
-    cost_cap: float | None = None,
-) -> bool:
+def _tell(call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested]) -> bool:
     """Post what a person wants of a task; returns whether it was taken up. Raises Rejected."""
     from orchestrator.access.audit import Act
-    from orchestrator.posting import CostCap, post
-    from orchestrator.views.spending import going_on
+    from orchestrator.posting import post
     from orchestrator.views.tasks import task_view
 
     with call.database.begin() as connection:
         before = task_view(connection, ref)
-        waits = before.interventions if kind == "task.resume" else ()
-        first = going_on(connection, ref, waits, capped=cost_cap is not None)
-    if kind == "task.cancel" and before.ended:
+    if before.ended:
         raise Rejected(
             f"{before.ref} has ended already: it is {before.phase}",
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    if kind == "task.resume" and cost_cap is None and before.phase in {"done", "cancelled"}:
-        raise Rejected(
-            f"{before.ref} is {before.phase}: there is nothing to go on with",
-            stage="input",
-            next_step_cmd=f"replan task report {before.ref}",
-        )
-    if kind == "task.resume" and cost_cap is None:
-        _refuse_unanswered(before)
-    if cost_cap is None:
-        reports = [*first, (ref.task, None, fact())]
-        return post(call.database, reports, call.actor, Act(kind, before.ref))
-    act = Act(kind, before.ref, {"cost_cap": cost_cap})
-    return post(call.database, first, call.actor, act, CostCap(ref.task, cost_cap))
-
-
-def _refuse_unanswered(task: "TaskView") -> None:
-    """A resumption is no answer to how a command ended: refused where nothing else waits."""
-    waiting = [i for i in task.interventions if i.kind != InterventionKind.UNKNOWN]
-    held_up = {s.phase for run in task.runs for s in run.steps} & {"blocked", "error", "skipped"}
-    unknown = next((i for i in task.interventions if i.kind == InterventionKind.UNKNOWN), None)
-    if unknown is not None and not waiting and not held_up:
-        raise Rejected(
-            f"{unknown.ref} waits until you say how its command ended ({unknown.name}): "
-            "to resume is no answer",
-            stage="input",
-            next_step_cmd=unknown.next_step_cmd,
-        )
+    return post(call.database, [(ref.task, None, fact())], call.actor, Act(kind, before.ref))
 
 
 def outcome(kind: str, details: dict[str, Any], *, taken: bool) -> Result:

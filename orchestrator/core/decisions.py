@@ -1,11 +1,12 @@
 """Decisions: what is to be done, in the imperative. The store turns each into rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from shared.domain.approval import Approval, Asked
 from shared.domain.attempt import Answer
-from shared.domain.config import Policy
+from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Plan, Role, Step
 from shared.domain.task import RunPhase
@@ -25,6 +26,7 @@ class InterventionKind(StrEnum):
     ROLLBACK = "rollback"  # what was to be undone before a revision begins could not be
     OPERATOR = "operator"  # something is misconfigured
     SPENDING = "spending"  # what a model may cost is used up
+    QUESTION = "question"  # only a person knows (S3.11, S3.57)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,10 @@ class CancelJobs:
 
 @dataclass(frozen=True, slots=True)
 class OpenIntervention:
-    """Wait for a human; `asked` are the texts that are to be approved, if any."""
+    """Wait for a human; `asked` are the texts that are to be approved, if any.
+
+    `options` are the answers to choose from, where it is a question with such.
+    """
 
     kind: InterventionKind
     step: int | None
@@ -58,6 +63,7 @@ class OpenIntervention:
     stage: str
     next_step_cmd: str | None = None
     asked: tuple[Asked, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,13 @@ class ResumeRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class TellPolicy:
+    """Pass changed limits on to every run."""
+
+    changes: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportRun:
     """Tell the task that its run entered another phase."""
 
@@ -138,5 +151,6 @@ Decision = (
     | StartRuns
     | CancelRuns
     | ResumeRuns
+    | TellPolicy
     | ReportRun
 )

@@ -1,6 +1,6 @@
 """What follows from a fact about a run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from orchestrator.core.decisions import (
@@ -13,12 +13,14 @@ from orchestrator.core.lessons import with_lesson
 from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, met
 from orchestrator.core.state import RunState, StepState
 from orchestrator.core.step_rules import (
+    after_advice,
     after_answer,
     after_approval,
     after_bundle,
     after_denial,
     after_handing_up,
     after_pass,
+    after_reply,
     after_sending,
     drive_on,
     enqueue_pass,
@@ -26,9 +28,9 @@ from orchestrator.core.step_rules import (
     request_revision,
 )
 from shared.domain import facts as f
-from shared.domain.config import ASK
+from shared.domain.config import ASK, with_limits
 from shared.domain.jobs import JobKind
-from shared.domain.plan import OnFailure
+from shared.domain.plan import OnFailure, Recovery
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
 AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
@@ -49,7 +51,11 @@ def overtaken(state: RunState, fact: f.RunFact) -> bool:
         case f.CancelRequested():
             return state.phase in ENDED_RUN
         case f.ResumeRequested():
-            return not any(_resumable(step) for step in state.steps.values())
+            return not any(_resumable(s) or _tried(s) for s in state.steps.values())
+        case f.PolicyChanged():
+            return state.phase in {RunPhase.NOT_STARTED, RunPhase.DONE} or (
+                with_limits(state.policy, fact.changes) == state.policy
+            )
     step = state.steps.get(fact.step or 0)
     return step is None or _overtaken_step(step, fact)
 
@@ -70,12 +76,26 @@ def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
             return step.phase not in AT_WORK | HELD_UP
         case f.StepAbandoned():
             return step.phase not in HELD_UP
-        case f.OutcomeTold() | f.CommandsApproved() | f.ApprovalDenied():
-            wanted = step.wants_answer if isinstance(fact, f.OutcomeTold) else step.wants_approval
-            return not wanted or step.pass_no != fact.pass_no
         case f.JobFailed():
             return _overtaken_failure(step, fact)
-    return True
+    wanted = next((wanted for kind, wanted in _WANTED if isinstance(fact, kind)), None)
+    return wanted is None or not wanted(step) or step.pass_no != getattr(fact, "pass_no", None)
+
+
+def _awaits_advice(step: StepState) -> bool:
+    return (
+        step.phase is StepPhase.REPLANNING and step.recovery is Recovery.RETRY and not step.forced
+    )
+
+
+_WANTED: tuple[tuple[type, Callable[[StepState], bool]], ...] = (
+    (f.OutcomeTold, lambda step: step.wants_answer),
+    (f.CommandsApproved, lambda step: step.wants_approval),
+    (f.ApprovalDenied, lambda step: step.wants_approval),
+    (f.QuestionAnswered, lambda step: step.wants_reply),
+    (f.RetryAdvised, _awaits_advice),
+)
+"""What a step must want for somebody's word to be news to it."""
 
 
 def _sought(
@@ -89,6 +109,8 @@ def _sought(
 
 
 def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
+    if fact.kind is JobKind.ADVISE and not _awaits_advice(step):
+        return True
     expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
     return (
         step.phase not in expected
@@ -103,6 +125,7 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
     match fact:
         case f.RunStarted():
             begun = RunState(
+                id=state.id,
                 policy=fact.policy,
                 steps={step.ordinal: StepState.of(step) for step in fact.plan.steps},
             )
@@ -111,6 +134,8 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
             return _cancel(state)
         case f.ResumeRequested():
             return _resume(state)
+        case f.PolicyChanged():
+            return replace(state, policy=with_limits(state.policy, fact.changes)), ()
         case f.StepAbandoned():
             return _abandon(state, state.steps[fact.step])
         case f.PlanRevised():
@@ -128,22 +153,33 @@ def _apply_to_step(
         case f.PassStarted():
             return replace(step, phase=StepPhase.RUNNING, reason=""), ()
         case f.PassFinished():
-            return with_lesson(after_pass(step, state.policy, fact), state.policy, fact)
+            passed = after_pass(step, state.policy, fact, seed=state.id)
+            return with_lesson(passed, state.policy, fact)
         case f.BundleReady() | f.BundleSent() | f.StepHandedUp():
             return _seek_revision(state, step, fact)
         case f.StepRevised():
             return _revise(step, fact)
         case f.RevisionRequested():
             return request_revision(step, fact.note)
+        case f.JobFailed():
+            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
+            return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)
+    return _hear(step, fact)
+
+
+def _hear(step: StepState, fact: f.RunFact) -> tuple[StepState, tuple[Decision, ...]]:
+    """Somebody's word for a step that waits for it."""
+    match fact:
         case f.OutcomeTold():
             return after_answer(step, fact)
         case f.CommandsApproved():
             return after_approval(step, fact)
         case f.ApprovalDenied():
             return after_denial(step, fact)
-        case f.JobFailed():
-            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
-            return put_off_or_wait(step, state.policy, fact, resting)
+        case f.QuestionAnswered():
+            return after_reply(step, fact)
+        case f.RetryAdvised():
+            return after_advice(step, fact)
     return step, ()
 
 
@@ -193,15 +229,22 @@ def _cancel(state: RunState) -> Advance:
 
 def _resumable(step: StepState) -> bool:
     """Whether a resumption brings a step back: where an answer is wanted, it is none."""
-    return step.phase in RESUMABLE and not step.wants_answer
+    return step.phase in RESUMABLE and not (step.wants_answer or step.wants_reply)
+
+
+def _tried(step: StepState) -> bool:
+    """Whether it is at work, and has failed before: a resumption clears that count, too."""
+    return step.phase in AT_WORK and step.failures > 0
 
 
 def _resume(state: RunState) -> Advance:
     """S1.13–S1.15: counters cleared, what failed runs again, finished work is not redone."""
-    unanswered = tuple(s.ordinal for s in state.steps.values() if s.wants_answer)
+    unanswered = tuple(s.ordinal for s in state.steps.values() if s.wants_answer or s.wants_reply)
     decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
     after = state
     for step in state.steps.values():
+        if _tried(step):
+            after = after.with_step(replace(step, failures=0))
         if not _resumable(step):
             continue
         cleared = replace(

@@ -20,7 +20,8 @@ class StepState:
     `unfinished` that its pass came to no end: it is driven on, since its command may still run;
     `gathered` that the evidence of its present pass is there to be sent, `handed_up` that the
     planner of the task is asked to change what remains; `generation` counts the changes of the plan
-    that led to it.
+    that led to it; `asking` that it waits for a person's answer to its question, which then stands
+    in `note`.
     """
 
     ordinal: int
@@ -40,6 +41,7 @@ class StepState:
     unknown: bool = False
     unfinished: bool = False
     unapproved: bool = False
+    asking: bool = False
     gathered: bool = False
     handed_up: bool = False
     generation: int = 0
@@ -68,6 +70,11 @@ class StepState:
         return self.unapproved and self.phase is StepPhase.WAITING
 
     @property
+    def wants_reply(self) -> bool:
+        """True while a person is to answer a question of it."""
+        return self.asking and self.phase is StepPhase.WAITING
+
+    @property
     def wants_sending(self) -> bool:
         """True while a person may send its evidence to its author as it is."""
         return self.gathered and self.phase is StepPhase.WAITING
@@ -75,8 +82,9 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run: its steps by number."""
+    """A run: its steps by number; its `id` spreads its waiting spans and decides nothing else."""
 
+    id: int = 0
     phase: RunPhase = RunPhase.NOT_STARTED
     policy: Policy = field(default_factory=Policy)
     steps: Mapping[int, StepState] = field(default_factory=dict)
@@ -89,14 +97,25 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task: its plan as far as it is known, and the phases of its runs."""
+    """A task: its plan as far as it is known, and the phases of its runs.
+
+    `unrefined` says that the taskmaster still owes its answer, `asking` that it waits for a
+    person's.
+    """
 
     phase: TaskPhase = TaskPhase.SUBMITTED
     policy: Policy = field(default_factory=Policy)
     plan: Plan | None = None
     runs: Mapping[int, RunPhase] = field(default_factory=dict)
     putting_off: int = 0
+    unrefined: bool = False
+    asking: bool = False
     reason: str = ""
+
+    def unanswered(self) -> tuple[Step, ...]:
+        """The steps whose question nobody has answered yet."""
+        steps = () if self.plan is None else self.plan.steps
+        return tuple(step for step in steps if step.ask_question and step.answer is None)
 
     def undetailed(self) -> tuple[int, ...]:
         """The steps that still have no subtasks."""

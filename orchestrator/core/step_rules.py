@@ -12,17 +12,12 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     SettleAttempt,
 )
+from orchestrator.core.retry_rules import allowance, pause, put_off
 from orchestrator.core.state import StepState
 from shared.domain.approval import Asked
-from shared.domain.budget import (
-    Ending,
-    Next,
-    after_failed_pass,
-    backoff,
-    may_put_off,
-    put_off_for,
-)
+from shared.domain.budget import Ending, Next, after_failed_pass, may_put_off
 from shared.domain.config import Policy
+from shared.domain.error_class import ErrorClass
 from shared.domain.facts import (
     ApprovalDenied,
     BundleSent,
@@ -30,10 +25,13 @@ from shared.domain.facts import (
     JobFailed,
     OutcomeTold,
     PassFinished,
+    QuestionAnswered,
+    RetryAdvised,
     StepHandedUp,
 )
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure, Role
+from shared.domain.question import Reply
 from shared.domain.spending import SPENDING
 from shared.domain.task import StepPhase
 
@@ -48,6 +46,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         pass_no=step.pass_no + 1,
         unknown=False,
         unapproved=False,
+        asking=False,
         gathered=False,
         handed_up=False,
     )
@@ -58,6 +57,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
             revision=ready.revision,
             pass_no=ready.pass_no,
             delay=delay,
+            note=ready.note,
         ),
     )
 
@@ -68,7 +68,9 @@ def drive_on(step: StepState) -> StepAdvance:
     return ready, (_again(ready, JobKind.EXECUTE),)
 
 
-def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvance:
+def after_pass(
+    step: StepState, policy: Policy, fact: PassFinished, *, seed: int = 0
+) -> StepAdvance:
     """A pass came to an end of its own."""
     counted = replace(step, errors=fact.errors, putting_off=0, reason=fact.reason)
     match fact.ending:
@@ -83,12 +85,17 @@ def after_pass(step: StepState, policy: Policy, fact: PassFinished) -> StepAdvan
             return _wait(counted, InterventionKind.APPROVAL, stage="guard", asked=fact.asked)
         case Ending.UNKNOWN:
             return _wait(counted, InterventionKind.UNKNOWN, stage="execute")
+        case Ending.NEEDS_INPUT:
+            return _ask(counted, fact)
         case Ending.ROLLBACK_FAILED:
             return _wait(counted, InterventionKind.ROLLBACK, stage="rollback")
     failed = replace(counted, failures=step.failures + 1)
-    match _next(failed, policy):
-        case Next.RETRY:
-            delay = backoff(policy.retry_delay, failed.failures)
+    allowed = allowance(policy, fact.error_class)
+    match _next(failed, policy, fact.error_class):
+        case Next.RETRY if not allowed.ask:
+            delay = pause(
+                policy, policy.retry_delay * allowed.patience, failed.failures, seed, step.ordinal
+            )
             return enqueue_pass(replace(failed, errors=0), delay=delay)
         case Next.GIVE_UP:
             return replace(failed, phase=StepPhase.ERROR), ()
@@ -102,6 +109,8 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     """
     step = replace(step, putting_off=0, gathered=True)
     following = Next.REVISE if step.forced else _next(step, policy)
+    if following is Next.RETRY and allowance(policy, ErrorClass.OTHER).ask:
+        return replace(step, phase=StepPhase.REPLANNING), (_again(step, JobKind.ADVISE),)
     if following is Next.REVISE and step.author.backend == "human":
         return _ask_person(step)
     if following is Next.REVISE and not policy.hold_bundles:
@@ -150,6 +159,23 @@ def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
     )
 
 
+def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
+    """A person answered what the step had to know: it goes on with that, errors stay counted."""
+    note = str(Reply(fact.question, fact.answer))
+    ready, enqueued = enqueue_pass(replace(step, reason="", note=note))
+    return ready, (CloseInterventions(step.ordinal), *enqueued)
+
+
+def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
+    """Its planner says whether the step is to be tried again (S1.35)."""
+    advised = replace(step, putting_off=0, reason=fact.reason or step.reason)
+    if fact.retry:
+        return _retry(advised, max(0.0, fact.delay))
+    if step.on_failure is OnFailure.CONTINUE:
+        return replace(advised, phase=StepPhase.ERROR), (CancelJobs(step.ordinal),)
+    return _wait(advised, InterventionKind.ESCALATION, stage="escalate")
+
+
 def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
     """A person approved what the step had asked for: it goes on, and its errors stay counted."""
     ready, enqueued = enqueue_pass(replace(step, reason=""))
@@ -165,21 +191,32 @@ def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
 def request_revision(step: StepState, note: str) -> StepAdvance:
     """S0.85: an operator forces a revision, whatever the counters say."""
     reason = step.reason or "an operator wants it revised"
-    asked = replace(step, forced=True, note=note, reason=reason, putting_off=0, handed_up=False)
+    asked = replace(
+        step,
+        forced=True,
+        note=note,
+        reason=reason,
+        putting_off=0,
+        handed_up=False,
+        asking=False,
+    )
     gathering, decisions = _gather(asked)
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
 
 
 def put_off_or_wait(
-    step: StepState, policy: Policy, fact: JobFailed, resting: StepPhase
+    step: StepState, policy: Policy, fact: JobFailed, resting: StepPhase, *, seed: int = 0
 ) -> StepAdvance:
     """A job could not be done: try again later if that can help, else wait for a human."""
     failed = replace(step, phase=resting, reason=fact.reason)
     if may_put_off(fact.family, step.putting_off, policy):
-        put_off = replace(failed, putting_off=step.putting_off + 1)
-        delay = put_off_for(fact.family, put_off.putting_off, fact.retry_after)
-        again = _asked_again(put_off, fact.kind)
-        return put_off, (replace(again, delay=delay, attempt=put_off.putting_off),)
+        later = replace(failed, putting_off=step.putting_off + 1)
+        delay = put_off(policy, fact, later.putting_off, seed, step.ordinal)
+        again = _asked_again(later, fact.kind)
+        return later, (replace(again, delay=delay, attempt=later.putting_off),)
+    if fact.kind is JobKind.ADVISE:  # nobody advises against it: the count alone decides
+        delay = pause(policy, policy.retry_delay, step.failures, seed, step.ordinal)
+        return _retry(replace(failed, putting_off=0), delay)
     kind = InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
     kind = InterventionKind.SPENDING if fact.stage == SPENDING else kind
     failed = replace(failed, unfinished=fact.kind is JobKind.EXECUTE)
@@ -188,13 +225,31 @@ def put_off_or_wait(
     )
 
 
-def _next(step: StepState, policy: Policy) -> Next:
+def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
+    """It cannot go on without a person's answer (S3.24, S3.28)."""
+    asked = fact.question
+    return _wait(
+        step if asked is None else replace(step, reason=asked.text),
+        InterventionKind.QUESTION,
+        stage="execute",
+        options=() if asked is None else asked.options,
+    )
+
+
+def _retry(step: StepState, delay: float) -> StepAdvance:
+    """Another pass, and nobody is asked about it any more."""
+    ready, enqueued = enqueue_pass(replace(step, errors=0), delay=delay)
+    return ready, (CancelJobs(step.ordinal), *enqueued)
+
+
+def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER) -> Next:
     return after_failed_pass(
         policy,
         recovery=step.recovery,
         revision=step.revision,
         failures=step.failures,
         may_continue=step.on_failure is OnFailure.CONTINUE,
+        allowed=allowance(policy, error).failures,
     )
 
 
@@ -204,7 +259,8 @@ def _gather(step: StepState) -> StepAdvance:
 
 
 def _again(step: StepState, kind: JobKind) -> Enqueue:
-    return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no)
+    note = step.note if kind is JobKind.EXECUTE else ""
+    return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no, note=note)
 
 
 def _asked_again(step: StepState, kind: JobKind) -> Enqueue:
@@ -238,6 +294,7 @@ def _wait(
     phase: StepPhase = StepPhase.WAITING,
     next_step_cmd: str | None = None,
     asked: tuple[Asked, ...] = (),
+    options: tuple[str, ...] = (),
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
     waiting = replace(
@@ -245,8 +302,9 @@ def _wait(
         phase=phase,
         unknown=kind is InterventionKind.UNKNOWN,
         unapproved=kind is InterventionKind.APPROVAL,
+        asking=kind is InterventionKind.QUESTION,
     )
     return waiting, (
         CancelJobs(step.ordinal),
-        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked),
+        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked, options),
     )

@@ -13,12 +13,14 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     ResumeRuns,
     StartRuns,
+    TellPolicy,
 )
+from orchestrator.core.retry_rules import put_off
 from orchestrator.core.state import TaskState
 from shared.domain import facts as f
 from shared.domain.approval import plan_digest
-from shared.domain.budget import may_put_off, put_off_for
-from shared.domain.config import PLAN
+from shared.domain.budget import may_put_off
+from shared.domain.config import PLAN, with_limits
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Plan, Role
 from shared.domain.spending import SPENDING
@@ -41,7 +43,7 @@ def overtaken(state: TaskState, fact: f.TaskFact) -> bool:
     match fact:
         case f.TaskSubmitted():
             return state.phase is not TaskPhase.SUBMITTED
-        case f.PromptRefined():
+        case f.PromptRefined() | f.QuestionAsked():
             return state.phase is not TaskPhase.REFINING
         case f.PlanDrafted():
             return not _plan_wanted(state, fact.plan)
@@ -62,7 +64,30 @@ def overtaken(state: TaskState, fact: f.TaskFact) -> bool:
         case f.CancelRequested():
             return state.phase in ENDED_TASK
         case f.ResumeRequested():
-            return state.phase not in {TaskPhase.WAITING, TaskPhase.ERROR, TaskPhase.RUNNING}
+            goes_on = {TaskPhase.WAITING, TaskPhase.ERROR, TaskPhase.RUNNING}
+            return state.phase not in goes_on or _asks(state)
+    return _overtaken_word(state, fact)
+
+
+def _overtaken_word(state: TaskState, fact: f.QuestionAnswered | f.PolicyChanged) -> bool:
+    if isinstance(fact, f.QuestionAnswered):
+        return not _awaits(state, fact)
+    unheard = {TaskPhase.SUBMITTED, TaskPhase.DONE, TaskPhase.CANCELLED}
+    return state.phase in unheard or with_limits(state.policy, fact.changes) == state.policy
+
+
+def _asks(state: TaskState) -> bool:
+    """Whether the taskmaster waits for an answer, which a resumption is not."""
+    return state.phase is TaskPhase.WAITING and state.asking
+
+
+def _awaits(state: TaskState, fact: f.QuestionAnswered) -> bool:
+    """Whether a person is asked that."""
+    if fact.step is None:
+        return _asks(state)
+    asked = {step.ordinal: step.ask_question for step in state.unanswered()}
+    waits = state.phase is TaskPhase.WAITING and not _begun(state)
+    return waits and asked.get(fact.step) == fact.question
 
 
 def _plan_wanted(state: TaskState, plan: Plan) -> bool:
@@ -77,7 +102,8 @@ def _plan_wanted(state: TaskState, plan: Plan) -> bool:
 def _asks_for_plan(state: TaskState) -> bool:
     """Whether nothing is missing but a person's word for the plan."""
     complete = state.plan is not None and not state.undetailed()
-    return state.phase is TaskPhase.WAITING and complete and not _begun(state)
+    wanted = complete and not state.unanswered() and not _begun(state)
+    return state.phase is TaskPhase.WAITING and wanted
 
 
 def _digest(state: TaskState) -> str:
@@ -102,9 +128,10 @@ def apply(state: TaskState, fact: f.TaskFact) -> Advance:
         case f.TaskSubmitted():
             return _submit(fact)
         case f.PromptRefined():
-            return _plan(replace(state, putting_off=0))
+            return _plan(replace(state, putting_off=0, unrefined=False))
         case f.PlanDrafted():
-            return _detail(replace(state, plan=fact.plan, putting_off=0, reason=""))
+            planned = replace(state, plan=fact.plan, putting_off=0, reason="")
+            return _detail(replace(planned, unrefined=False, asking=False))
         case f.StepDetailed():
             return _with_step(state, fact)
         case f.PlanApproved():
@@ -118,6 +145,20 @@ def apply(state: TaskState, fact: f.TaskFact) -> Advance:
             return _cancel(state)
         case f.ResumeRequested():
             return _resume(state)
+    return _heard(state, fact)
+
+
+def _heard(
+    state: TaskState, fact: f.QuestionAsked | f.QuestionAnswered | f.PolicyChanged
+) -> Advance:
+    match fact:
+        case f.QuestionAsked():
+            return _ask_for_taskmaster(state, fact)
+        case f.QuestionAnswered():
+            return _answer(state, fact)
+        case f.PolicyChanged():
+            limited = with_limits(state.policy, fact.changes)
+            return replace(state, policy=limited), (TellPolicy(fact.changes),)
 
 
 def _submit(fact: f.TaskSubmitted) -> Advance:
@@ -128,9 +169,12 @@ def _submit(fact: f.TaskSubmitted) -> Advance:
     if fact.plan is not None:
         return _detail(replace(state, plan=fact.plan))
     if fact.policy.taskmaster_enabled:
-        refining = replace(state, phase=TaskPhase.REFINING)
-        return refining, (Enqueue(JobKind.REFINE),)
+        return _refine(replace(state, unrefined=True))
     return _plan(state)
+
+
+def _refine(state: TaskState) -> Advance:
+    return replace(state, phase=TaskPhase.REFINING), (Enqueue(JobKind.REFINE),)
 
 
 def _plan(state: TaskState) -> Advance:
@@ -140,7 +184,12 @@ def _plan(state: TaskState) -> Advance:
 
 
 def _detail(state: TaskState) -> Advance:
-    """Ask for the subtasks of every step that has none; with all of them, begin."""
+    """Ask for the subtasks of every step that has none; with all of them, begin.
+
+    What a person has to be asked comes first: the answer is part of what is planned.
+    """
+    if state.unanswered():
+        return _ask_for_steps(state)
     missing = state.undetailed()
     if not missing:
         return _start(state)
@@ -164,7 +213,7 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
         for step in state.plan.steps
     )
     detailed = replace(state, plan=replace(state.plan, steps=steps))
-    if not detailed.undetailed():
+    if not detailed.undetailed() and not detailed.unanswered():
         return _start(detailed)
     by_hand = fact.author.role is Role.HUMAN and state.phase is TaskPhase.WAITING
     return _detail(detailed) if by_hand else (detailed, ())
@@ -177,6 +226,49 @@ def _start(state: TaskState) -> Advance:
         waiting, asked = _wait(state, reason, stage="plan", kind=InterventionKind.PLAN_APPROVAL)
         return waiting, (CloseInterventions(), *asked)
     return _run(state)
+
+
+def _ask_for_steps(state: TaskState) -> Advance:
+    """S3.11: each step's own question, all at once, so that nobody has to come back for each."""
+    asked = tuple(
+        OpenIntervention(
+            InterventionKind.QUESTION,
+            step.ordinal,
+            step.ask_question,
+            "plan",
+            options=step.ask_options,
+        )
+        for step in state.unanswered()
+    )
+    numbers = ", ".join(str(step.ordinal) for step in state.unanswered())
+    reason = f"a person is to answer the question of step {numbers}"
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, putting_off=0)
+    return waiting, (CloseInterventions(), *asked)
+
+
+def _ask_for_taskmaster(state: TaskState, fact: f.QuestionAsked) -> Advance:
+    asked = fact.question
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=asked.text, putting_off=0, asking=True)
+    return waiting, (
+        OpenIntervention(
+            InterventionKind.QUESTION, None, asked.text, "refine", options=asked.options
+        ),
+    )
+
+
+def _answer(state: TaskState, fact: f.QuestionAnswered) -> Advance:
+    """The taskmaster starts anew with the answer; a step is planned and run with it."""
+    if fact.step is None or state.plan is None:
+        refining, decisions = _refine(replace(state, asking=False, reason=""))
+        return refining, (CloseInterventions(), *decisions)
+    steps = tuple(
+        replace(step, answer=fact.answer) if step.ordinal == fact.step else step
+        for step in state.plan.steps
+    )
+    answered = replace(state, plan=replace(state.plan, steps=steps))
+    if answered.unanswered():
+        return answered, (CloseInterventions(fact.step),)
+    return _detail(replace(answered, reason=""))
 
 
 def _run(state: TaskState) -> Advance:
@@ -208,13 +300,13 @@ def _worst(phases: set[RunPhase]) -> RunPhase:
 
 def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
     if may_put_off(fact.family, fact.attempt, state.policy):
-        delay = put_off_for(fact.family, fact.attempt + 1, fact.retry_after)
+        delay = put_off(state.policy, fact, fact.attempt + 1, *state.runs)
         role = Role.PLANNER if fact.kind is JobKind.PLAN else Role.SUBTASK_PLANNER
         again = Enqueue(fact.kind, fact.step, role=role, delay=delay, attempt=fact.attempt + 1)
         counted = state.putting_off + (fact.kind is not JobKind.DETAIL)
         return replace(state, putting_off=counted, reason=fact.reason), (again,)
     if fact.kind is JobKind.REFINE and fact.family == "rejected":
-        return _plan(replace(state, putting_off=0, reason=fact.reason))
+        return _plan(replace(state, putting_off=0, unrefined=False, reason=fact.reason))
     kind = InterventionKind.SPENDING if fact.stage == SPENDING else InterventionKind.PLAN
     return _wait(
         state, fact.reason, stage=fact.stage, step=fact.step, command=fact.next_step_cmd, kind=kind
@@ -252,5 +344,5 @@ def _resume(state: TaskState) -> Advance:
     resumed = replace(state, putting_off=0, reason="")
     if state.plan is not None:
         return _detail(resumed)
-    planning, decisions = _plan(resumed)
+    planning, decisions = _refine(resumed) if state.unrefined else _plan(resumed)
     return planning, (CloseInterventions(), *decisions)

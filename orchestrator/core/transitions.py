@@ -21,6 +21,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.ResumeRequested: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.READY}),
+        f.RetryAdvised: frozenset({S.READY}),
         f.PlanRevised: frozenset({S.NOT_STARTED, S.READY, S.REPLACED}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
@@ -46,9 +47,10 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.REPLANNING: {
         f.BundleReady: frozenset({S.REPLANNING, S.WAITING}),
         f.StepRevised: frozenset({S.READY}),
+        f.RetryAdvised: frozenset({S.READY, S.WAITING, S.ERROR}),
         f.StepHandedUp: frozenset({S.REPLANNING, S.WAITING}),
         f.PlanRevised: frozenset({S.REPLANNING, S.REPLACED}),
-        f.JobFailed: frozenset({S.REPLANNING, S.WAITING}),
+        f.JobFailed: frozenset({S.REPLANNING, S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
@@ -61,6 +63,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.OutcomeTold: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.REPLANNING}),
+        f.QuestionAnswered: frozenset({S.READY}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {
@@ -84,6 +87,9 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.REPLACED: {},
 }
 
+MOVES_NO_STEP = frozenset({f.PolicyChanged})
+"""The facts about a run that stand in no phase of a step: what they change shows later."""
+
 TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
     T.SUBMITTED: {
         f.TaskSubmitted: frozenset({T.REFINING, T.PLANNING, T.DETAILING, T.RUNNING, T.WAITING}),
@@ -91,36 +97,44 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
     },
     T.REFINING: {
         f.PromptRefined: frozenset({T.PLANNING, T.WAITING}),
+        f.QuestionAsked: frozenset({T.WAITING}),
+        f.PolicyChanged: frozenset({T.REFINING}),
         f.RunChanged: frozenset({T.REFINING, T.CANCELLED}),
         f.JobFailed: frozenset({T.REFINING, T.PLANNING, T.WAITING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.PLANNING: {
+        f.PolicyChanged: frozenset({T.PLANNING}),
         f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.JobFailed: frozenset({T.PLANNING, T.WAITING}),
         f.RunChanged: frozenset({T.PLANNING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.DETAILING: {
+        f.PolicyChanged: frozenset({T.DETAILING}),
         f.StepDetailed: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.JobFailed: frozenset({T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.DETAILING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
     },
     T.RUNNING: {
+        f.PolicyChanged: frozenset({T.RUNNING}),
         f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.RUNNING}),
         f.ResumeRequested: frozenset({T.RUNNING}),
     },
     T.WAITING: {
+        f.PolicyChanged: frozenset({T.WAITING}),
+        f.QuestionAnswered: frozenset({T.REFINING, T.DETAILING, T.RUNNING, T.WAITING}),
         f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.StepDetailed: frozenset({T.WAITING, T.DETAILING, T.RUNNING}),
         f.PlanApproved: frozenset({T.RUNNING}),
-        f.ResumeRequested: frozenset({T.PLANNING, T.DETAILING, T.WAITING}),
+        f.ResumeRequested: frozenset({T.REFINING, T.PLANNING, T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED, T.WAITING}),
     },
     T.ERROR: {
+        f.PolicyChanged: frozenset({T.ERROR}),
         f.ResumeRequested: frozenset({T.RUNNING}),
         f.RunChanged: frozenset({T.RUNNING}),
     },

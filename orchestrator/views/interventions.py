@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from orchestrator.core.decisions import InterventionKind
+from orchestrator.views import asked
 from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
 from orchestrator.views.unknowns import Evidence, Question, questions
 from shared.domain.approval import Asked
@@ -30,7 +31,8 @@ class InterventionView:
 
     `commands` are what can be typed about it, the most likely first. One of kind `unknown` comes
     with its `evidence`, one of kind `approval` with what is `wanted`; once it was given, either
-    comes with the `answer`, the latter also with who it was `answered_by`.
+    comes with the `answer`, the latter also with who it was `answered_by`. One of kind `question`
+    asks its `reason`; `options` are the answers to choose from, none for any answer.
     """
 
     id: int
@@ -45,6 +47,7 @@ class InterventionView:
     answer: str | None = None
     wanted: tuple[Wanted, ...] = ()
     answered_by: str | None = None
+    options: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,6 +76,9 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
     known = questions(connection, unknown)
     said = words(connection, [row.id for row in rows if row.kind in _APPROVALS])
+    said |= asked.answers(
+        connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
+    )
     return tuple(_view(row, known.get(row.id, Question()), said.get(row.id)) for row in rows)
 
 
@@ -113,7 +119,12 @@ def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
         stage=row.stage,
         reason=row.reason,
         commands=commands(
-            row.kind, ref, row.next_step_cmd, number=row.id, approvable=bool(row.asked)
+            row.kind,
+            ref,
+            row.next_step_cmd,
+            number=row.id,
+            approvable=bool(row.asked),
+            options=row.options,
         ),
         opened_at=row.opened_at,
         closed_at=row.closed_at,
@@ -121,17 +132,26 @@ def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
         answer=question.answer if word is None else word.answer,
         wanted=tuple(map(wanted, asked_in(row))),
         answered_by=None if word is None else word.by,
+        options=tuple(row.options),
     )
 
 
 def commands(
-    kind: str, ref: Ref, given: str | None, *, number: int = 0, approvable: bool = False
+    kind: str,
+    ref: Ref,
+    given: str | None,
+    *,
+    number: int = 0,
+    approvable: bool = False,
+    options: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """What a person can type about intervention `number`; `given` is what its cause proposed."""
     if approvable and ref.step is not None:
         return _of_approval(number, ref)
     if kind == InterventionKind.UNKNOWN and ref.step is not None:
         return _of_unknown(number, ref)
+    if kind == InterventionKind.QUESTION:
+        return asked.commands(number, ref, options)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
     return (*proposed, *usual)

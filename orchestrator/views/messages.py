@@ -106,6 +106,15 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
         case "RevisionRequested":
             note = f": {body['note']}" if body.get("note") else ""
             return MessageKind.REVISION, Tone.PLAIN, f"an operator asks for a revision{note}"
+        case "QuestionAsked":
+            return MessageKind.INTERVENTION, Tone.PLAIN, "the taskmaster asks before it goes on"
+        case "QuestionAnswered":
+            return MessageKind.INTERVENTION, Tone.PLAIN, f"{body['given_by']}: {body['answer']}"
+        case "RetryAdvised":
+            return MessageKind.REVISION, Tone.PLAIN, _advised(body)
+        case "PolicyChanged" if not of_run:
+            told = ", ".join(f"{key}={value}" for key, value in body["changes"].items())
+            return MessageKind.TASK, Tone.PLAIN, f"an operator changed limits: {told}"
         case "StepAbandoned":
             return MessageKind.STEP_ENDED, Tone.BAD, f"step {step} was given up by an operator"
         case "OutcomeTold":
@@ -124,6 +133,12 @@ def _event(  # noqa: C901, PLR0912 - one case a kind of fact
         case "Defect":
             return MessageKind.ERROR, Tone.BAD, f"replan broke a promise: {body['error']}"
     return None
+
+
+def _advised(body: dict[str, Any]) -> str:
+    word = "to try again" if body["retry"] else "against another try"
+    why = f": {body['reason']}" if body.get("reason") else ""
+    return f"the planner of step {body['step']} advises {word}{why}"
 
 
 def _sought(kind: str, body: dict[str, Any]) -> tuple[MessageKind, Tone, str]:
@@ -174,6 +189,7 @@ def _finished(body: dict[str, Any]) -> tuple[MessageKind, Tone, str]:
         "needs_approval": f"step {step} stopped: a command needs approval",
         "cancelled": f"step {step} was cancelled",
         "unknown": f"step {step} stopped: nobody can say how a command ended",
+        "needs_input": f"step {step} asks a person",
         "rollback_failed": f"step {step} stopped: what was to be undone first could not be",
     }
     told = words.get(ending, f"step {step}: {ending}")

@@ -31,6 +31,13 @@ class PlannedStep:
     recovery: str
     on_failure: str
     subtasks: tuple[Subtask, ...]
+    step_type: str = "task"
+    parallelizable: bool | None = None
+    parallelizable_reason: str = ""
+    allowed_tools: tuple[str, ...] | None = None
+    ask_question: str = ""
+    ask_options: tuple[str, ...] = ()
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,13 @@ def _planned(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
         recovery=step.recovery.value,
         on_failure=step.on_failure.value,
         subtasks=step.subtasks,
+        step_type=step.step_type,
+        parallelizable=step.parallelizable,
+        parallelizable_reason=step.parallelizable_reason,
+        allowed_tools=step.allowed_tools,
+        ask_question=step.ask_question,
+        ask_options=step.ask_options,
+        answer=step.answer,
     )
 
 

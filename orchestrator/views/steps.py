@@ -8,10 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, select, text
 
+from orchestrator.views import exchange
 from orchestrator.views.attempts import AttemptLine, attempts_of_step
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import RunPlace, require_step
+from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.domain.attempt import GREEN
+from shared.domain.config import Policy
 from shared.domain.ids import Ref
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
 from shared.domain.task import COARSE, StepPhase
@@ -96,7 +99,11 @@ class RevisionView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step in a run, whole; `bundles` are the revisions whose evidence can be looked at."""
+    """A step in a run, whole; `bundles` are the revisions whose evidence can be looked at.
+
+    `request` is what the executor of its latest pass was asked, `response` how that ended; None
+    before there is such. `question` was asked before it began, and `answer` is a person's.
+    """
 
     step: StepLine
     instruction: str
@@ -105,6 +112,10 @@ class StepView:
     attempts: tuple[AttemptLine, ...]
     bundles: tuple[int, ...]
     interventions: tuple[InterventionView, ...]
+    question: str = ""
+    answer: str | None = None
+    request: ExecutorRequest | None = None
+    response: ExecutorResponse | None = None
 
 
 def author_name(role: str, backend: str) -> str:
@@ -139,8 +150,14 @@ def step_lines(
 def step_view(connection: Connection, ref: Ref) -> StepView:
     """A step with its history; raises Rejected when there is none."""
     place, ordinal = require_step(connection, ref)
-    plan, policy, added = connection.execute(
-        select(TaskRow.plan, TaskRow.policy, RunRow.added)
+    plan, policy, prompt, improved, added = connection.execute(
+        select(
+            TaskRow.plan,
+            TaskRow.policy,
+            TaskRow.prompt,
+            TaskRow.improved_prompt,
+            RunRow.added,
+        )
         .join(RunRow, RunRow.task_id == TaskRow.id)
         .where(RunRow.id == place.run_id)
     ).one()
@@ -149,15 +166,38 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
     line = next(line for line in lines[place.run_id] if line.ordinal == ordinal)
     step = _planned(from_json(Plan, plan), added).step(ordinal)
     revisions = revisions_of(connection, place.run_id, step)
-    waiting = list_interventions(connection, task_id=place.task_id)
+    open_here = list_interventions(connection, task_id=place.task_id)
+    waiting = tuple(i for i in open_here if i.ref == line.ref)
+    attempts = attempts_of_step(connection, place, ordinal)
+    current = tuple(a for a in attempts if a.revision == line.revision)
+    subtasks = revisions[-1].subtasks
+    request = exchange.request(
+        step,
+        subtasks,
+        from_json(Policy, policy),
+        ref=line.ref,
+        key=f"{place.run_id}-{ordinal}-{line.revision}-{line.pass_no}",
+        prompt=improved or prompt,
+    )
     return StepView(
         step=line,
         instruction=step.instruction,
         subtasks=_subtasks(connection, place, ordinal, revisions[-1]),
         revisions=revisions,
-        attempts=attempts_of_step(connection, place, ordinal),
+        attempts=attempts,
         bundles=_bundles(connection, place.run_id, ordinal),
-        interventions=tuple(i for i in waiting if i.ref == line.ref),
+        interventions=waiting,
+        question=step.ask_question,
+        answer=step.answer,
+        request=request if line.pass_no else None,
+        response=exchange.response(
+            line.ref,
+            StepPhase(line.phase),
+            line.reason,
+            attempts=current,
+            subtasks=subtasks,
+            waiting=waiting,
+        ),
     )
 
 

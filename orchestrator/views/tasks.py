@@ -12,16 +12,28 @@ from orchestrator.views.in_hand import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_task
 from orchestrator.views.put_off import PutOff, put_off
+from orchestrator.views.recovery import (
+    COARSE_RUN,
+    COARSE_TASK,
+    NO_ERRORS,
+    TaskContext,
+    task_context,
+)
 from orchestrator.views.spending import Spending, spending
 from orchestrator.views.steps import StepLine, step_lines
 from shared.domain.ids import Ref
-from shared.domain.task import ENDED_TASK, TaskPhase
+from shared.domain.question import Reply
+from shared.domain.task import ENDED_TASK, RunPhase, TaskPhase
 from shared.store.tables import InterventionRow, RunRow, TaskRow
+from shared.wire import from_json
 
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task in a list; `waiting` counts what waits for a person in it."""
+    """A task in a list; `waiting` counts what waits for a person in it.
+
+    `state` is its phase in the four words of S1.22.
+    """
 
     ref: str
     phase: str
@@ -31,6 +43,7 @@ class TaskLine:
     reason: str
     created_at: datetime
     ended_at: datetime | None
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +56,7 @@ class TaskList:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A task on one target."""
+    """A task on one target; `state` is its phase in the four words of S1.22."""
 
     ref: str
     target: str
@@ -52,15 +65,18 @@ class RunView:
     started_at: datetime | None
     ended_at: datetime | None
     steps: tuple[StepLine, ...]
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
     """A task: what was asked, under which policy, and where it stands on each target.
 
-    `now` is the database's clock, against which spans are to be measured; `in_hand` is what
-    workers were at when it was cancelled, and how that was ended; `put_off` is what could not be
-    done for the moment, `spending` what models were asked, and what that cost.
+    `state` is its phase in the four words of S1.22. `now` is the database's clock, against which
+    spans are to be measured; `in_hand` is what workers were at when it was cancelled, and how that
+    was ended; `put_off` is what could not be done for the moment, `spending` what models were
+    asked, and what that cost; `context` is what was tried again; `replies` is what a person
+    answered before it was planned.
     """
 
     ref: str
@@ -80,6 +96,9 @@ class TaskView:
     in_hand: tuple[InHand, ...] = ()
     put_off: tuple[PutOff, ...] = ()
     spending: Spending = field(default_factory=Spending)
+    state: str = ""
+    context: TaskContext = NO_ERRORS
+    replies: tuple[Reply, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -112,6 +131,7 @@ def list_tasks(
         TaskLine(
             ref=str(Ref(row.id)),
             phase=row.phase,
+            state=COARSE_TASK[TaskPhase(row.phase)],
             prompt=row.prompt,
             targets=tuple(targets[row.id]),
             waiting=waiting.get(row.id, 0),
@@ -134,6 +154,7 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
     return TaskView(
         ref=str(Ref(task_id)),
         phase=row.phase,
+        state=COARSE_TASK[TaskPhase(row.phase)],
         reason=row.reason,
         prompt=row.prompt,
         improved_prompt=row.improved_prompt,
@@ -149,6 +170,8 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         in_hand=in_hand(connection, ref),
         put_off=put_off(connection, task_id),
         spending=spending(connection, task_id),
+        context=task_context(connection, task_id, ref.target),
+        replies=tuple(from_json(Reply, reply) for reply in row.replies),
     )
 
 
@@ -166,6 +189,7 @@ def _runs(
             ref=str(Ref(task_id, target=row.target)),
             target=row.target,
             phase=row.phase,
+            state=COARSE_RUN[RunPhase(row.phase)],
             reason=row.reason,
             started_at=row.started_at,
             ended_at=row.ended_at,

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from shared.contracts.complaints import Document, unknown
 from shared.contracts.fields import Command, Name, Text
+from shared.contracts.planstep import PlanStep
 from shared.domain.config import LIMITS
 from shared.domain.errors import Rejected
 from shared.domain.plan import (
@@ -17,6 +18,7 @@ from shared.domain.plan import (
     check_steps,
     check_subtasks,
 )
+from shared.domain.question import MOST_OPTIONS, Question
 
 MOST_STEPS = 100
 """More main steps than these are no plan that a person could follow."""
@@ -49,8 +51,30 @@ class RefineAnswer(Document):
         ),
     ]
 
+    ask_question: Annotated[
+        Text,
+        Field(
+            description="Normally the empty string. Only where the task can be meant in ways that "
+            "lead to different outcomes, and neither the text nor the targets tell which: one "
+            "short question to the person. It is asked, and you get the task again with the answer."
+        ),
+    ] = ""
+    ask_options: Annotated[
+        list[Annotated[Text, Field(min_length=1)]],
+        Field(
+            max_length=MOST_OPTIONS,
+            description="The answers to choose from, if there are only so many; otherwise empty.",
+        ),
+    ] = Field(default_factory=list)
 
-class StepAnswer(Document):
+    @property
+    def question(self) -> Question | None:
+        """What a person is to be asked before the task can be planned, None for nothing."""
+        asked = self.ask_question.strip()
+        return Question(asked, tuple(self.ask_options)) if asked else None
+
+
+class StepAnswer(PlanStep):
     """One main step."""
 
     id: Annotated[
@@ -83,6 +107,14 @@ class StepAnswer(Document):
             "touching the same things; otherwise the empty string.",
         ),
     ]
+    ask_question: Annotated[
+        Text,
+        Field(
+            description="Normally the empty string. Only where the step cannot be planned without "
+            "a decision that is nobody's but the person's: one short question, which is asked "
+            "before the step is detailed."
+        ),
+    ] = ""
     on_failure: Annotated[
         Literal["stop", "continue"],
         Field(
@@ -118,6 +150,7 @@ class PlanAnswer(Document):
                 depends_on=tuple(_ordinal(key, step.id, ordinals) for key in step.depends_on),
                 parallel_group=step.parallel_group or None,
                 on_failure=OnFailure(step.on_failure),
+                **step.said(),
             )
             for ordinal, step in enumerate(self.steps, 1)
         )
@@ -249,6 +282,36 @@ class RevisionAnswer(Document):
     def listed(self) -> tuple[Subtask, ...]:
         """The subtasks; raises Rejected when they do not fit together."""
         return _listed(self.subtasks)
+
+
+class AdviceAnswer(Document):
+    """Whether a failed step is worth another try."""
+
+    retry: Annotated[
+        bool,
+        Field(
+            description="True only when the evidence shows a cause that goes away by itself or by "
+            "waiting, so that the very same commands can succeed."
+        ),
+    ]
+    delay_seconds: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=3600,
+            strict=False,
+            allow_inf_nan=False,
+            description="How long to wait before that try; 0 when it is not worth one.",
+        ),
+    ]
+    reason: Annotated[
+        Text,
+        Field(
+            min_length=1,
+            description="The cause, with the output that shows it, in one or two sentences; an "
+            "operator reads them.",
+        ),
+    ]
 
 
 def _ordinal(key: str, step: str, ordinals: dict[str, int]) -> int:

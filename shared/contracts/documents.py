@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from shared.contracts.coderesult import FailureOutput
 from shared.contracts.complaints import Document
 from shared.contracts.fields import Command, Key, Span, Text
+from shared.contracts.planstep import PlanStep
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind, default_needs
 
@@ -44,6 +46,19 @@ class SubtaskDocument(Document):
         Field(description="A shell command, or a Python snippet that sets `result`."),
     ] = "command"
 
+    failure_output: Annotated[
+        FailureOutput | None,
+        Field(description="What is said of a snippet that fails without saying why."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _only_of_code(self) -> "SubtaskDocument":
+        if self.failure_output is not None and self.kind != "code":
+            raise PydanticCustomError(
+                "only_of_code", "has a `failure_output`, which only `kind: code` has", {}
+            )
+        return self
+
     @model_validator(mode="after")
     def _one_command(self) -> "SubtaskDocument":
         if (self.run is None) == (self.command is None):
@@ -74,6 +89,7 @@ class SubtaskDocument(Document):
             rollback=self.rollback,
             idempotent=self.idempotent,
             kind=SubtaskKind(self.kind),
+            failure=None if self.failure_output is None else self.failure_output.said,
         )
 
     def key(self, ordinal: int) -> str:
@@ -81,19 +97,9 @@ class SubtaskDocument(Document):
         return str(ordinal) if self.id is None else self.id
 
 
-class StepDocument(Document):
+class StepDocument(PlanStep):
     """A main step."""
 
-    id: Annotated[Key | None, Field(description="What `depends_on` names it by.")] = None
-    title: Annotated[Text, Field(min_length=1)]
-    instruction: Annotated[Text, Field(description="What the step is to bring about.")] = ""
-    depends_on: Annotated[
-        list[Key] | None,
-        Field(description="Steps that must be done before; the one before it if left out."),
-    ] = None
-    parallel_group: Annotated[
-        Key | None, Field(description="Neighbours of the same group may run side by side.")
-    ] = None
     recovery: Annotated[
         Literal["replan", "retry"] | None,
         Field(description="What follows a failed pass: a revision by the planner, or another try."),

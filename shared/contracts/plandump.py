@@ -40,7 +40,10 @@ def dump_plan(plan: Plan) -> str:
     One thing is not kept: a plan file cannot say that the main planner, not the subtask planner,
     wrote a step; such a step comes back as the subtask planner's, with the same backend.
     """
-    depends = default_dependencies((s.ordinal, s.parallel_group, None) for s in plan.steps)
+    depends = default_dependencies(
+        (s.ordinal, None if s.parallelizable is False else s.parallel_group, None)
+        for s in plan.steps
+    )
     keys = {step.ordinal: step.key for step in plan.steps}
     document: dict[str, Any] = {"summary": plan.summary} if plan.summary else {}
     if plan.autonomy is not None:
@@ -74,8 +77,31 @@ def _step(step: Step, depends_on: tuple[int, ...], keys: dict[int, str]) -> dict
         document["recovery"] = step.recovery.value
     if step.on_failure is not OnFailure.STOP:
         document["on_failure"] = step.on_failure.value
+    document |= _said(step)
     document["subtasks"] = _subtasks(step.subtasks)
     return document
+
+
+def _said(step: Step) -> dict[str, Any]:
+    """What a step says beside its place in the plan, where it is not what is said anyway."""
+    tools = step.allowed_tools
+    said = {
+        "step_type": step.step_type,
+        "parallelizable": step.parallelizable,
+        "parallelizable_reason": step.parallelizable_reason,
+        "allowed_tools": None if tools is None else list(tools),
+        "ask_question": step.ask_question,
+        "ask_options": list(step.ask_options),
+    }
+    unsaid: dict[str, Any] = {
+        "step_type": "task",
+        "parallelizable": None,
+        "parallelizable_reason": "",
+        "allowed_tools": None,
+        "ask_question": "",
+        "ask_options": [],
+    }
+    return {key: value for key, value in said.items() if value != unsaid[key]}
 
 
 def _subtasks(subtasks: tuple[Subtask, ...]) -> list[dict[str, Any]]:
@@ -106,4 +132,7 @@ def _subtask(subtask: Subtask, needs: tuple[str, ...]) -> dict[str, Any]:
         "idempotent": False,
         "kind": SubtaskKind.COMMAND.value,
     }
-    return {key: value for key, value in document.items() if unsaid.get(key, ...) != value}
+    said = {key: value for key, value in document.items() if unsaid.get(key, ...) != value}
+    if subtask.failure is not None:
+        said["failure_output"] = {"status": "Error", "context": {"error": subtask.failure}}
+    return said

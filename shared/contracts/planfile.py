@@ -127,8 +127,7 @@ def _steps(
     keys = [step.key(ordinal) for ordinal, step in enumerate(document.steps, 1)]
     named = _named_dependencies(document.steps, keys, read, origin)
     depends = default_dependencies(
-        (ordinal, step.parallel_group, named[ordinal])
-        for ordinal, step in enumerate(document.steps, 1)
+        (ordinal, step.own_group, named[ordinal]) for ordinal, step in enumerate(document.steps, 1)
     )
     return tuple(
         _step(ordinal, step, depends[ordinal], document.planner, policy)
@@ -175,6 +174,7 @@ def _step(
         recovery=recovery if document.recovery is None else Recovery(document.recovery),
         on_failure=OnFailure(document.on_failure),
         subtasks=subtasks_of(document.subtasks, policy),
+        **document.said(),
     )
 
 

@@ -3,10 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
-from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
+from shared.contracts.answers import (
+    AdviceAnswer,
+    DetailAnswer,
+    PlanAnswer,
+    RefineAnswer,
+    RevisionAnswer,
+)
 from shared.contracts.bundle import bundle_schema
+from shared.contracts.coderesult import CodeResult
 from shared.contracts.complaints import unknown
 from shared.contracts.documents import PlanDocument, RevisionDocument
+from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
+from shared.contracts.planstep import PlanStep
+from shared.contracts.project import DevTask, ProjectAnalysis, ProjectPlan, ReviewResult
 from shared.domain.errors import Rejected
 
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -16,7 +26,16 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan-answer": PlanAnswer.model_json_schema,
     "detail-answer": DetailAnswer.model_json_schema,
     "revision-answer": RevisionAnswer.model_json_schema,
+    "advice-answer": AdviceAnswer.model_json_schema,
     "refine-answer": RefineAnswer.model_json_schema,
+    "plan-step": PlanStep.model_json_schema,
+    "executor-request": ExecutorRequest.model_json_schema,
+    "executor-response": ExecutorResponse.model_json_schema,
+    "code-result": CodeResult.model_json_schema,
+    "dev-task": DevTask.model_json_schema,
+    "project-analysis": ProjectAnalysis.model_json_schema,
+    "project-plan": ProjectPlan.model_json_schema,
+    "review-result": ReviewResult.model_json_schema,
 }
 
 SCHEMAS = tuple(_SCHEMAS)

@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     BLOCKED = "blocked"  # something it needs has failed (X3): not an attempt that counts
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"  # it was started, and nobody can say how it ended
+    NEEDS_INPUT = "needs_input"  # it asks what only a person knows: no error
 
 
 GREEN = frozenset({Outcome.OK, Outcome.SATISFIED, Outcome.SIMULATED})

@@ -29,6 +29,7 @@ class Ending(StrEnum):
     NEEDS_APPROVAL = "needs_approval"
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"  # nobody can say how a command ended
+    NEEDS_INPUT = "needs_input"  # it cannot go on without a person's answer
     ROLLBACK_FAILED = "rollback_failed"  # what was to be undone first could not be
 
 
@@ -60,16 +61,24 @@ def may_correct(tries: int, errors: int, policy: Policy) -> bool:
 
 
 def after_failed_pass(
-    policy: Policy, *, recovery: Recovery, revision: int, failures: int, may_continue: bool
+    policy: Policy,
+    *,
+    recovery: Recovery,
+    revision: int,
+    failures: int,
+    may_continue: bool,
+    allowed: int | None = None,
 ) -> Next:
     """What follows a pass that ended in `threshold` or `incomplete` (X2: both the same).
 
     `failures` counts this pass in. `may_continue` is the step's `on_failure: continue`: when all
-    that is automatic is used up, the step ends in error instead of waiting for a human.
+    that is automatic is used up, the step ends in error instead of waiting for a human. `allowed`
+    is what the retry strategy gives in place of `max_retry_count`.
     """
     last_resort = Next.GIVE_UP if may_continue else Next.ASK_HUMAN
     if recovery is Recovery.RETRY:
-        return Next.RETRY if failures < policy.max_retry_count else last_resort  # X5
+        most = policy.max_retry_count if allowed is None else allowed
+        return Next.RETRY if failures < most else last_resort  # X5
     if revision >= policy.human_escalation_threshold:
         return last_resort  # S0.59
     return Next.REVISE if policy.send_to_planner_after_threshold else Next.HOLD  # X4

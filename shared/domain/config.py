@@ -1,6 +1,8 @@
 """The policy that a task runs under: what an operator may set, with its default and its limits."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Policy:
     approval_ttl: float = 86_400.0
     task_cost_cap: float = 0.0
     fix_memory: bool = True
+    retry_strategy: str = "fixed"
+    retry_jitter: float = 0.25
 
     def backend(self, role: str) -> str:
         """The backend that answers for a planning role."""
@@ -53,6 +57,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "check_timeout": (0.1, 3600),
     "approval_ttl": (1, 604_800),
     "task_cost_cap": (0, 100_000),
+    "retry_jitter": (0, 1),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 
@@ -62,3 +67,30 @@ BACKENDS = ("anthropic", "runbook", "human")
 ASK, AUTO, PLAN = AUTONOMIES = ("ask", "auto", "plan")
 """What a task does where it needs a person's approval: begin nothing further until the person has
 answered, go on with what does not depend on it, or begin only once its whole plan is approved."""
+
+FIXED, BY_CLASS, MODEL = RETRY_STRATEGIES = ("fixed", "by_class", "model")
+"""Who decides whether a failed step is tried again: a count, the class of its error, its planner
+(S1.32, S1.35)."""
+
+CHANGEABLE = frozenset(
+    {
+        "max_retry_count",
+        "retry_delay",
+        "retry_jitter",
+        "retry_strategy",
+        "human_escalation_threshold",
+        "max_transient_failures",
+        "send_to_planner_after_threshold",
+    }
+)
+"""What can be changed for a task that is under way (S1.24): limits of what is decided later, never
+what decides what may run."""
+
+Value = bool | int | float | str
+"""What such a limit is."""
+
+
+def with_limits(policy: Policy, changes: Mapping[str, Value]) -> Policy:
+    """The policy with these limits; what is not `CHANGEABLE` stays as it is."""
+    known: Mapping[str, Any] = {k: v for k, v in changes.items() if k in CHANGEABLE}
+    return replace(policy, **known)

@@ -4,15 +4,18 @@ A fact about a task names no run; a fact about a run names it. Facts are sent at
 duplicate or a straggler is recognised by its numbers (revision, pass) and changes nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
 from shared.domain.approval import Approval, Asked
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
-from shared.domain.config import Policy
+from shared.domain.config import Policy, Value
+from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Author, Plan, Step, Subtask
+from shared.domain.question import Question
 from shared.domain.task import RunPhase
 
 # --- about a task ---------------------------------------------------------------------------------
@@ -32,6 +35,13 @@ class PromptRefined:
     """The taskmaster improved the prompt (both versions are kept, S0.25)."""
 
     prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The taskmaster cannot tell what is meant, and asks instead of guessing (S3.57)."""
+
+    question: Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,9 @@ class PassStarted:
 class PassFinished:
     """A pass ended; `errors` are those it counted, and those of a pass that it continues.
 
-    `asked` are the texts that wait for a person's approval, where it ended for that.
+    `asked` are the texts that wait for a person's approval, where it ended for that; `question` is
+    what it has to know from a person, where it ended for that; `error_class` is the kind of its
+    last error.
     """
 
     step: int
@@ -101,6 +113,8 @@ class PassFinished:
     errors: int
     reason: str = ""
     asked: tuple[Asked, ...] = ()
+    error_class: ErrorClass = ErrorClass.OTHER
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +229,18 @@ class ApprovalDenied:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RetryAdvised:
+    """A planner has looked at the evidence: whether another try is worth it, and when (S1.35)."""
+
+    step: int
+    revision: int
+    pass_no: int
+    retry: bool
+    delay: float = 0.0
+    reason: str = ""
+
+
 # --- about either ---------------------------------------------------------------------------------
 
 
@@ -235,6 +261,29 @@ class JobFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """A person answered the question of an intervention: a step's, or without one the taskmaster's.
+
+    In a run the numbers are those of the pass that asked; before there are runs they are 0.
+    """
+
+    step: int | None
+    question: str
+    answer: str
+    intervention: int
+    given_by: str
+    revision: int = 0
+    pass_no: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChanged:
+    """An operator changed limits of a task that is under way, by name (S1.24)."""
+
+    changes: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
 class CancelRequested:
     """An operator wants it to stop."""
 
@@ -247,10 +296,13 @@ class ResumeRequested:
 TaskFact = (
     TaskSubmitted
     | PromptRefined
+    | QuestionAsked
     | PlanDrafted
     | StepDetailed
     | PlanApproved
     | RunChanged
+    | QuestionAnswered
+    | PolicyChanged
     | JobFailed
     | CancelRequested
     | ResumeRequested
@@ -269,6 +321,9 @@ RunFact = (
     | OutcomeTold
     | CommandsApproved
     | ApprovalDenied
+    | RetryAdvised
+    | QuestionAnswered
+    | PolicyChanged
     | JobFailed
     | CancelRequested
     | ResumeRequested

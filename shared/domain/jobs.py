@@ -16,6 +16,7 @@ class JobKind(StrEnum):
     REPLAN = "replan"  # bundle -> the remaining steps
     EXECUTE = "execute"  # one pass
     GATHER = "gather"  # evidence -> bundle
+    ADVISE = "advise"  # bundle -> whether another try is worth it
 
 
 class QueueName(StrEnum):
@@ -44,6 +45,7 @@ _QUEUES = {
     JobKind.DETAIL: QueueName.SUBTASK_PLANNING,
     JobKind.EXECUTE: QueueName.EXECUTION,
     JobKind.GATHER: QueueName.ESCALATION,
+    JobKind.ADVISE: QueueName.SUBTASK_PLANNING,
 }
 
 

@@ -49,7 +49,8 @@ class Subtask:
     """One command with its check, timeout and preconditions (S0.29); spans in seconds.
 
     `needs` names the subtasks (by key) that must be done before this one (X3).
-    A subtask without a check is done when its command exits with 0.
+    A subtask without a check is done when its command exits with 0. `failure` is what is said of a
+    snippet that fails without saying why (S1.28).
     """
 
     ordinal: int
@@ -64,11 +65,18 @@ class Subtask:
     rollback: str | None = None
     idempotent: bool = False
     kind: SubtaskKind = SubtaskKind.COMMAND
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A main step. `subtasks` is empty until the subtask planner has detailed it."""
+    """A main step. `subtasks` is empty until the subtask planner has detailed it.
+
+    With `ask_question` nothing of it is detailed or run before a person has given the `answer`
+    (S3.11); `ask_options` are the answers to choose from. `allowed_tools` are the programs that
+    its commands may start, None for any. `step_type` and `parallelizable_reason` are kept for
+    those who read the plan.
+    """
 
     ordinal: int
     key: str
@@ -80,6 +88,13 @@ class Step:
     recovery: Recovery = Recovery.REPLAN
     on_failure: OnFailure = OnFailure.STOP
     subtasks: tuple[Subtask, ...] = ()
+    step_type: str = "task"
+    parallelizable: bool | None = None
+    parallelizable_reason: str = ""
+    allowed_tools: tuple[str, ...] | None = None
+    ask_question: str = ""
+    ask_options: tuple[str, ...] = ()
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,17 @@ class Guard:
             return True
         return interpreter in _SHELLS_WITH_PLAIN_WORDS and bool(plain_words(command))
 
+    def programs(self, command: str, interpreter: str = "sh") -> frozenset[str] | None:
+        """The names of all programs that a text would start; None when that cannot be told."""
+        try:
+            if objection(command):
+                return None
+            reading = self._read(command, interpreter_name(interpreter), None)
+        except Exception:  # noqa: BLE001 - a text that cannot be read starts anything
+            return None
+        found = frozenset(run.program for run in reading.runs)
+        return None if reading.doubts or "" in found else found
+
     def _judge(self, command: str, interpreter: str) -> Judged:
         try:
             if problem := objection(command):

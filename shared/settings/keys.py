@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, Policy
+from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, RETRY_STRATEGIES, Policy
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
@@ -93,6 +93,7 @@ _CHOICES = {
     "planner": BACKENDS,
     "subtask_planner": BACKENDS,
     "autonomy": AUTONOMIES,
+    "retry_strategy": RETRY_STRATEGIES,
     "log_level": LOG_LEVELS,
     "model_effort": EFFORTS,
     "taskmaster_effort": EFFORTS,
@@ -165,6 +166,8 @@ _ABOUT = {
     "approval_ttl": "seconds that an approval serves",
     "task_cost_cap": "dollars that models may cost for the task; 0: no cap",
     "fix_memory": "what has put a step right is kept, and tried first where one fails like it",
+    "retry_strategy": "who decides on another try: a fixed count, by_class of error, or the model",
+    "retry_jitter": "share of each waiting span by which it is shortened at random",
 }
 
 _KINDS: dict[object, Kind] = {

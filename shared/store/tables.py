@@ -41,7 +41,8 @@ class TaskRow(Row):
     """A task: the prompt in both versions, its policy, its plan as soon as there is one.
 
     `cost_cap` is what models may cost for it, in dollars, since a person has changed that; while it
-    is empty its policy says it.
+    is empty its policy says it. `replies` are the taskmaster's questions with what a person
+    answered.
     """
 
     __tablename__ = "tasks"
@@ -54,6 +55,9 @@ class TaskRow(Row):
     plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     plan_given: Mapped[bool] = mapped_column(server_default=text("false"))
     putting_off: Mapped[int] = mapped_column(server_default=text("0"))
+    unrefined: Mapped[bool] = mapped_column(server_default=text("false"))
+    asking: Mapped[bool] = mapped_column(server_default=text("false"))
+    replies: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     reason: Mapped[str] = mapped_column(server_default="")
     cost_cap: Mapped[Decimal | None] = mapped_column(DOLLARS)
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
@@ -146,6 +150,7 @@ class RunStepRow(Row):
     unknown: Mapped[bool] = mapped_column(server_default=text("false"))
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     unapproved: Mapped[bool] = mapped_column(server_default=text("false"))
+    asking: Mapped[bool] = mapped_column(server_default=text("false"))
     gathered: Mapped[bool] = mapped_column(server_default=text("false"))
     handed_up: Mapped[bool] = mapped_column(server_default=text("false"))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
@@ -349,7 +354,10 @@ class BundleRow(Row):
 
 
 class InterventionRow(Row):
-    """Something that waits for a human; `asked` are the texts that are to be approved, if any."""
+    """Something that waits for a human; `asked` are the texts that are to be approved, if any.
+
+    `options` are the answers to choose from, where it is a question with such.
+    """
 
     __tablename__ = "interventions"
 
@@ -362,6 +370,7 @@ class InterventionRow(Row):
     reason: Mapped[str]
     next_step_cmd: Mapped[str | None]
     asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    options: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     opened_at: Mapped[datetime] = now()
     closed_at: Mapped[datetime | None]
 

@@ -73,7 +73,7 @@ class MemoryStore:
         run_ids = tuple(range(len(self.runs) + 1, len(self.runs) + 1 + len(targets)))
         self.tasks[task_id] = to_json(TaskState(policy=policy))
         for run_id in run_ids:
-            self.runs[run_id] = to_json(RunState())
+            self.runs[run_id] = to_json(RunState(id=run_id))
             self.task_of[run_id] = task_id
         self.send([(task_id, None, TaskSubmitted(policy, run_ids, plan))])
         return task_id

@@ -9,6 +9,8 @@ from shared.domain.plan import Subtask, in_order
 from workers.executor.checks import SETTLE
 from workers.executor.clearance import Clearance
 from workers.executor.clock import Clock
+from workers.executor.code_outcomes import question_of
+from workers.executor.error_class import class_of
 from workers.executor.history import History
 from workers.executor.judge import Door, Judge
 from workers.executor.recorder import Recorder
@@ -22,6 +24,7 @@ _STOPS = {
     Outcome.NEEDS_APPROVAL: Ending.NEEDS_APPROVAL,
     Outcome.CANCELLED: Ending.CANCELLED,
     Outcome.UNKNOWN: Ending.UNKNOWN,
+    Outcome.NEEDS_INPUT: Ending.NEEDS_INPUT,
 }
 
 
@@ -43,8 +46,8 @@ def carry_out(
     looked at again after the pauses of `settle` while it is red. What needs a failed subtask is
     passed over, the rest goes on (X3). Every failed attempt counts, corrected ones too (X1); the
     pass ends at once at the threshold, at a planned string that the guard denies (S0.61), at one
-    that needs an approval, at one whose outcome nobody can tell, and when the log says that it is
-    cancelled.
+    that needs an approval, at one whose outcome nobody can tell, at a snippet that asks a person,
+    and when the log says that it is cancelled.
 
     What the revision undoes is undone first (`workers.executor.rollbacks`).
 
@@ -78,6 +81,7 @@ def _tried(
     done: set[str] = set()
     unmet: list[Subtask] = []
     stop: PassResult | None = None
+    failed: Attempt | None = None
     for number, subtask in enumerate(subtasks):
         if trials.history.done_before(subtask):
             done.add(subtask.key)
@@ -96,6 +100,7 @@ def _tried(
         if attempt.outcome in GREEN:
             done.add(subtask.key)
             continue
+        failed = attempt if attempt.counted else failed
         stop = stop or _stop(
             order, trials, attempt, [s for s in subtasks[number:] if s.key not in done]
         )
@@ -112,6 +117,7 @@ def _tried(
         Ending.INCOMPLETE,
         errors,
         f"not done: {names}; errors: {errors}, threshold: {order.policy.error_threshold_per_step}",
+        error_class=class_of(failed),
     )
 
 
@@ -151,10 +157,13 @@ def _stop(
     ending = _STOPS.get(attempt.outcome)
     if ending is Ending.NEEDS_APPROVAL:
         return PassResult(ending, errors, what, _unapproved(order, trials, left))
+    if ending is Ending.NEEDS_INPUT:
+        return PassResult(ending, errors, what, question=question_of(attempt))
     if ending is not None:
         return PassResult(ending, errors, what)
     if threshold_reached(errors, order.policy):
-        return PassResult(Ending.THRESHOLD, errors, f"errors: {errors}; the last at {what}")
+        told = f"errors: {errors}; the last at {what}"
+        return PassResult(Ending.THRESHOLD, errors, told, error_class=class_of(attempt))
     return None
 
 

@@ -14,6 +14,7 @@ from shared.domain.snippet import text_of
 from workers.executor.checks import run_check
 from workers.executor.clearance import Clearance
 from workers.executor.clock import Clock, wait_unless
+from workers.executor.code_outcomes import of_code
 from workers.executor.corrections.correction import Failure, Proposal
 from workers.executor.corrections.table import HELD, choose
 from workers.executor.foresight import Foresight
@@ -216,6 +217,8 @@ class Trials:
             return self._recorder.finish(_ended_by_operator(draft, result, self._clock.now()))
         check = self._checked(subtask, result)
         outcome, reason = outcome_of(result, check)
+        if subtask.kind is SubtaskKind.CODE:
+            outcome, reason = of_code(subtask, result, outcome, reason)
         proven = seen_red or is_red(check) or self.history.seen_red(subtask.ordinal)
         return self._recorder.finish(
             replace(

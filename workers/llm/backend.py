@@ -7,11 +7,18 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
+from shared.contracts.answers import (
+    AdviceAnswer,
+    DetailAnswer,
+    PlanAnswer,
+    RefineAnswer,
+    RevisionAnswer,
+)
 from shared.contracts.complaints import Document, told
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, Role, Subtask
+from shared.domain.question import Question as Asked
 from shared.guard import Guard, load_site
 from workers.llm import prompts
 from workers.llm.answer_rules import Explain, refuse_copied, refuse_other_hosts
@@ -26,6 +33,7 @@ from workers.ports import (
     NotAsPlanned,
     PlanRequest,
     ReplanRequest,
+    RetryAdvice,
     ReviseRequest,
     RevisionDraft,
 )
@@ -63,15 +71,17 @@ class AnthropicBackend:
         self._settings = settings or LlmSettings()
         self._texts = texts or prompt_texts()
 
-    def refine(self, request: PlanRequest) -> str:
-        """The improved prompt (S0.2)."""
+    def refine(self, request: PlanRequest) -> str | Asked:
+        """The improved prompt (S0.2), or what only the person can say (S3.57)."""
         question = prompts.refine_question(
             self._texts,
             request,
             model=self._settings.model_of(prompts.TASKMASTER),
             schema=schema_of("refine-answer"),
         )
-        return self._answered(question, RefineAnswer, lambda answer: answer.prompt)
+        return self._answered(
+            question, RefineAnswer, lambda answer: answer.question or answer.prompt
+        )
 
     def plan(self, request: PlanRequest) -> Plan:
         """The main steps, without subtasks (S0.26)."""
@@ -118,6 +128,18 @@ class AnthropicBackend:
         )
         author = Author(Role.PLANNER, BACKEND)
         return self._answered(question, PlanAnswer, lambda answer: answer.plan(author))
+
+    def advise(self, request: ReviseRequest) -> RetryAdvice:
+        """Whether another try of the same subtasks is worth it (S1.35)."""
+        question = prompts.advise_question(
+            self._texts,
+            request,
+            model=self._settings.model_of(Role.SUBTASK_PLANNER.value),
+            schema=schema_of("advice-answer"),
+        )
+        return self._answered(
+            question, AdviceAnswer, lambda a: RetryAdvice(a.retry, a.delay_seconds, a.reason)
+        )
 
     def _answered(
         self, question: Question, kind: type[Answer], value: Callable[[Answer], Value]

@@ -7,6 +7,7 @@ from typing import Any
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.plan import Plan, Role, Step
+from shared.domain.question import Reply, told
 from shared.secrets.marks import MEANING
 from workers.llm.calls import Question, Speaker, Turn
 from workers.llm.evidence import clean, cut, evidence, set_apart
@@ -14,7 +15,8 @@ from workers.ports import DetailRequest, PlanRequest, ReplanRequest, ReviseReque
 
 Schema = Mapping[str, Any]
 
-PLAN_BY_HAND = "replan task submit --plan FILE"
+PLAN_BY_HAND = "replan plan provide TASK --file plan.yaml"
+"""For a task that waits for a plan; TASK becomes its own where the failure is reported."""
 
 TASKMASTER = "taskmaster"
 """The role that improves prompts; it plans nothing."""
@@ -36,6 +38,7 @@ class PromptTexts:
     detail: str
     revise: str
     repair: str
+    advise: str = ""
     replan: str = ""
 
 
@@ -43,7 +46,7 @@ def refine_question(
     texts: PromptTexts, request: PlanRequest, *, model: str, schema: Schema
 ) -> Question:
     """Asks for the task in better words (S0.2)."""
-    said = _task_and_targets(request.prompt, request.targets)
+    said = _joined(_task_and_targets(request.prompt, request.targets), _replies(request.replies))
     parts = _Parts("refine", TASKMASTER, texts.refine, said, request.rules)
     return _question(texts, parts, model, schema, PLAN_BY_HAND)
 
@@ -54,6 +57,7 @@ def plan_question(
     """Asks for the main steps (S0.26)."""
     said = _joined(
         _task_and_targets(request.prompt, request.targets),
+        _replies(request.replies),
         _facts(request.facts),
         _policy(request.policy),
     )
@@ -67,6 +71,7 @@ def detail_question(
     """Asks for the subtasks of a step (S0.28, S0.29)."""
     said = _joined(
         _task_and_targets(request.prompt, request.targets),
+        _replies(request.replies),
         _facts(request.facts),
         _policy(request.policy),
         f"The plan:\n{_steps(request.plan, request.step)}",
@@ -100,6 +105,22 @@ def revise_question(
     command = f"replan step revise {bundle.step_ref} --file FILE"
     role = request.step.author.role.value
     parts = _Parts("revise", role, texts.revise, said, request.rules)
+    return _question(texts, parts, model, schema, command)
+
+
+def advise_question(
+    texts: PromptTexts, request: ReviseRequest, *, model: str, schema: Schema
+) -> Question:
+    """Asks whether a failed step is worth another try as it is (S1.35)."""
+    bundle = request.bundle
+    said = _joined(
+        _task_and_targets(bundle.improved_prompt or bundle.prompt, (bundle.target,)),
+        DATA_NOT_INSTRUCTION,
+        MEANING,
+        set_apart("evidence", request.evidence or evidence(bundle)),
+    )
+    command = f"replan step revise {bundle.step_ref} --file FILE"
+    parts = _Parts("advise", Role.SUBTASK_PLANNER.value, texts.advise, said, request.rules)
     return _question(texts, parts, model, schema, command)
 
 
@@ -179,6 +200,13 @@ def _task_and_targets(prompt: str, targets: tuple[str, ...]) -> str:
     return f"{set_apart('task', clean(prompt))}\n\nTargets:\n{listed or '- not known yet'}"
 
 
+def _replies(replies: tuple[Reply, ...]) -> str:
+    """What the person was asked since, and answered."""
+    if not replies:
+        return ""
+    return f"What the person was asked, and answered:\n{set_apart('answers', clean(told(replies)))}"
+
+
 def _original(bundle: Bundle) -> str:
     if bundle.improved_prompt is None:
         return ""
@@ -202,7 +230,10 @@ def _policy(policy: Policy) -> str:
 
 def _step(step: Step) -> str:
     heading = f"The step to detail is number {step.ordinal}, {clean(step.title)}:"
-    return f"{heading}\n{clean(step.instruction)}"
+    if step.answer is None:
+        return f"{heading}\n{clean(step.instruction)}"
+    reply = _replies((Reply(step.ask_question, step.answer),))
+    return f"{heading}\n{clean(step.instruction)}\n\n{reply}"
 
 
 def _progress(request: ReplanRequest) -> str:

@@ -24,5 +24,6 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         detail=text("detail"),
         revise=text("revise"),
         repair=text("repair"),
+        advise=text("advise"),
         replan=text("replan"),
     )

@@ -16,12 +16,14 @@ from workers.ports import (
     DetailRequest,
     PlanRequest,
     ReplanRequest,
+    RetryAdvice,
     ReviseRequest,
     RevisionDraft,
 )
 from workers.runbook.library import read_library
 
-PLAN_BY_HAND = "replan task submit --plan FILE"
+PLAN_BY_HAND = "replan plan provide TASK --file plan.yaml"
+"""For a task that waits for a plan; TASK becomes its own where the failure is reported."""
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 
@@ -44,6 +46,10 @@ class RunbookBackend:
             stage="refine",
             next_step_cmd="replan task submit PROMPT --set taskmaster_enabled=false",
         )
+
+    def advise(self, request: ReviseRequest) -> RetryAdvice:  # noqa: ARG002 - the port's signature
+        """A library gives no advice: the count alone decides."""
+        raise Rejected("the runbook library advises neither for nor against a try", stage="advise")
 
     def plan(self, request: PlanRequest) -> Plan:
         """The steps of the job that the prompt asks for, subtasks included.
@@ -79,7 +85,7 @@ class RunbookBackend:
         raise Rejected(
             f"the runbook library has no step {request.step.key!r} for this task",
             stage="detail",
-            next_step_cmd="replan plan provide TASK --file FILE",
+            next_step_cmd=PLAN_BY_HAND,
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:

@@ -172,6 +172,8 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
     working.json("task", "watch", ref, code=3)
     working.json("step", "abandon", f"{ref}.1")
     ref = waiting()
+    working.json("task", "limit", ref, "max_retry_count=5")
+    working.json("plan", "resume", ref)
     working.json("task", "cancel", ref)
     ref = waiting()
     working.json("step", "revise", f"{ref}.1", "--file", fix)

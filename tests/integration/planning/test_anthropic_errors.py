@@ -181,7 +181,7 @@ def test_two_answers_that_did_not_end_well_are_rejected_and_paid_for(
     error = failing(planners)
     assert isinstance(error, Rejected)
     assert told in error.reason
-    assert error.next_step_cmd == "replan task submit --plan FILE"
+    assert error.next_step_cmd == "replan plan provide TASK --file plan.yaml"
     for call in planners.calls:
         assert (call.stop_reason, call.error) == (stop_reason, "rejected")
         assert told in call.reason

@@ -9,7 +9,7 @@ from shared.domain import facts as f
 from shared.domain.approval import Approval, Scope, plan_digest
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
-from shared.domain.config import AUTONOMIES, Policy
+from shared.domain.config import AUTONOMIES, BY_CLASS, FIXED, MODEL, Policy, Value
 from shared.domain.jobs import JobKind
 from shared.domain.plan import (
     Author,
@@ -21,6 +21,7 @@ from shared.domain.plan import (
     check_steps,
     default_dependencies,
 )
+from shared.domain.question import Question
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step, subtasks
 from tests.unit.core.world import HELD_UP, OpenJob, World
@@ -42,7 +43,18 @@ def some_policy(rng: Random) -> Policy:
         planner="human" if rng.random() < 0.2 else "anthropic",
         subtask_planner="human" if rng.random() < 0.2 else "anthropic",
         autonomy=rng.choice(AUTONOMIES),
+        retry_strategy=rng.choice([FIXED, FIXED, BY_CLASS, MODEL]),
     )
+
+
+def _other_limits(rng: Random) -> dict[str, Value]:
+    """Limits that may be changed while a task is under way, and one that may not."""
+    return {
+        "max_retry_count": rng.randint(1, 4),
+        "human_escalation_threshold": rng.randint(0, 3),
+        "retry_strategy": rng.choice([FIXED, MODEL]),
+        "autonomy": rng.choice(AUTONOMIES),
+    }
 
 
 def some_plan(rng: Random, *, complete: bool) -> Plan:
@@ -72,6 +84,7 @@ def _some_step(rng: Random, ordinal: int, depends_on: tuple[int, ...], *, comple
         depends_on=depends_on,
         recovery=rng.choice(list(Recovery)),
         on_failure=rng.choice([OnFailure.STOP, OnFailure.STOP, OnFailure.CONTINUE]),
+        ask_question="which?" if rng.random() < 0.04 else "",
         **({"author": _some_author(rng)} if kind is step else {}),
     )
 
@@ -112,7 +125,7 @@ def erratic_worker(world: World, job: OpenJob) -> None:
     rng = world.rng
     if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
         obliging_worker(world, job)
-    elif rng.random() < 0.25:
+    elif rng.random() < (0.5 if job.kind is JobKind.ADVISE else 0.25):
         world.report(job, _failure(job, rng.choice(FAMILIES)))
     elif job.kind is JobKind.EXECUTE:
         ending = rng.choice([*Ending, Ending.CANCELLED, *[Ending.DONE] * 4])
@@ -134,6 +147,8 @@ def obliging_worker(world: World, job: OpenJob, *, ending: Ending = Ending.DONE)
 def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
     match job.kind:
         case JobKind.REFINE:
+            if world.rng.random() < 0.3:
+                return f.QuestionAsked(Question("which?", ("a", "b")))
             return f.PromptRefined("better")
         case JobKind.PLAN:
             return f.PlanDrafted(some_plan(world.rng, complete=False))
@@ -151,6 +166,9 @@ def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
         case JobKind.REVISE:
             author = PLANNER if job.role is Role.PLANNER else SUBTASK_PLANNER
             return f.StepRevised(job.step, job.revision + 1, author, subtasks("again"))
+        case JobKind.ADVISE:
+            retry = world.rng.random() < 0.5
+            return f.RetryAdvised(job.step, job.revision, job.pass_no, retry, 1.0)
     return _pass_end(job, ending, 4 if ending is Ending.THRESHOLD else 0)
 
 
@@ -165,7 +183,8 @@ def _changed_plan(world: World, job: OpenJob) -> f.PlanRevised:
 
 def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
     assert job.step is not None
-    return f.PassFinished(job.step, job.revision, job.pass_no, ending, errors)
+    asked = Question("which?") if ending is Ending.NEEDS_INPUT and errors else None
+    return f.PassFinished(job.step, job.revision, job.pass_no, ending, errors, question=asked)
 
 
 def _failure(job: OpenJob, family: str) -> f.JobFailed:
@@ -192,6 +211,10 @@ def erratic_person(world: World) -> None:
         (None, f.PlanDrafted(some_plan(rng, complete=rng.random() < 0.5))),
         (None, f.StepDetailed(rng.randint(1, 4), subtasks("by hand"), BY_HAND)),
     ]
+    if rng.random() < 0.15:
+        wishes.append((None, f.PolicyChanged(_other_limits(rng))))
+    if world.task.asking or world.task.unanswered() or rng.random() < 0.1:
+        wishes += [(None, replied(asked)) for asked in (None, 1, 2)]
     if world.task.plan is not None:
         wishes += [(None, plan_approved(world))] * 3
     if rng.random() < world.impatience:
@@ -211,6 +234,8 @@ def erratic_person(world: World) -> None:
         if state.wants_answer:
             answered = dataclasses.replace(told, pass_no=state.pass_no)
             wishes += [(run_id, answered)] * 4
+        reply = replied(ordinal, state.pass_no)
+        wishes += [(run_id, reply)] * (4 if state.wants_reply else rng.random() < 0.1)
         for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
             wishes += [(run_id, word)] * (3 if state.wants_approval else 1)
         if state.phase in HELD_UP:
@@ -224,6 +249,11 @@ def approved(step: StepState, pass_no: int | None = None) -> f.CommandsApproved:
     """A person's word for what a step had asked for."""
     asked_in = step.pass_no if pass_no is None else pass_no
     return f.CommandsApproved(step.ordinal, step.revision, asked_in, 7, APPROVALS)
+
+
+def replied(step: int | None, pass_no: int = 0) -> f.QuestionAnswered:
+    """A person's answer to a question."""
+    return f.QuestionAnswered(step, "which?", "a", 7, "ann", pass_no=pass_no)
 
 
 def sent(step: StepState) -> f.BundleSent:
@@ -262,7 +292,13 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
             world.check_at_rest()
             endings = {
                 "abandon": [Ending.THRESHOLD],
-                "mixed": [Ending.DONE, Ending.BLOCKED, Ending.UNKNOWN, Ending.NEEDS_APPROVAL],
+                "mixed": [
+                    Ending.DONE,
+                    Ending.BLOCKED,
+                    Ending.UNKNOWN,
+                    Ending.NEEDS_APPROVAL,
+                    Ending.NEEDS_INPUT,
+                ],
             }
             ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
             obliging_worker(world, next(iter(world.jobs.values())), ending=ending)
@@ -294,8 +330,15 @@ def _answer_what_is_asked(world: World, strategy: str) -> None:
         _answer_run(world, waiting[0], strategy)
         return
     assert world.task.phase is TaskPhase.WAITING, "nothing is asked and nothing goes on"
+    if world.task.asking and world.rng.random() < 0.5:
+        world.post(None, replied(None))
+        return
     if world.task.plan is None:
-        world.post(None, f.PlanDrafted(some_plan(world.rng, complete=True)))
+        again = f.ResumeRequested() if world.task.unrefined and world.rng.random() < 0.3 else None
+        world.post(None, again or f.PlanDrafted(some_plan(world.rng, complete=True)))
+        return
+    if unanswered := world.task.unanswered():
+        world.post(None, replied(unanswered[0].ordinal))
         return
     missing = world.task.undetailed()
     if not missing:
@@ -322,7 +365,12 @@ def _answer_run(world: World, run_id: int, strategy: str) -> None:
     if first.wants_approval and strategy in {"resume", "mixed"} and world.rng.random() < 0.7:
         elsewhere = f.RevisionRequested(first.ordinal, "another way")
         words: list[f.RunFact] = [approved(first), approved(first), denied(first), elsewhere]
+        words += [f.ResumeRequested(), f.ResumeRequested()]
+        words.append(f.StepRevised(first.ordinal, first.revision + 1, BY_HAND, subtasks("mine")))
         world.post(run_id, world.rng.choice(words))
+        return
+    if first.wants_reply and strategy in {"resume", "mixed"}:
+        world.post(run_id, replied(first.ordinal, first.pass_no))
         return
     if first.wants_sending and strategy != "abandon" and world.rng.random() < 0.5:
         world.post(run_id, sent(first))

@@ -66,6 +66,9 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "intervention": 7,
         "approvals": to_json(APPROVALS),
         "denied_by": "ann",
+        "question": None if kind == "PassFinished" else "which?",
+        "given_by": "ann",
+        "retry": True,
         "planner": to_json(PLANNER),
         "known": max(run.state.steps),
         "steps": [to_json(step(1, title="New 1")), to_json(step(2, depends_on=(1,)))],
@@ -89,6 +92,9 @@ def _of_task(task: Task, said: Said) -> f.Fact:
         "plan_digest": "" if task.state.plan is None else plan_digest(task.state.plan),
         "given_by": "ann",
         "approvals": to_json(APPROVALS),
+        "question": "which?",
+        "answer": "a",
+        "intervention": 7,
     }
     return _fact(said, defaults)
 
@@ -114,7 +120,7 @@ def _check_decisions(decided: tuple[Decision, ...], expected: list[Any]) -> None
 @pytest.mark.parametrize("case", _cases())
 def test_case(case: Case) -> None:
     """Each row of the tables holds; facts pass through the codec on the way."""
-    policy = case.get("policy", {})
+    policy = {"retry_jitter": 0.0} | case.get("policy", {})
     then = case["then"]
     if "task" in case:
         task = submitted(runs=case["task"].get("runs", 1), **policy)

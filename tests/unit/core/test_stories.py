@@ -131,7 +131,7 @@ def test_a_step_given_by_hand_can_be_handed_to_a_planner() -> None:
 
 def test_put_offs_wait_longer_each_time_and_end() -> None:
     """Eight put-offs (the default), doubling from 2 s to the ceiling; the ninth failure waits."""
-    run = running()
+    run = running(retry_jitter=0.0)
     delays = []
     for _ in range(8):
         run.job_fails(JobKind.EXECUTE)

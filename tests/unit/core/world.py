@@ -38,6 +38,8 @@ def _for_runs(decision: d.Decision) -> f.RunFact:
             return f.RunStarted(policy, plan)
         case d.CancelRuns():
             return f.CancelRequested()
+        case d.TellPolicy(changes):
+            return f.PolicyChanged(changes)
     assert isinstance(decision, d.ResumeRuns)
     return f.ResumeRequested()
 
@@ -130,11 +132,21 @@ class World:
             counts = self.runs[run] is not before or bool(decisions)
             self._note_run(before, self.runs[run], fact, counts=counts)
             self._check_told_twice(self.runs[run], fact)
+        if counts and isinstance(fact, f.ResumeRequested):
+            self._drop_fenced(run)
         if counts:
             self.counted.setdefault(run, []).append(fact)
         for decision in decisions:
             self.decided.add(type(decision))
             self._carry_out(run, decision)
+
+    def _drop_fenced(self, run: int | None) -> None:
+        """Who drives a pass on has another fence: the store refuses what its old worker says."""
+        self.echoes = [
+            (of, fact)
+            for of, fact in self.echoes
+            if of != run or not isinstance(fact, f.JobFailed | f.PassFinished)
+        ]
 
     def _note_run(self, before: RunState, after: RunState, fact: f.Fact, *, counts: bool) -> None:
         for ordinal, step in after.steps.items():
@@ -146,6 +158,8 @@ class World:
                 self._check_begun(before, after)
             if old is not None and old.wants_answer and step.phase in AT_WORK:
                 assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
+            if old is not None and old.wants_reply and step.phase in AT_WORK:
+                assert isinstance(fact, f.QuestionAnswered | f.StepRevised), "run unanswered"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
             if phase is not step.phase or about_it:
                 self.step_transitions.add((phase.value, type(fact).__name__, step.phase.value))
@@ -191,11 +205,16 @@ class World:
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))
             case _:
-                if isinstance(decision, d.StartRuns) and self.task.policy.autonomy == PLAN:
-                    told = self.told[None][-1]
-                    assert isinstance(told, f.PlanApproved), "a plan began that nobody approved"
+                if isinstance(decision, d.StartRuns):
+                    self._check_started()
                 for run_id in self.runs:
                     self.post(run_id, _for_runs(decision))
+
+    def _check_started(self) -> None:
+        assert not self.task.unanswered(), "a plan began with a question open"
+        told = self.told[None][-1]
+        approved = self.task.policy.autonomy != PLAN or isinstance(told, f.PlanApproved)
+        assert approved, "a plan began that nobody approved"
 
     def _check_written(self, run: int | None, decision: d.Grant | d.AddSteps | d.Learn) -> None:
         if isinstance(decision, d.Grant):
@@ -278,7 +297,8 @@ class World:
             assert (job.revision, job.pass_no) == (step.revision, step.pass_no)
             assert job.attempt == step.putting_off, "its failure would go unheard"
         if phase is StepPhase.REPLANNING:
-            kinds = {JobKind.REPLAN} if step.handed_up else {JobKind.GATHER, JobKind.REVISE}
+            asked = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
+            kinds = {JobKind.REPLAN} if step.handed_up else asked
             assert open_kinds & kinds, "a revision nobody works at"
         if phase not in AT_WORK | {StepPhase.REPLANNING}:
             assert not open_kinds, "a job for a step at rest"

@@ -90,7 +90,7 @@ def test_a_job_that_is_not_known_is_rejected_with_those_that_are(shipped: Runboo
         shipped.plan(asked("make coffee"))
     assert "'make coffee'" in raised.value.reason
     assert "install-postgresql, status-service" in raised.value.reason
-    assert raised.value.next_step_cmd == "replan task submit --plan FILE"
+    assert raised.value.next_step_cmd == "replan plan provide TASK --file plan.yaml"
 
 
 def test_the_operators_jobs_come_first(mine: RunbookBackend) -> None:

@@ -102,10 +102,12 @@ def test_every_choice_is_taken_and_nothing_else(key: Key, tmp_path: Path) -> Non
 @pytest.mark.parametrize("key", AGENT, ids=lambda key: key.name)
 def test_every_key_of_a_task_can_be_set_for_it(key: Key, tmp_path: Path) -> None:
     texts = {"true or false": "true", "a whole number": "2", "a number": "2.5"}
+    if key.limits is not None and key.limits[1] < 2.5:
+        texts["a number"] = "0.5"
     text = key.choices[0] if key.choices else texts.get(key.kind.value, "reboot, halt")
     settings = load(tmp_path).with_agent([f"{key.name}={text}"])
     assert settings.sources[key.name] == "--set"
-    expected = {"true": True, "2": 2, "2.5": 2.5, "reboot, halt": ("reboot", "halt")}
+    expected = {"true": True, "2": 2, "2.5": 2.5, "0.5": 0.5, "reboot, halt": ("reboot", "halt")}
     assert settings.value(key.name) == expected.get(text, text)
 
 

@@ -1,0 +1,64 @@
+"""A question to a person, and the answer to it (S3.11, S3.12, S3.28)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shared.domain.errors import Rejected
+
+MOST_OPTIONS = 20
+"""More answers than this nobody reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked; `options` are the answers to choose from, none for any answer."""
+
+    text: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A question and what a person answered."""
+
+    question: str
+    answer: str
+
+    def __str__(self) -> str:
+        return f"Asked: {' '.join(self.question.split())}{_SAID}{self.answer}"
+
+
+_SAID = "\nAnswered: "
+
+
+def answer_in(note: str) -> str | None:
+    """The answer, where a note is a `Reply` as text; None where it is another's words."""
+    _, said, answer = note.partition(_SAID)
+    return answer if said and note.startswith("Asked: ") else None
+
+
+def told(replies: Iterable[Reply]) -> str:
+    """Questions and answers as a planner reads them; empty when nothing was asked."""
+    return "\n".join(map(str, replies))
+
+
+def chosen(question: Question, given: str, *, next_step_cmd: str | None = None) -> str:
+    """The answer that a person means: any text, or where there are options one of them.
+
+    An option is meant by its text, whatever its case, or by its number from 1. Raises Rejected
+    for an empty answer and for one that is no option.
+    """
+    answer = given.strip()
+    if not answer:
+        raise Rejected("the answer is empty", stage="input", next_step_cmd=next_step_cmd)
+    if not question.options:
+        return answer
+    for number, option in enumerate(question.options, 1):
+        if answer.casefold() == option.strip().casefold() or answer == str(number):
+            return option
+    listed = ", ".join(f"{number}: {option}" for number, option in enumerate(question.options, 1))
+    raise Rejected(
+        f"{answer!r} is none of the answers; there are {listed}",
+        stage="input",
+        next_step_cmd=next_step_cmd,
+    )

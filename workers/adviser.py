@@ -1,0 +1,45 @@
+"""The adviser: whether a failed step is worth another try, from its evidence (S1.35)."""
+
+from shared.domain.errors import Defect
+from shared.domain.facts import Fact, RetryAdvised
+from shared.store import bundles
+from shared.store.database import Database
+from workers.backends import Backends
+from workers.leases import Hold
+from workers.ports import ReviseRequest
+from workers.store import step_brief
+
+
+class Adviser:
+    """Answers advising jobs, with the backend that plans subtasks."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """The advice on the pass that failed last."""
+        job = hold.job
+        with self._database.begin() as connection:
+            brief = step_brief(connection, job)
+            stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
+        if stored is None:
+            raise Defect(f"job {job.id} has no bundle to advise on", stage="advise")
+        backend = self._backends.named(brief.task.policy.subtask_planner)
+        advice = backend.advise(
+            ReviseRequest(
+                stored.bundle,
+                brief.task.policy,
+                brief.step,
+                brief.subtasks,
+                evidence=stored.evidence,
+            )
+        )
+        return RetryAdvised(
+            step=brief.step.ordinal,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            retry=advice.retry,
+            delay=advice.delay,
+            reason=advice.reason,
+        )

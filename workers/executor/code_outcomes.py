@@ -1,0 +1,37 @@
+"""What the result of a snippet means for its attempt (S1.26–S1.28, S3.28); pure."""
+
+from shared.contracts.coderesult import CodeResult, result_in
+from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.plan import Subtask
+from shared.domain.question import Question
+
+_READ_AT_MOST = 65_536
+_WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
+
+
+def of_code(
+    subtask: Subtask, result: CommandResult, outcome: Outcome, reason: str
+) -> tuple[Outcome, str]:
+    """The outcome of a snippet and its reason, from those that its command and check give.
+
+    Its own words come first, then those that the plan has for it (`failure_output`). One that
+    asks for a person's answer has not failed.
+    """
+    if outcome not in _WENT_WRONG:
+        return outcome, reason
+    found = _result(result)
+    if found is not None and found.question is not None:
+        return Outcome.NEEDS_INPUT, found.question.text
+    said = (found.error if found is not None else "") or subtask.failure
+    return outcome, f"{said} ({reason})" if said else reason
+
+
+def question_of(attempt: Attempt) -> Question | None:
+    """What an attempt that ended as `needs_input` has to know."""
+    found = None if attempt.result is None else _result(attempt.result)
+    asked = None if found is None else found.question
+    return asked or (Question(attempt.reason) if attempt.reason else None)
+
+
+def _result(result: CommandResult) -> CodeResult | None:
+    return result_in(result.stdout[-_READ_AT_MOST:].decode(errors="replace"))

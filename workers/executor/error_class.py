@@ -1,0 +1,63 @@
+"""The kind of an error, told from what an attempt left behind (S1.32); pure."""
+
+import re
+
+from shared.domain.attempt import Attempt, Outcome
+from shared.domain.error_class import ErrorClass
+
+_READ_AT_MOST = 16_384
+"""Bytes of each stream, from its end, that are read."""
+
+_BY_OUTCOME = {
+    Outcome.TIMED_OUT: ErrorClass.TIMEOUT,
+    Outcome.CHECK_FAILED: ErrorClass.CHECK,
+    Outcome.PRECONDITION_UNMET: ErrorClass.PRECONDITION,
+}
+
+_BY_WORDS = (
+    (
+        ErrorClass.BUSY,
+        r"could not get lock|resource temporarily unavailable|is another process using it"
+        r"|device or resource busy|text file busy|lock is held|is locked|try again later",
+    ),
+    (
+        ErrorClass.NETWORK,
+        r"temporary failure (in name resolution|resolving)|could not resolve|network is unreachable"
+        r"|no route to host|connection (refused|reset|timed out)|timed? ?out while connecting"
+        r"|tls handshake|50[234] (bad gateway|service unavailable|gateway time-?out)",
+    ),
+    (
+        ErrorClass.RIGHTS,
+        r"permission denied|operation not permitted|must be root|are you root"
+        r"|a password is required|access denied|authentication fail(ed|ure)",
+    ),
+    (
+        ErrorClass.MISSING,
+        r"command not found|: not found$|no such file or directory|unable to locate package"
+        r"|no module named|unit \S+ not found|could not find",
+    ),
+)
+_PATTERNS = tuple(
+    (kind, re.compile(words, re.IGNORECASE | re.MULTILINE)) for kind, words in _BY_WORDS
+)
+
+
+def class_of(attempt: Attempt | None) -> ErrorClass:
+    """The class of a failed attempt; `other` for one that says nothing known, and for none.
+
+    A command that was ended at its timeout is a timeout whatever it printed; else its words come
+    before the way it ended, and of several the first in the order of the table.
+    """
+    if attempt is None:
+        return ErrorClass.OTHER
+    if attempt.outcome is Outcome.TIMED_OUT:
+        return ErrorClass.TIMEOUT
+    said = _said(attempt)
+    spoken = next((kind for kind, words in _PATTERNS if words.search(said)), None)
+    return spoken or _BY_OUTCOME.get(attempt.outcome, ErrorClass.OTHER)
+
+
+def _said(attempt: Attempt) -> str:
+    results = (result for result in (attempt.result, attempt.check) if result is not None)
+    streams = [s[-_READ_AT_MOST:] for r in results for s in (r.stderr, r.stdout)]
+    return "\n".join((attempt.reason, *(s.decode(errors="replace") for s in streams)))
