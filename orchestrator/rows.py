@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import text
 
+from orchestrator.core.decisions import OpenIntervention
 from orchestrator.core.state import RunState, StepState, TaskState
 from shared.domain.config import Policy
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
@@ -130,4 +131,21 @@ def task_values(task_id: int, state: TaskState, *, planned: bool, limited: bool)
         "asking": state.asking,
         "reason": state.reason,
         "ended": state.phase in ENDED_TASK,
+    }
+
+
+def intervention_values(
+    task_id: int, run_id: int | None, opened: OpenIntervention
+) -> dict[str, Any]:
+    """The row of what waits for a person."""
+    return {
+        "task_id": task_id,
+        "run_id": run_id,
+        "step": opened.step,
+        "kind": opened.kind.value,
+        "stage": opened.stage,
+        "reason": opened.reason,
+        "next_step_cmd": opened.next_step_cmd,
+        "asked": [to_json(asked) for asked in opened.asked],
+        "options": list(opened.options),
     }

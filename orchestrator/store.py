@@ -27,6 +27,7 @@ from orchestrator.core.state import RunState, StepState, TaskState
 from orchestrator.rows import (
     ADD_REPLY,
     CLOSE_INTERVENTIONS,
+    intervention_values,
     run_state,
     run_values,
     step_values,
@@ -384,19 +385,8 @@ class SqlUnit:
         self, task_id: int, run_id: int | None, decision: OpenIntervention
     ) -> None:
         self._intervened.add(task_id)
-        self._connection.execute(
-            insert(InterventionRow).values(
-                task_id=task_id,
-                run_id=run_id,
-                step=decision.step,
-                kind=decision.kind.value,
-                stage=decision.stage,
-                reason=decision.reason,
-                next_step_cmd=decision.next_step_cmd,
-                asked=[to_json(asked) for asked in decision.asked],
-                options=list(decision.options),
-            )
-        )
+        values = intervention_values(task_id, run_id, decision)
+        self._connection.execute(insert(InterventionRow).values(values))
 
     def _close_interventions(
         self, task_id: int, run_id: int | None, step: int | None, sparing: Sequence[int]

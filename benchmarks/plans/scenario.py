@@ -73,6 +73,7 @@ class Scenario(Document):
         return {
             "diagnosis": self.diagnosis,
             "subtasks": [_as_answered(each) for each in self.revised(policy)],
+            "rollback": [],
             "impossible": "",
         }
 

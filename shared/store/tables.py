@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
 from shared.store.fix_tables import FixRow, FixUseRow
+from shared.store.output_tables import BlobRow, OutputRow
 from shared.store.row import DOLLARS, Row, now, number
 
 __all__ = [
@@ -305,29 +306,6 @@ class AttemptRow(Row):
             "ix_attempts_running", "run_id", "step", postgresql_where=text("outcome = 'running'")
         ),
     )
-
-
-class OutputRow(Row):
-    """Output of an attempt that still runs, for `attempt tail`; removed when it has ended."""
-
-    __tablename__ = "live_output"
-
-    id: Mapped[int] = number()
-    attempt_key: Mapped[str]
-    stream: Mapped[str]
-    text: Mapped[str]
-
-    __table_args__ = (Index("ix_live_output_attempt_key", "attempt_key", "id"),)
-
-
-class BlobRow(Row):
-    """Bytes under their SHA-256: the whole of an output that was too long to stand in its row."""
-
-    __tablename__ = "blobs"
-
-    digest: Mapped[str] = mapped_column(primary_key=True)
-    data: Mapped[bytes]
-    created_at: Mapped[datetime] = now()
 
 
 class BundleRow(Row):
