@@ -54,8 +54,8 @@ class Expansion:
         found: list[Word] = []
         for node in nodes:
             for braced in expand_braces(node) if self.dialect is Dialect.BASH else (node,):
-                plain = braced is node
-                parts = self._with_home(braced.parts, assigned=False, as_argument=plain)
+                whole = braced is node
+                parts = self._with_home(braced.parts, assigned=False, as_argument=True, whole=whole)
                 items = [item for part in parts for item in self._items(part)]
                 found += [word.with_globs() for word in _fields(items)]
         return found
@@ -74,9 +74,12 @@ class Expansion:
         return Word(tuple(pieces) or (Text(""),))
 
     def _with_home(
-        self, parts: tuple[Part, ...], *, assigned: bool, as_argument: bool
+        self, parts: tuple[Part, ...], *, assigned: bool, as_argument: bool, whole: bool = True
     ) -> Iterator[Part | Piece]:
-        """The parts with `~` as the home directory; bash looks into `NAME=~` arguments, too."""
+        """The parts with `~` as the home directory; bash looks into `NAME=~` arguments, too.
+
+        `whole` is False for a word that had braces: whether they stood for anything decides there.
+        """
         bash = self.dialect is Dialect.BASH
         opening = parts[0].text if parts and isinstance(parts[0], Literal) else ""
         name = _ASSIGNED.match(opening) if as_argument and bash else None
@@ -87,7 +90,8 @@ class Expansion:
                 if index == 0:
                     starts |= {0, name.end()} if name else {0}
                 ends = "/:" if assigned or bash else "/"
-                if name and _LATER_TILDE.search(part.text, name.end() if index == 0 else 0):
+                later = name and _LATER_TILDE.search(part.text, name.end() if index == 0 else 0)
+                if later or (name and not whole):
                     yield Hole()  # bash sometimes looks behind a later `=` as well
                     continue
                 yield from self._tildes(part.text, starts, ends, last=index == len(parts) - 1)

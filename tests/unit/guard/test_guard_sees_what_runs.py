@@ -213,7 +213,11 @@ def test_what_the_parser_reads_unlike_a_shell_is_not_trusted(
 
 
 @pytest.mark.parametrize(
-    "words", ["k=x=~", "k=a'b'x=~", "k==~", "x=~x=~", "k=~", "k=a:~", "k=a:~:~", "'k'=~", "k=''~"]
+    "words",
+    [
+        *("k=x=~", "k=a'b'x=~", "k==~", "x=~x=~", "k=~", "k=a:~", "k=a:~:~", "'k'=~", "k=''~"),
+        *("k=~{}x=~", "k=x{}:~", "k=~/{}x", "k={a}~", "k=~{/a}", "k={1..1}~"),
+    ],
 )
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_home_directory_inside_an_argument_is_seen_or_known_to_be_unknown(
