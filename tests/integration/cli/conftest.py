@@ -89,8 +89,11 @@ def working(
 
 
 @contextmanager
-def at_work(environ: dict[str, str]) -> Iterator[Worker]:
-    """A worker of every role with these settings, which carries out what is due."""
+def at_work(environ: dict[str, str], hands: int = 1) -> Iterator[Worker]:
+    """A worker of every role with these settings, which carries out what is due.
+
+    It does as many jobs at a time as it has `hands`.
+    """
     broker = {"REPLAN_BROKER_URL": "redis://127.0.0.1:1/0"}
     worker = make_worker(load_settings(environ | broker), ["all"])
     stop = threading.Event()
@@ -99,12 +102,14 @@ def at_work(environ: dict[str, str]) -> Iterator[Worker]:
         while not stop.wait(0.01):
             with worker.database.begin() as connection:
                 due = jobs.waiting(connection, ring_again=0)
-            for job in due:
+            for job in due[:1]:
                 worker.lifecycle.carry_out(job.id)
 
-    thread = threading.Thread(target=work)
-    thread.start()
+    threads = [threading.Thread(target=work) for _ in range(hands)]
+    for thread in threads:
+        thread.start()
     yield worker
     stop.set()
-    thread.join()
+    for thread in threads:
+        thread.join()
     worker.close()

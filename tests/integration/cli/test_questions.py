@@ -1,6 +1,5 @@
 """Questions to people: the taskmaster's, a step's, a snippet's; and what snippets say of errors."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,13 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from shared.settings import load_settings
-from shared.store import jobs
 from tests.fakes.model_server import Fails, ModelServer, Says, model_server
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.unit.planning.given import detail_answer, plan_answer, step_answer, subtask_answer
-from workers.wiring import make_worker
 
 ASKS = {
     "prompt": "Write a colour",
@@ -30,30 +26,15 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def asking(coordinated: Cli, model: ModelServer, database_url: str, bare: Path) -> Iterator[Cli]:
+def worker_environ(model: ModelServer) -> dict[str, str]:
+    """The worker asks a scripted model."""
+    return dict(model.environ)
+
+
+@pytest.fixture
+def asking(working: Cli) -> Cli:
     """A coordinator and a worker of every role, with a scripted model."""
-    environ = {
-        "HOME": str(bare),
-        "REPLAN_DATABASE_URL": database_url,
-        "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
-        **model.environ,
-    }
-    worker = make_worker(load_settings(environ), ["all"])
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.wait(0.03):
-            with worker.database.begin() as connection:
-                due = jobs.waiting(connection, ring_again=0)
-            for job in due:
-                worker.lifecycle.carry_out(job.id)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    yield coordinated
-    stop.set()
-    thread.join()
-    worker.close()
+    return working
 
 
 def plan_file(folder: Path, *steps: dict[str, Any]) -> Path:

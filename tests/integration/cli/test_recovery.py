@@ -1,6 +1,5 @@
 """Retry and resume on the command line: what S1 tells, by its numbers."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ import yaml
 
 from orchestrator.access.actor import account
 from orchestrator.resuming import resume_plan
-from shared.settings import load_settings
-from shared.store import jobs
 from tests.integration.cli.calling import Cli
-from workers.wiring import make_worker
+from tests.integration.cli.conftest import at_work
 
 FAST = ("--set", "retry_delay=0", "--set", "auto_correction_enabled=false")
 
@@ -162,29 +159,9 @@ def test_a_class_of_error_that_lasts_is_not_tried_again(working: Cli, tmp_path: 
 @pytest.fixture
 def two_hands(coordinated: Cli, database_url: str, bare: Path) -> Iterator[Cli]:
     """A coordinator, and an executor that does two jobs at a time."""
-    environ = {
-        "HOME": str(bare),
-        "REPLAN_DATABASE_URL": database_url,
-        "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
-    }
-    worker = make_worker(load_settings(environ), ["all"])
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.wait(0.01):
-            with worker.database.begin() as connection:
-                due = jobs.waiting(connection, ring_again=0)
-            for job in due[:1]:
-                worker.lifecycle.carry_out(job.id)
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    yield coordinated
-    stop.set()
-    for thread in threads:
-        thread.join()
-    worker.close()
+    environ = {"HOME": str(bare), "REPLAN_DATABASE_URL": database_url}
+    with at_work(environ, hands=2):
+        yield coordinated
 
 
 def test_steps_of_a_group_overlap_and_what_needs_both_waits(two_hands: Cli, tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Asking a worker process one thing: the orchestrator speaks to no host and to no model itself."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.domain.errors import (
+    Defect,
+    Misconfigured,
+    Rejected,
+    ReplanError,
+    Transient,
+    Unavailable,
+)
+
+_FAMILIES: dict[str, type[ReplanError]] = {
+    kind.family: kind for kind in (Transient, Unavailable, Misconfigured, Rejected)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked: the words behind `python -m workers`, and what it may take in seconds.
+
+    `who` is asked in truth, `stage` is where it fails if it does.
+    """
+
+    words: Sequence[str]
+    who: str
+    stage: str
+    patience: float
+
+
+def asked(
+    wanted: Wanted, given: str = "", environ: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The answer; `given` goes to standard input. Raises what the worker says, and Transient."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "workers", *wanted.words],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=wanted.patience,
+            check=False,
+            env=environ,
+        )
+    except subprocess.TimeoutExpired as error:
+        reason = f"{wanted.who} gave no answer in {wanted.patience:.0f} s"
+        raise Transient(reason, stage=wanted.stage) from error
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    except (ValueError, IndexError) as error:
+        told = f"asking {wanted.who} failed: {done.stderr[-500:]}"
+        raise Defect(told, stage=wanted.words[0]) from error
+    if "family" in answer:
+        family = _FAMILIES.get(answer["family"], Misconfigured)
+        raise family(answer["reason"], stage=answer["stage"], next_step_cmd=answer["next_step_cmd"])
+    return answer
