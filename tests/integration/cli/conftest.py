@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
@@ -106,10 +107,11 @@ def at_work(environ: dict[str, str], hands: int = 1) -> Iterator[Worker]:
                 worker.lifecycle.carry_out(job.id)
 
     threads = [threading.Thread(target=work) for _ in range(hands)]
-    for thread in threads:
-        thread.start()
-    yield worker
-    stop.set()
-    for thread in threads:
-        thread.join()
+    with capture_logs():  # standard output is the command line's
+        for thread in threads:
+            thread.start()
+        yield worker
+        stop.set()
+        for thread in threads:
+            thread.join()
     worker.close()

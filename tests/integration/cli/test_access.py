@@ -189,8 +189,9 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
-    # What only a lost command asks for has its own test below, approvals and fixes have theirs.
-    elsewhere = {"intervention.answer", *APPROVALS, *FIXES}
+    # What only a lost command asks for has its own test below; approvals, fixes and bundles have
+    # theirs (`test_a_bundle_waits_until_a_person_has_sent_it`).
+    elsewhere = {"intervention.answer", "bundle.send", *APPROVALS, *FIXES}
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)
