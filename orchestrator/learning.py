@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import structlog
 from sqlalchemy import Connection
 
 from orchestrator.core.decisions import Learn
@@ -12,13 +13,24 @@ from shared.secrets.masking import Masker
 from shared.store import fixes
 from shared.store.fixes import Lesson
 
+log = structlog.get_logger()
+
 
 def learn(connection: Connection, run_id: int, told: Learn) -> None:
     """Count a use of a fix, or keep a new one where a planner or a person has found it.
 
     It is kept for the failures of all revisions of the step before it: the first of them is what
-    will be seen again first.
+    will be seen again first. What cannot be learnt is told in the log and left out: the step is
+    done all the same.
     """
+    try:
+        with connection.begin_nested():
+            _learn(connection, run_id, told)
+    except Exception:
+        log.exception("not_learnt", run=run_id, step=told.step, revision=told.revision)
+
+
+def _learn(connection: Connection, run_id: int, told: Learn) -> None:
     place = (run_id, told.step, told.revision)
     if fixes.settle(connection, *place, worked=told.worked) or not told.worked:
         return
