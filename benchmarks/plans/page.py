@@ -62,7 +62,7 @@ def render(document: Document, *, lanes: int = 2) -> str:
 def summary(document: Document) -> Iterator[str]:
     """The shares that count."""
     results = document.results
-    named = [each for each in results if each.named]
+    classic = [each for each in results if each.classic]
     alone = [each for each in results if each.solved(Round.CORRECTIONS)]
     planned = [each for each in results if each.solved(Round.PLANNER)]
     yield "| of all scenarios | |"
@@ -70,8 +70,8 @@ def summary(document: Document) -> Iterator[str]:
     yield f"| played | {len(results)} |"
     yield f"| solved as planned, corrections off (must be 0) | {solved(results, Round.NOTHING)} |"
     yield f"| solved by corrections alone | {share(len(alone), len(results))} |"
-    of_named = sum(each.named for each in alone)
-    yield f"| … of those that the issue named | {share(of_named, len(named))} |"
+    of_classic = sum(each.classic for each in alone)
+    yield f"| … of the classic faults among them | {share(of_classic, len(classic))} |"
     unasked = sum(not each.takings[Round.CORRECTIONS].asks_first for each in alone)
     yield f"| … by what the default policy lets run unasked | {share(unasked, len(alone))} |"
     asked = len([each for each in results if Round.PLANNER in each.takings])

@@ -47,7 +47,7 @@ class Players:
         except subprocess.TimeoutExpired as error:
             fault = f"a script of it had no end after {error.timeout:g} s"
         result = Result(
-            name, scenario.title, scenario.host, scenario.named, scenario.way, takings, fault
+            name, scenario.title, scenario.host, scenario.classic, scenario.way, takings, fault
         )
         self.say(_told(result))
         return result

@@ -30,8 +30,8 @@ class Scenario(Document):
     """
 
     title: Annotated[Text, Field(min_length=1, description="What is broken, in a few words.")]
-    named: Annotated[
-        bool, Field(description="Whether the issue that asked for the bench named this fault.")
+    classic: Annotated[
+        bool, Field(description="One of the classic faults, chosen before any rule was written.")
     ] = False
     host: Literal["folder", "debian"] = "folder"
     environment: Annotated[

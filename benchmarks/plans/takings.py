@@ -44,7 +44,7 @@ class Result:
     name: str
     title: str
     host: str
-    named: bool
+    classic: bool
     way: str
     takings: Mapping[Round, Taking]
     fault: str = ""

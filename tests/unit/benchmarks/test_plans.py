@@ -32,7 +32,7 @@ def test_there_are_enough_and_no_two_are_the_same() -> None:
     """At least 30, each under a title of its own, most of them asked for by name."""
     titles = {each.title for each in SHIPPED.values()}
     assert len(titles) == len(SHIPPED) >= 30
-    assert sum(each.named for each in SHIPPED.values()) >= 30
+    assert sum(each.classic for each in SHIPPED.values()) >= 30
 
 
 def test_a_scenario_with_an_unknown_key_is_refused_by_its_name(tmp_path: Path) -> None:
@@ -79,7 +79,9 @@ def result(name: str, way: str, *solved: Round, calls: int = 0) -> Result:
             if (round_ is Round.CORRECTIONS and done) or (round_ is Round.PLANNER and not done):
                 return
 
-    return Result(name, f"title of {name}", "folder", named=True, way=way, takings=dict(takings()))
+    return Result(
+        name, f"title of {name}", "folder", classic=True, way=way, takings=dict(takings())
+    )
 
 
 def document(*results: Result, memory: bool = True) -> Document:
