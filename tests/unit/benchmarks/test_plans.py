@@ -29,7 +29,7 @@ def test_a_scenario_has_a_plan_and_an_answer_that_can_be_used(name: str) -> None
 
 
 def test_there_are_enough_and_no_two_are_the_same() -> None:
-    """At least 30, each under a title of its own, most of them asked for by name."""
+    """At least 30, each under a title of its own, most of them classic faults."""
     titles = {each.title for each in SHIPPED.values()}
     assert len(titles) == len(SHIPPED) >= 30
     assert sum(each.classic for each in SHIPPED.values()) >= 30
