@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from shared.domain.errors import Rejected
-from shared.domain.plan import Subtask
+from shared.domain.plan import Plan, Subtask
 from shared.secrets.expansion import to_environment
 
 
@@ -19,3 +19,9 @@ def check_secrets(subtasks: Iterable[Subtask], *, where: str) -> None:
                     stage=error.stage,
                     next_step_cmd=error.next_step_cmd,
                 ) from error
+
+
+def check_plan(plan: Plan) -> None:
+    """The same for every step of a plan."""
+    for step in plan.steps:
+        check_secrets(step.subtasks, where=f"step {step.ordinal}")

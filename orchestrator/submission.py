@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
-from orchestrator.secret_names import check_secrets
+from orchestrator.secret_names import check_plan
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
@@ -135,8 +135,7 @@ def _check(submission: Submission) -> None:
         raise Rejected("a target is named twice", stage="input")
     if submission.plan is not None:
         check_steps(submission.plan.steps)
-        for step in submission.plan.steps:
-            check_secrets(step.subtasks, where=f"step {step.ordinal}")
+        check_plan(submission.plan)
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """The adviser: whether a failed step is worth another try, from its evidence (S1.35)."""
 
-from shared.domain.errors import Defect
 from shared.domain.facts import Fact, RetryAdvised
-from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
 from workers.leases import Hold
 from workers.ports import ReviseRequest
-from workers.store import step_brief
+from workers.store import step_with_evidence
 
 
 class Adviser:
@@ -20,11 +18,7 @@ class Adviser:
     def perform(self, hold: Hold) -> Fact:
         """The advice on the pass that failed last."""
         job = hold.job
-        with self._database.begin() as connection:
-            brief = step_brief(connection, job)
-            stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
-        if stored is None:
-            raise Defect(f"job {job.id} has no bundle to advise on", stage="advise")
+        brief, stored = step_with_evidence(self._database, job)
         backend = self._backends.named(brief.task.policy.subtask_planner)
         advice = backend.advise(
             ReviseRequest(

@@ -96,7 +96,7 @@ class Executor:
                 log,
                 SystemClock(),
                 approvals=approvals,
-                looks=self._guards.looks(),
+                looks=self._guards.looks() if order.policy.dry_run_mode else None,
             )
         finally:
             shell.close()

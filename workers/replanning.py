@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from shared.domain.errors import Defect, Rejected
+from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PlanRevised
 from shared.domain.plan import Author, Plan, Role, Step, check_steps
-from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
 from workers.briefings import Briefings
 from workers.leases import Hold
 from workers.ports import DetailRequest, ReplanRequest
-from workers.store import StepBrief, step_brief
+from workers.store import StepBrief, step_with_evidence
 
 
 class Replanner:
@@ -29,11 +28,7 @@ class Replanner:
         goes to. Raises Rejected when either has no answer that can be carried out.
         """
         job = hold.job
-        with self._database.begin() as connection:
-            brief = step_brief(connection, job)
-            stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
-        if stored is None:
-            raise Defect(f"job {job.id} has no bundle to replan from", stage="replan")
+        brief, stored = step_with_evidence(self._database, job)
         policy = brief.task.policy
         told = self._briefings.of((brief.host.name,), look=False)
         request = ReplanRequest(

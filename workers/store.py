@@ -13,7 +13,9 @@ from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
 from shared.domain.question import Reply
-from shared.store import attempts, hosts
+from shared.store import attempts, bundles, hosts
+from shared.store.bundles import StoredBundle
+from shared.store.database import Database
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
@@ -198,6 +200,19 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
         plan=plan,
         phases=_phases(connection, job.run_id),
     )
+
+
+def step_with_evidence(database: Database, job: Job) -> tuple[StepBrief, StoredBundle]:
+    """The step of a job that is answered from its newest bundle.
+
+    Raises as `step_brief`, and Defect when there is no bundle.
+    """
+    with database.begin() as connection:
+        brief = step_brief(connection, job)
+        stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
+    if stored is None:
+        raise Defect(f"job {job.id} has no bundle to answer from", stage=job.kind.value)
+    return brief, stored
 
 
 def _phases(connection: Connection, run_id: int) -> dict[int, str]:

@@ -5,7 +5,6 @@ from shared.domain.facts import Fact, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Role, check_subtasks
 from shared.domain.question import Reply
-from shared.store import bundles
 from shared.store.database import Database
 from workers.backends import Backends
 from workers.briefings import Briefings
@@ -13,7 +12,7 @@ from workers.fixes.recall import past_fixes, past_fixes_for, recalled
 from workers.leases import Hold
 from workers.ports import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.repetition import refuse_repetition
-from workers.store import StepBrief, step_brief, task_brief
+from workers.store import StepBrief, step_with_evidence, task_brief
 
 
 class SubtaskPlanner:
@@ -67,11 +66,7 @@ class Reviser:
         Raises Rejected for a list that has failed before, and for what cannot be undone.
         """
         job = hold.job
-        with self._database.begin() as connection:
-            brief = step_brief(connection, job)
-            stored = bundles.newest(connection, brief.run_id, brief.step.ordinal)
-        if stored is None:
-            raise Defect(f"job {job.id} has no bundle to revise from", stage="revise")
+        brief, stored = step_with_evidence(self._database, job)
         if (from_memory := recalled(self._database, brief, stored, job.note)) is not None:
             return from_memory
         backend = self._backends.named(brief.author.backend)

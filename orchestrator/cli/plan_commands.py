@@ -151,7 +151,7 @@ def provide(
     """Give the plan of a task that waits for a person to plan it."""
     from orchestrator.access.audit import Act
     from orchestrator.posting import post
-    from orchestrator.secret_names import check_secrets
+    from orchestrator.secret_names import check_plan
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_plan
     from shared.domain.config import Policy
@@ -163,8 +163,7 @@ def provide(
         view = task_view(connection, place)
     policy = from_json(Policy, view.policy)
     plan = load_plan(read_text(file), policy=policy, source=str(file))
-    for step in plan.steps:
-        check_secrets(step.subtasks, where=f"step {step.ordinal}")
+    check_plan(plan)
     if plan.autonomy not in {None, policy.autonomy}:
         raise Rejected(
             f"{file} wants autonomy {plan.autonomy}, and {view.ref} was submitted with "

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shared.domain.budget import LONGEST_RETRY_AFTER, backoff, put_off_for
+from shared.domain.budget import backoff, put_off_for
 from shared.domain.config import BY_CLASS, FIXED, MODEL, Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.facts import JobFailed
@@ -74,12 +74,9 @@ def pause(policy: Policy, delay: float, tries: int, *ids: int) -> float:
 
 
 def put_off(policy: Policy, fact: JobFailed, times: int, *ids: int) -> float:
-    """Seconds for which a job is put off for the `times`-th time in a row, spread like a pause.
-
-    Never less than what the other side asks for, as far as that is heeded.
-    """
-    own = put_off_for(fact.family, times, None) * (1.0 - policy.retry_jitter * _share(*ids, times))
-    return max(own, min(fact.retry_after or 0.0, LONGEST_RETRY_AFTER))
+    """Seconds for which a job is put off for the `times`-th time in a row, spread like a pause."""
+    shortened = policy.retry_jitter * _share(*ids, times)
+    return put_off_for(fact.family, times, fact.retry_after, shortened=shortened)
 
 
 def _share(*ids: int) -> float:

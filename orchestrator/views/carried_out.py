@@ -45,10 +45,11 @@ def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
         )
     plan = stored_plan(connection, ref)
     final = _final(connection, place.run_id)
+    replaced = _replaced(connection, place.run_id)
     done = [
         replace(step, subtasks=final.get(step.ordinal, step.subtasks))
         for step in (*plan.steps, *_added(connection, place.run_id))
-        if step.ordinal not in _replaced(connection, place.run_id)
+        if step.ordinal not in replaced
     ]
     steps = _renumbered(done)
     prompt = connection.execute(select(TaskRow.prompt).where(TaskRow.id == ref.task)).scalar_one()

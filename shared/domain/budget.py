@@ -94,14 +94,17 @@ def may_put_off(family: str, times: int, policy: Policy) -> bool:
     return family == TRANSIENT and times < policy.max_transient_failures
 
 
-def put_off_for(family: str, times: int, retry_after: float | None) -> float:
+def put_off_for(
+    family: str, times: int, retry_after: float | None, *, shortened: float = 0.0
+) -> float:
     """Seconds for which a job is put off for the `times`-th time in a row.
 
-    What the other side asks for is heeded up to `LONGEST_RETRY_AFTER`.
+    What the other side asks for is heeded up to `LONGEST_RETRY_AFTER`, and never `shortened`, as
+    our own span is by that share of it.
     """
     ceiling = 60.0 if family == UNAVAILABLE else 300.0
     asked = min(retry_after or 0.0, LONGEST_RETRY_AFTER)
-    return max(asked, backoff(TRANSIENT_DELAY, times, ceiling=ceiling))
+    return max(asked, backoff(TRANSIENT_DELAY, times, ceiling=ceiling) * (1.0 - shortened))
 
 
 def backoff(delay: float, failures: int, *, ceiling: float = 300.0) -> float:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
+from tests.fakes.model_server import Says
+from tests.unit.planning.given import detail_answer, plan_answer, step_answer, subtask_answer
 
 RUNBOOK = Author(Role.SUBTASK_PLANNER, "runbook")
 BY_HAND = Author(Role.HUMAN, "human")
@@ -49,3 +51,15 @@ def plan(*steps: Step) -> Plan:
 def appending(ledger: str, count: int, pause: float = 0.05) -> list[str]:
     """Commands that each append their number to a file, outside everything that is tested."""
     return [f"sleep {pause}; echo {number} >> '{ledger}'" for number in range(1, count + 1)]
+
+
+def postgresql_as_planned() -> tuple[Says, Says]:
+    """What a planner first makes of "Install PostgreSQL": the plan and its one step (S0.89)."""
+    plan = plan_answer(step_answer("postgresql", title="Install PostgreSQL"))
+    step = detail_answer(
+        subtask_answer("a", "apt update"),
+        subtask_answer("b", "apt install postgresql", needs=["a"]),
+        subtask_answer("c", "systemctl enable postgresql"),
+        subtask_answer("d", "systemctl start postgresql", needs=["c"]),
+    )
+    return Says(plan), Says(step)

@@ -13,6 +13,7 @@ from benchmarks.stage import enrol
 from shared.domain.bundle import REQUEST
 from shared.domain.config import Policy
 from tests.fakes.model_server import Fails, ModelServer, Says, model_server
+from tests.journeys.plans import postgresql_as_planned
 from tests.journeys.stubs import DebianStubs
 from tests.services.accounts import Account
 from tests.services.ring import Ring
@@ -127,15 +128,7 @@ def test_postgresql_is_installed_after_the_planner_has_seen_the_evidence(
     enrol(planned.ring.database, "web1", sshd_factory(f"SetEnv {words}"))
     install, write = "apt install -y postgresql-13", f"printf 'deb pgdg\\n' > {stubs.list}"
     planned.model.will(
-        Says(plan_answer(step_answer("postgresql", title="Install PostgreSQL"))),
-        Says(
-            detail_answer(
-                subtask_answer("a", "apt update"),
-                subtask_answer("b", "apt install postgresql", needs=["a"]),
-                subtask_answer("c", "systemctl enable postgresql"),
-                subtask_answer("d", "systemctl start postgresql", needs=["c"]),
-            )
-        ),
+        *postgresql_as_planned(),
         Says(
             revision_answer(
                 subtask_answer("repository", write, check=f"test -s {stubs.list}"),

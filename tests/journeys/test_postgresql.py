@@ -18,16 +18,14 @@ import pytest
 from shared.domain.config import Policy
 from shared.store import hosts
 from tests.fakes.model_server import ModelServer, Says, model_server
+from tests.journeys.plans import postgresql_as_planned
 from tests.services.availability import UnavailableError, give_up
 from tests.services.debian_base import Release, base
 from tests.services.debian_host import ARCHIVES, DebianHost
 from tests.services.debian_repository import Signer, named, repository
 from tests.services.ring import Ring
 from tests.unit.planning.given import (
-    detail_answer,
-    plan_answer,
     revision_answer,
-    step_answer,
     subtask_answer,
 )
 
@@ -110,15 +108,7 @@ def test_postgresql_is_installed_once_the_missing_repository_was_added(journey: 
     """Four errors as in the text, the evidence, a revision by the step's author, success."""
     ring, model, host = journey.ring, journey.model, journey.host
     model.will(
-        Says(plan_answer(step_answer("postgresql", title="Install PostgreSQL"))),
-        Says(
-            detail_answer(
-                subtask_answer("a", "apt update"),
-                subtask_answer("b", "apt install postgresql", needs=["a"]),
-                subtask_answer("c", "systemctl enable postgresql"),
-                subtask_answer("d", "systemctl start postgresql", needs=["c"]),
-            )
-        ),
+        *postgresql_as_planned(),
         Says(
             revision_answer(
                 subtask_answer(
