@@ -100,13 +100,18 @@ r() { # key not-after span flags label command variables . : run a command
   # In this order: whoever takes over makes `stop` and then reads the log.
   [ ! -e "$D/stop" ] || { note x "$1"; say over "$1"; exit 0; }
   [ -z "$W" ] || cd -- "$W" 2>/dev/null || { note x "$1"; say nodir "$1"; return; }
+  case $4 in *q*)
+    eval "$6" 2>/dev/null
+    last=$?
+    # What such a question has to say beside yes and no, it says as it would alone.
+    [ "$last" -gt 1 ] || { note e "$1" "$last" || : >"$D/end.$1.$last"; say e "$1" "$last"; return; }
+    ;;
+  esac
   # In a subshell, so that what this shell says of a killed command is not part of its errors.
   (
     eval "$7"
     export REPLAN_ATTEMPT="$D/$1"
     exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
-    # What such a question has to say beside yes and no, it says as it would alone.
-    case $4 in *q*) eval "$6" 2>/dev/null; set -- "$@" "$?"; [ "$9" -gt 1 ] || exit "$9" ;; esac
     case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
     exec /bin/sh -c "$6" sh
   )
