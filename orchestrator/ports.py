@@ -69,9 +69,9 @@ class Bell(Protocol):
     """Tells workers that a job waits."""
 
     def ring(self, queue: str, job_ids: Sequence[int]) -> None:
-        """Send one message a job. Raises Transient while the broker is away."""
+        """Send messages for these jobs. Raises Transient while the broker is away."""
         ...
 
-    def length(self, queue: str) -> int:
-        """How many messages of the queue nobody has taken. Raises Transient."""
+    def ringing(self, queue: str) -> int:
+        """How many jobs the messages that nobody has taken ring for, at most. Raises Transient."""
         ...

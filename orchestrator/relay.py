@@ -12,8 +12,8 @@ from shared.store.jobs import WaitingJob
 class Relay:
     """From outbox to broker, at least once. `ring_again` in seconds.
 
-    A job is rung for again only while its queue holds fewer messages than jobs wait, so that a long
-    queue is not filled with copies while an emptied broker is noticed within one round.
+    A job is rung for again only while the messages of its queue cannot ring for all that wait, so
+    that a long queue is not filled with copies while an emptied broker is noticed within one round.
     """
 
     def __init__(self, database: Database, bell: Bell, *, ring_again: float) -> None:
@@ -47,6 +47,6 @@ class Relay:
         short = {
             queue
             for queue in {job.queue for job in listed}
-            if self._bell.length(queue) < unclaimed.get(queue, 0)
+            if self._bell.ringing(queue) < unclaimed.get(queue, 0)
         }
         return self._ring(job for job in listed if job.queue in short)

@@ -27,10 +27,11 @@ class Capacity:
             self._free -= 1
             return True
 
-    def take_free(self) -> int:
-        """Take every place that is free now; returns how many that was."""
+    def take_free(self, at_most: int | None = None) -> int:
+        """Take the places that are free now, at most so many; returns how many that was."""
         with self._changed:
             taken = 0 if self._closed else self._free
+            taken = taken if at_most is None else min(taken, at_most)
             self._free -= taken
             return taken
 

@@ -2,7 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from uuid import uuid4
 
@@ -25,6 +26,14 @@ Perform = Callable[[Hold], Fact]
 
 CLAIM_PAUSES = (0.05, 0.5, 2.0)
 """Seconds between two tries of a claim while the database is away; then its job is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A job that was claimed, and when it was asked for (`time.monotonic`)."""
+
+    job: Job
+    asked_at: float
 
 
 class Lifecycle:
@@ -53,35 +62,44 @@ class Lifecycle:
 
     def carry_out(self, job_id: int) -> bool:
         """Do a job if it is to be had; returns whether it was. A stale message changes nothing."""
-        asked_at = monotonic()
-        job = self._claim(job_id)
-        if job is None:
-            return False
+        taken = self.take([job_id])
+        for each in taken:
+            self.do(each)
+        return bool(taken)
+
+    def take(self, job_ids: Sequence[int]) -> list[Taken]:
+        """Claim those of the jobs that are to be had; each of them is to be done, and at once.
+
+        More than once where an answer was lost: it is one claim all the same. Raises Transient
+        when the database stays away.
+        """
+        owner = f"{self._owner}.{uuid4().hex[:8]}"
+        for number, pause in enumerate(CLAIM_PAUSES):
+            try:
+                return self._try_claim(job_ids, owner, again=number > 0)
+            except Transient as error:
+                log.warning("claim_waits", jobs=list(job_ids), reason=error.reason)
+                time.sleep(pause)
+        return self._try_claim(job_ids, owner, again=True)
+
+    def do(self, taken: Taken) -> None:
+        """Do a job that was taken, and report what came of it."""
+        job = taken.job
         with (
             structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
-            self._keeper.hold(job, asked_at) as hold,
+            self._keeper.hold(job, taken.asked_at) as hold,
         ):
             if job.kind is JobKind.EXECUTE and job.step is not None and not job.ending:
                 self._journal.started(job, PassStarted(job.step, job.revision, job.pass_no))
             if self._conclude(hold, self._perform(hold)):
                 _follow_up(hold)
             self._journal.forget(job)
-        return True
 
-    def _claim(self, job_id: int) -> Job | None:
-        """Claim it, more than once where an answer was lost: it is one claim all the same."""
-        owner = f"{self._owner}.{uuid4().hex[:8]}"
-        for number, pause in enumerate(CLAIM_PAUSES):
-            try:
-                return self._try_claim(job_id, owner, again=number > 0)
-            except Transient as error:
-                log.warning("claim_waits", job=job_id, reason=error.reason)
-                time.sleep(pause)
-        return self._try_claim(job_id, owner, again=True)
-
-    def _try_claim(self, job_id: int, owner: str, *, again: bool) -> Job | None:
-        with self._database.begin() as connection:
-            return jobs.claim(connection, job_id, owner, self._lease, self._queues, again=again)
+    def _try_claim(self, job_ids: Sequence[int], owner: str, *, again: bool) -> list[Taken]:
+        asked_at = monotonic()
+        with self._database.autocommit() as connection:
+            claimed = jobs.claim(connection, job_ids, owner, self._lease, self._queues, again=again)
+        return [Taken(job, asked_at) for job in claimed]
 
     def _perform(self, hold: Hold) -> Fact:
         try:

@@ -1,4 +1,4 @@
-"""What a message may be: the number of a job and nothing else; any other is dropped at the door.
+"""What a message may be: numbers of jobs and nothing else; any other is dropped at the door.
 
 Celery unpacks a message outside every handler of its own: one of another shape would end the
 worker, come back to the next, and end that, too.
@@ -10,6 +10,8 @@ from typing import Any, Final
 from celery.exceptions import InvalidTaskError
 from celery.worker.strategy import default
 
+from shared.queue.app import AT_ONCE
+
 LARGEST: Final = 2**63 - 1
 """The largest number that a job can have."""
 
@@ -20,7 +22,7 @@ _UNWANTED: Final = ("eta", "expires", "timelimit", "chord", "chain")
 def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
     """Celery's own strategy behind a look at the message (for `Task.Strategy`).
 
-    It raises InvalidTaskError for any message that does not ask for one job by its number, which
+    It raises InvalidTaskError for any message that does not ask for jobs by their numbers, which
     Celery logs and drops.
     """
     accept = default(task, app, consumer, **options)
@@ -35,15 +37,15 @@ def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..
 
 
 def fault_of(message: Any) -> str:
-    """What is wrong with a message, nothing when it asks for one job by its number."""
+    """What is wrong with a message, nothing when it asks for a few jobs by their numbers."""
     try:
         arguments, named, embedded = message.payload
     except Exception as error:  # noqa: BLE001 - whatever its bytes do to whoever decodes them
         return f"it is no message of ours: {error}"
-    if not isinstance(arguments, list) or len(arguments) != 1 or named:
-        return "it asks for something else than one job"
-    if type(arguments[0]) is not int or not 0 < arguments[0] <= LARGEST:
-        return "it names no job by its number"
+    if not isinstance(arguments, list) or not 0 < len(arguments) <= AT_ONCE or named:
+        return f"it asks for something else than one to {AT_ONCE} jobs"
+    if not all(type(each) is int and 0 < each <= LARGEST for each in arguments):
+        return "it does not name jobs by their numbers"
     if not isinstance(embedded, dict) or any(embedded.values()):
         return "it has other messages in it"
     if any(any(limit) if isinstance(limit, list) else limit for limit in _asked(message)):

@@ -3,11 +3,10 @@
 import random
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from shared.domain.errors import ReplanError, Transient
+from shared.domain.errors import Transient
 from shared.store import jobs
 from shared.store.database import Database
 from workers.capacity import Capacity
@@ -24,8 +23,8 @@ _JITTER = 0.25
 class Poller:
     """Every `every` seconds, takes up due jobs of the queues as far as `capacity` goes.
 
-    While everything is in hand it does not look. `carry_out` does a job and returns whether it was
-    to be had; `sign` is called after every look that the database answered.
+    While everything is in hand it does not look. `hand_on` has a job done, for which a place was
+    taken, and returns at once; `sign` is called after every look that the database answered.
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class Poller:
         database: Database,
         queues: Sequence[str],
         capacity: Capacity,
-        carry_out: Callable[[int], bool],
+        hand_on: Callable[[int], None],
         *,
         every: float,
         sign: Callable[[], None],
@@ -41,12 +40,11 @@ class Poller:
         self._database = database
         self._queues = queues
         self._capacity = capacity
-        self._carry_out = carry_out
+        self._hand_on = hand_on
         self._every = every
         self._sign = sign
         self._stop = threading.Event()
         self._reason = "it has not looked yet"
-        self._pool: ThreadPoolExecutor | None = None
         self._thread = threading.Thread(target=self._run, name="polling", daemon=True)
 
     @property
@@ -54,17 +52,15 @@ class Poller:
         """What came of the last look, in words."""
         return self._reason
 
-    def start(self, threads: int) -> None:
-        """Begin to look; what is found is carried out by at most `threads` threads."""
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="polled")
+    def start(self) -> None:
+        """Begin to look."""
         self._thread.start()
 
     def close(self) -> None:
         """Look no more; jobs in hand go on."""
         self._stop.set()
-        if self._pool is not None:
+        if self._thread.is_alive():
             self._thread.join()
-            self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(self) -> None:
         pause = random.uniform(0, self._every)  # noqa: S311 - chance, no secret
@@ -93,20 +89,6 @@ class Poller:
             log.exception("poll_broke")
         finally:
             self._capacity.give_back(places - len(found))
-        self._hand_on(found)
+        for job_id in found:
+            self._hand_on(job_id)
         return len(found)
-
-    def _hand_on(self, job_ids: Sequence[int]) -> None:
-        assert self._pool is not None  # noqa: S101 - nothing looks before `start`
-        for job_id in job_ids:
-            self._pool.submit(self._do, job_id)
-
-    def _do(self, job_id: int) -> None:
-        try:
-            self._carry_out(job_id)
-        except ReplanError as error:
-            log.warning("job_put_back", job=job_id, reason=error.reason)
-        except Exception:
-            log.exception("job_broke", job=job_id)
-        finally:
-            self._capacity.give_back()

@@ -1,4 +1,4 @@
-"""What a `revoke` of Celery or Flower means here: the run of that job is cancelled."""
+"""What a `revoke` of Celery or Flower means here: the runs of the message's jobs are cancelled."""
 
 import queue
 import threading
@@ -8,7 +8,7 @@ import structlog
 
 from shared.domain.errors import ReplanError, Transient
 from shared.domain.facts import CancelRequested
-from shared.queue.app import job_of
+from shared.queue.app import jobs_of
 from shared.store import inbox, jobs
 from shared.store.database import Database
 
@@ -40,14 +40,14 @@ class Revoker:
     def revoke(self, messages: Iterable[object]) -> None:
         """Take these messages in and return at once."""
         for message in messages:
-            job_id = job_of(message) if isinstance(message, str) else None
-            if job_id is None:
+            job_ids = jobs_of(message) if isinstance(message, str) else ()
+            if not job_ids:
                 log.info("revoke_ignored", message=str(message)[:100])
-                continue
-            try:
-                self._waiting.put_nowait(job_id)
-            except queue.Full:
-                log.warning("revoke_dropped", job=job_id)
+            for job_id in job_ids:
+                try:
+                    self._waiting.put_nowait(job_id)
+                except queue.Full:
+                    log.warning("revoke_dropped", job=job_id)
 
     def close(self) -> None:
         """Post no more."""

@@ -1,4 +1,4 @@
-"""The doors: a message comes in with a job's id, and the lifecycle does the rest."""
+"""The doors: a message comes in with the ids of jobs, and the crew does the rest."""
 
 from collections import UserDict
 from collections.abc import Callable, Iterable
@@ -10,34 +10,32 @@ from celery.worker.control import Panel
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
 from shared.queue.app import task_name
-from workers.capacity import Capacity
-from workers.lifecycle import Lifecycle
+from workers.crew import Crew
 from workers.messages import only_jobs
 
 
-def open_doors(
-    app: Celery, lifecycle: Lifecycle, capacity: Capacity, queues: tuple[QueueName, ...]
-) -> None:
+def open_doors(app: Celery, crew: Crew, queues: tuple[QueueName, ...]) -> None:
     """Register one Celery task for each queue that this worker consumes, and no other."""
     for queue in queues:
-        _open(app, lifecycle, capacity, queue)
+        _open(app, crew, queue)
     ours = {task_name(queue.value) for queue in queues}
     app.finalize()
     for name in set(app.tasks) - ours:
         app.tasks.unregister(name)  # Celery's own: they would run tasks with anything
 
 
-def _open(app: Celery, lifecycle: Lifecycle, capacity: Capacity, queue: QueueName) -> None:
-    def door(job_id: int) -> str:
+def _open(app: Celery, crew: Crew, queue: QueueName) -> None:
+    def door(*job_ids: int) -> str:
         """What Flower shows as the result: whether there was anything to do."""
-        if not capacity.take():
-            return "left to others: this worker stops"
         try:
-            return "done" if lifecycle.carry_out(job_id) else "nothing to do"
+            had = crew.carry_out(job_ids)
         except Transient as error:
             return f"put back: {error.reason}"
-        finally:
-            capacity.give_back()
+        if had is None:
+            return "left to others: this worker stops"
+        if len(job_ids) == 1:
+            return "done" if had else "nothing to do"
+        return f"{had} of {len(job_ids)} taken"
 
     app.task(
         door,

@@ -26,6 +26,7 @@ from workers.adviser import Adviser
 from workers.backends import Backends
 from workers.briefings import FACTS, Briefings
 from workers.capacity import Capacity
+from workers.crew import Crew
 from workers.distrust import distrusting
 from workers.escalation import EscalationHandler
 from workers.execution import Executor, Guards
@@ -67,6 +68,7 @@ class Worker:
     journal: Journal
     keeper: LeaseKeeper
     connections: HostConnections
+    crew: Crew
     poller: Poller
     revoker: Revoker
     liveness: Liveness
@@ -77,7 +79,7 @@ class Worker:
         """Begin with what goes on beside the queues."""
         self.handover.start()
         self.revoker.start()
-        self.poller.start(self.threads)
+        self.poller.start()
         self.liveness.start()
 
     def close(self) -> None:
@@ -85,6 +87,7 @@ class Worker:
         self.liveness.close()
         self.handover.close()
         self.poller.close()
+        self.crew.close()
         self.revoker.close()
         self.journal.close()
         self.keeper.close()
@@ -139,13 +142,14 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
     capacity = Capacity(most)
     revoker = Revoker(database)
     app = make_app(server.broker_url)
-    open_doors(app, lifecycle, capacity, queues)
+    crew = Crew(capacity, lifecycle, most)
+    open_doors(app, crew, queues)
     open_panel(revoker.revoke)
     poller = Poller(
         database,
         [queue.value for queue in queues],
         capacity,
-        lifecycle.carry_out,
+        crew.hand_on,
         every=server.poll,
         sign=lambda: liveness.sign("poll"),
     )
@@ -174,6 +178,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         journal,
         keeper,
         connections,
+        crew,
         poller,
         revoker,
         liveness,

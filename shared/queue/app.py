@@ -1,4 +1,4 @@
-"""The Celery application and its doorbell: one message a job, the job's id and nothing else."""
+"""The Celery application and its doorbell: messages with the ids of jobs and nothing else."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,29 +22,38 @@ def task_name(queue: str) -> str:
     return f"replan.{queue}"
 
 
-_MESSAGE = re.compile(r"job-(?P<job_id>[0-9]{1,18})(?:\.[0-9a-f]+)?")
+AT_ONCE = 8
+"""Jobs that one message may ring for: what a worker does for a message it does once for all."""
+
+_SHARED = 2
+"""So many messages there are at least, if there are so many jobs, so that workers share them."""
+
+_MESSAGE = re.compile(
+    rf"jobs?-(?P<job_ids>[0-9]{{1,18}}(?:-[0-9]{{1,18}}){{0,{AT_ONCE - 1}}})(?:\.[0-9a-f]+)?"
+)
 
 
-def message_id(job_id: int) -> str:
-    """A name for one message about a job, by which Celery and Flower know it."""
-    return f"job-{job_id}.{uuid4().hex[:8]}"
+def message_id(*job_ids: int) -> str:
+    """A name for one message about jobs, by which Celery and Flower know it."""
+    word = "job" if len(job_ids) == 1 else "jobs"
+    return f"{word}-{'-'.join(map(str, job_ids))}.{uuid4().hex[:8]}"
 
 
-def job_of(message: str) -> int | None:
-    """The job that a message is about, given its name (or the name without what follows the dot).
+def jobs_of(message: str) -> tuple[int, ...]:
+    """The jobs that a message is about, given its name (or the name without what follows the dot).
 
-    None for anything that is no such name.
+    Empty for anything that is no such name.
     """
     found = _MESSAGE.fullmatch(message)
-    return None if found is None else int(found["job_id"])
+    return () if found is None else tuple(map(int, found["job_ids"].split("-")))
 
 
 def make_app(broker_url: str) -> Celery:
     """The application for a broker at `redis://…`.
 
-    Messages are acknowledged early and carry a job's id only: one that is lost, doubled, delayed or
-    forged has no effect, for the job's row decides. So there is no result backend, no ETA and no
-    retry of Celery's own; of remote control, workers understand `revoke` alone.
+    Messages are acknowledged early and carry ids of jobs only: one that is lost, doubled, delayed
+    or forged has no effect, for the rows of the jobs decide. So there is no result backend, no ETA
+    and no retry of Celery's own; of remote control, workers understand `revoke` alone.
     """
     app = Celery(
         "replan",
@@ -103,23 +112,30 @@ class CeleryBell:
         self._app = app
 
     def ring(self, queue: str, job_ids: Sequence[int]) -> None:
-        """Send one message a job. Raises Transient while the broker is away."""
+        """Send messages for these jobs. Raises Transient while the broker is away."""
         with _translated(), self._app.producer_or_acquire() as producer:
-            for job_id in job_ids:
+            for together in grouped(job_ids):
                 self._app.send_task(
                     task_name(queue),
-                    args=[job_id],
-                    task_id=message_id(job_id),
+                    args=together,
+                    task_id=message_id(*together),
                     queue=queue,
                     producer=producer,
                     retry=False,
                 )
 
-    def length(self, queue: str) -> int:
-        """How many messages of the queue nobody has taken. Raises Transient."""
+    def ringing(self, queue: str) -> int:
+        """How many jobs the messages that nobody has taken ring for, at most. Raises Transient."""
         with _translated(), self._app.connection_or_acquire() as connection:
             declared = connection.default_channel.queue_declare(queue, passive=False)
-            return int(declared.message_count)
+            return int(declared.message_count) * AT_ONCE
+
+
+def grouped(job_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The jobs of each message: few messages, but some for each of several workers."""
+    most = max(1, min(AT_ONCE, -(-len(job_ids) // _SHARED)))
+    for start in range(0, len(job_ids), most):
+        yield job_ids[start : start + most]
 
 
 @contextmanager

@@ -57,9 +57,14 @@ _CLAIM = text(f"""
         owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease),
         fence = fence + 1, claims = claims + (NOT :again OR owner IS DISTINCT FROM :owner)::int,
         claimed_at = coalesce(claimed_at, clock_timestamp())
-    WHERE id = :id AND state = 'open' AND due_at <= clock_timestamp()
-      AND (CAST(:queues AS text[]) IS NULL OR queue = ANY(:queues))
-      AND (lease_until IS NULL OR lease_until < clock_timestamp() OR (:again AND owner = :owner))
+    WHERE id IN (
+        SELECT id FROM jobs
+        WHERE id = ANY(CAST(:ids AS bigint[])) AND state = 'open' AND due_at <= clock_timestamp()
+          AND (CAST(:queues AS text[]) IS NULL OR queue = ANY(:queues))
+          AND (lease_until IS NULL OR lease_until < clock_timestamp()
+               OR (:again AND owner = :owner))
+        ORDER BY id FOR UPDATE
+    )
     RETURNING {_COLUMNS}
 """)  # noqa: S608 - nothing but constants
 
@@ -245,28 +250,27 @@ def cancel_attempt(connection: Connection, key: str) -> bool:
 
 def claim(
     connection: Connection,
-    job_id: int,
+    job_ids: Sequence[int],
     owner: str,
     lease: float,
     queues: Sequence[str] | None = None,
     *,
     again: bool = False,
-) -> Job | None:
-    """Take a due and free job for `lease` seconds; None when it is not to be had.
+) -> list[Job]:
+    """Take those of the jobs that are due and free for `lease` seconds.
 
-    With `queues`, a job of another queue is not: its number may come in a forged message. `again`
-    when nobody knows whether a claim by this very `owner`, which no other claim may bear, was
-    committed: it counts as one claim whether it was or not.
+    With `queues`, a job of another queue is not to be had: its number may come in a forged message.
+    `again` when nobody knows whether a claim by this very `owner`, which no other claim may bear,
+    was committed: it counts as one claim whether it was or not.
     """
     values = {
-        "id": job_id,
+        "ids": list(job_ids),
         "owner": owner,
         "lease": lease,
         "queues": None if queues is None else list(queues),
         "again": again,
     }
-    found = connection.execute(_CLAIM, values).mappings().one_or_none()
-    return None if found is None else _job(found)
+    return [_job(row) for row in connection.execute(_CLAIM, values).mappings()]
 
 
 def renew(

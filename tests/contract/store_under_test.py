@@ -151,7 +151,7 @@ class SqlUnderTest:
 
     def claim(self, job_id: int) -> Job | None:
         with self.database.begin() as connection:
-            return jobs.claim(connection, job_id, "worker", LEASE)
+            return next(iter(jobs.claim(connection, [job_id], "worker", LEASE)), None)
 
     def renew(self, job: Job) -> bool:
         with self.database.begin() as connection:

@@ -40,8 +40,7 @@ def job(database: Database) -> Job:
     Coordinator(SqlLedger(database)).drain()
     running = Attempt(KEY, 1, 1, 0, 1, 1, 0, 1, "sleep 9", Outcome.FAILED, AT, AT)
     with database.begin() as connection:
-        claimed = jobs.claim(connection, 1, "worker", NEVER)
-        assert claimed is not None
+        (claimed,) = jobs.claim(connection, [1], "worker", NEVER)
         entry = Record(claimed.id, claimed.fence, running, ended=False, worker="worker")
         assert attempts.record(connection, [entry]) == {KEY}
     return claimed

@@ -85,8 +85,7 @@ def test_whoever_drives_an_attempt_to_its_end_removes_what_another_wrote(
     assert say(database, b"from the one before") != []
     with database.begin() as connection:
         jobs.release(connection, [(job.id, job.fence)])
-        again = jobs.claim(connection, job.id, "another", 30)
-    assert again is not None
+        (again,) = jobs.claim(connection, [job.id], "another", 30)
     journal = Journal(database, "another")
     journal.ended(again, replace(ATTEMPT, run_id=job.run_id or 0))
     journal.close()

@@ -36,7 +36,7 @@ PLAN = plan(step(["true"]), step(["true"], ordinal=2, depends_on=(1,)))
 class Link:
     """A database whose connections break right after they have committed.
 
-    `losses` times, and at one commit in `every`.
+    `losses` times, and at one commit in `every`. A statement that writes under autocommit commits.
     """
 
     def __init__(self, url: str) -> None:
@@ -49,16 +49,26 @@ class Link:
         self._commit: Callable[[Any], None] = dialect.do_commit
         self._lock = threading.Lock()
         dialect.do_commit = self._do_commit
+        self._execute: Callable[..., None] = dialect.do_execute
+        dialect.do_execute = self._do_execute
 
     def _do_commit(self, connection: Any) -> None:
         self._commit(connection)
+        self._committed(connection.dbapi_connection)
+
+    def _do_execute(self, cursor: Any, statement: str, *rest: Any) -> None:
+        self._execute(cursor, statement, *rest)
+        if cursor.connection.autocommit and not statement.lstrip().startswith("SELECT"):
+            self._committed(cursor.connection)
+
+    def _committed(self, connection: Any) -> None:
         with self._lock:
             self._commits += 1
             if not self.losses and not (self.every and self._commits % self.every == 0):
                 return
             self.losses = max(0, self.losses - 1)
             self.lost += 1
-        connection.dbapi_connection.close()
+        connection.close()
         raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     def scalar(self, query: str, **values: object) -> Any:
@@ -82,7 +92,7 @@ class Bell:
     def ring(self, _queue: str, job_ids: Sequence[int]) -> None:
         self.rung += job_ids
 
-    def length(self, _queue: str) -> int:
+    def ringing(self, _queue: str) -> int:
         return 0
 
 
@@ -203,12 +213,11 @@ def test_a_claim_that_another_made_meanwhile_is_not_taken_from_it(link: Link) ->
     drained(link)
     (job_id,) = open_jobs(link)
     with link.database.begin() as connection:
-        theirs = jobs.claim(connection, job_id, "other", 30)
-    assert theirs is not None
+        assert jobs.claim(connection, [job_id], "other", 30)
     with link.database.begin() as connection:
-        assert jobs.claim(connection, job_id, "mine", 30, again=True) is None
+        assert jobs.claim(connection, [job_id], "mine", 30, again=True) == []
     with link.database.begin() as connection:
-        assert jobs.claim(connection, job_id, "other", 30) is None
+        assert jobs.claim(connection, [job_id], "other", 30) == []
 
 
 def attempt(job: Job, number: int, run_id: int) -> Attempt:
@@ -277,14 +286,12 @@ def test_a_job_given_back_is_given_back_once(link: Link) -> None:
     drained(link)
     (job_id,) = open_jobs(link)
     with link.database.begin() as connection:
-        mine = jobs.claim(connection, job_id, "mine", 30)
-    assert mine is not None
+        (mine,) = jobs.claim(connection, [job_id], "mine", 30)
     with link.database.begin() as connection:
         assert jobs.release(connection, [(mine.id, mine.fence)]) == {job_id}
         assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
         assert jobs.renew(connection, [(mine.id, mine.fence)], 30) == {}
-        theirs = jobs.claim(connection, job_id, "other", 30)
-        assert theirs is not None
+        (theirs,) = jobs.claim(connection, [job_id], "other", 30)
         assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
         assert jobs.renew(connection, [(theirs.id, theirs.fence)], 30) == {job_id: None}
     assert theirs.claims == 1  # what was given back was no worker that vanished

@@ -9,7 +9,7 @@ import pytest
 import redis
 from celery import Celery
 
-from shared.queue.app import job_of, make_app, message_id
+from shared.queue.app import AT_ONCE, jobs_of, make_app, message_id
 from tests.journeys.plans import plan, step
 from tests.services.ring import Ring, eventually
 
@@ -40,12 +40,16 @@ def listed(ring: Ring, kind: str) -> int:
     return int(ring.scalar("SELECT count(*) FROM events WHERE kind = :kind", kind=kind))
 
 
-def test_a_message_is_named_after_its_job() -> None:
-    assert job_of(message_id(7)) == 7
+def test_a_message_is_named_after_its_jobs() -> None:
+    assert jobs_of(message_id(7)) == (7,)
+    assert jobs_of(message_id(7, 8, 10)) == (7, 8, 10)
     assert message_id(7) != message_id(7)
-    assert job_of("job-7") == 7
-    for name in ("", "7", "job-", "job-x", "job-7.", "job-7;", " job-7", "job-" + "9" * 30):
-        assert job_of(name) is None
+    assert jobs_of("job-7") == (7,)
+    assert jobs_of("jobs-7-8") == (7, 8)
+    too_many = message_id(*range(1, AT_ONCE + 2))
+    wrong = ("", "7", "job-", "job-x", "job-7.", "job-7;", " job-7", "job-" + "9" * 30, "jobs-7-")
+    for name in (*wrong, too_many):
+        assert jobs_of(name) == ()
 
 
 def test_the_broker_sees_that_name(ring: Ring, app: Celery) -> None:

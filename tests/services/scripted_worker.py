@@ -28,9 +28,9 @@ class ScriptedWorker:
         def claimed() -> Job | None:
             with self.database.begin() as connection:
                 for waiting in jobs.waiting(connection, ring_again=0):
-                    job = jobs.claim(connection, waiting.id, self.name, self.lease)
-                    if job is not None and job.kind is JobKind.EXECUTE:
-                        return job
+                    for job in jobs.claim(connection, [waiting.id], self.name, self.lease):
+                        if job.kind is JobKind.EXECUTE:
+                            return job
             return None
 
         found: Job = eventually(claimed, "a job for an executor")

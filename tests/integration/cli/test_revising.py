@@ -168,8 +168,7 @@ def test_a_revision_in_the_middle_of_a_pass_tells_of_what_it_ended(
 
     with coordinated.database.begin() as connection:
         (gather,) = coordinated.rows("SELECT id FROM jobs WHERE kind = 'gather'")
-        asked = jobs.claim(connection, gather.id, "handler", 60.0)
-    assert asked is not None
+        (asked,) = jobs.claim(connection, [gather.id], "handler", 60.0)
     hold = Hold(asked, 0.0)
     hold.withdrawn = Obeying(obey)
     handler = EscalationHandler(coordinated.database, lambda *_: {"load": "0.1"})

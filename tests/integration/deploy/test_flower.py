@@ -130,7 +130,7 @@ def test_it_only_looks(flower: Flower, broker_url: str) -> None:
     name = task_name(QueueName.EXECUTION.value)
     for path in (f"/api/task/send-task/{name}", "/api/worker/shutdown/x", "/api/task/revoke/1"):
         assert flower.get(path, method="POST")[0] in {403, 405}, path
-    assert CeleryBell(make_app(broker_url)).length(QueueName.EXECUTION.value) == 0
+    assert CeleryBell(make_app(broker_url)).ringing(QueueName.EXECUTION.value) == 0
 
 
 def test_it_lists_workers_and_their_jobs(flower: Flower, ring: Ring) -> None:
