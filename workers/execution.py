@@ -251,7 +251,8 @@ def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
 def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:
     job = hold.job
     return PassRecord(
-        name=f"{brief.token}/{brief.step.ordinal}-{job.revision}-{job.pass_no}",
+        # Hosts keep their records in folders that many runs share.
+        name=f"{brief.token[:2]}/{brief.token}-{brief.step.ordinal}-{job.revision}-{job.pass_no}",
         # Of several jobs for one pass the later one has the greater number.
         fence=job.id * FENCES_A_JOB + job.fence,
         resumed=job.resumed,

@@ -8,6 +8,7 @@ from shared.domain.errors import Transient
 from workers.remote.output import Output, tell_live
 from workers.remote.records import Record, State
 from workers.remote.runner import LATE_SECONDS, NOT_KILLED, Ended, Killed, Refused, Runner
+from workers.remote.runner_text import asks
 from workers.remote.runners import RunnerPool
 from workers.remote.sentences import not_ended, transient
 from workers.remote.takeover import Known
@@ -76,10 +77,12 @@ class Follower:
         record = known.record
         if record.state is State.RUNNING:
             stop, killed = self._until_over(runner, known, deadline, output)
-            record = runner.log(record.folder).records[record.key]
+            record = runner.log(record.stem).records[record.key]
             runner.quit(known.runner)
         if record.exit_code is None:
-            return Outcome(None, stop or Stop.LOST, killed, unknown=_why_unknown(runner, known))
+            hung = stop is not None and asks(record.command)
+            unknown = "" if hung else _why_unknown(runner, known)
+            return Outcome(None, stop or Stop.LOST, killed, unknown=unknown)
         return Outcome(_as_recorded(record), stop or _STOPS.get(record.why, Stop.EXITED), killed)
 
     def abandon(self, runner: Runner, record: Record) -> None:
@@ -101,6 +104,8 @@ class Follower:
                 output.live(*came)
             if stop is None and (stop := self._stop(runner, deadline)) is not None:
                 killed = self._kill(runner, known, stop)
+                if asks(known.record.command):
+                    self._quit(runner, known)
         if came[0] == "gone":
             return self._orphan(runner, known, deadline, stop, killed)
         return stop, killed
@@ -110,13 +115,17 @@ class Follower:
         second = self._pool.beside(runner)
         try:
             if more:
-                second.stop(record.folder)
+                second.stop(record.stem)
             killed = self._killed(second, known, stop)
             ended = runner.ended(_ENDING_SECONDS)
             if isinstance(ended, Ended):
                 self._pool.give_back(second)
                 return Outcome(ended, stop, killed)
-            found = second.log(record.folder).records.get(record.key, record)
+            found = second.log(record.stem).records.get(record.key, record)
+            if asks(record.command):
+                second.quit(known.runner)
+                if found.exit_code is not None:  # the next one hangs, before this answer was sent
+                    stop, killed = Stop.EXITED, NOT_KILLED
         except BaseException:
             self._pool.drop(second)
             raise
@@ -138,7 +147,7 @@ class Follower:
     ) -> tuple[Stop | None, Killed]:
         """Its processes cannot be seen from here: only its record tells whether it has ended."""
         if known.runner.boot == runner.identity.boot:
-            while runner.log(known.record.folder).open is not None:
+            while runner.log(known.record.stem).open is not None:
                 stop = self._stop(runner, deadline)
                 if stop is not None:
                     return stop, Killed("LEFT", ("what runs in another container",))
@@ -159,6 +168,16 @@ class Follower:
             raise
         self._pool.give_back(second)
         return killed
+
+    def _quit(self, runner: Runner, known: Known) -> None:
+        """End a runner that hangs in a question, as on a file system that does not answer."""
+        second = self._pool.beside(runner)
+        try:
+            second.quit(known.runner)
+        except BaseException:
+            self._pool.drop(second)
+            raise
+        self._pool.give_back(second)
 
     def _killed(self, runner: Runner, known: Known, stop: Stop) -> Killed:
         killed = runner.kill(known.record, known.runner, _WHY[stop])

@@ -1,4 +1,4 @@
-"""A runner in use, opened on a folder for its records when it is first needed."""
+"""A runner in use, opened for the records of a pass when it is first needed."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from workers.remote.runner import Runner
 from workers.remote.runners import RunnerPool
 
 Open = Callable[[Runner], None]
-"""Opens a runner on its folder, and settles what must be before anything runs on it."""
+"""Opens a runner for its pass, and settles what must be before anything runs on it."""
 
 
 class Lane:
@@ -30,7 +30,7 @@ class Lane:
         return self._runner
 
     def reopen(self) -> None:
-        """Go on in another folder."""
+        """Go on under another stem."""
         self._opening(self.ready())
 
     def drop(self) -> None:

@@ -60,13 +60,13 @@ class Output:
         with self._lock:
             self._final = True
 
-    def gather(self, runner: Runner, folder: str, ended: Ended) -> None:
+    def gather(self, runner: Runner, stem: str, ended: Ended) -> None:
         """Take both streams in, from what came with the end or from the host's files."""
         self.finish()
-        self._take(runner, folder, ended)
+        self._take(runner, stem, ended)
         self._teller.finish()
 
-    def _take(self, runner: Runner, folder: str, ended: Ended) -> None:
+    def _take(self, runner: Runner, stem: str, ended: Ended) -> None:
         if ended.whole:
             self.captures["stdout"].take(ended.out)
             self.captures["stderr"].take(ended.err)
@@ -74,7 +74,7 @@ class Output:
         if ended.number is None:
             return
         for name, letter in STREAMS.items():
-            _fetch(runner, f"{folder}/{letter}.{ended.number}", self.captures[name], ended.cut)
+            _fetch(runner, f"{stem}.{letter}.{ended.number}", self.captures[name], ended.cut)
 
     def _at_end(self, stream: str, chunk: bytes) -> None:
         begin = self._passed[stream]

@@ -44,7 +44,7 @@ class Record:
     """
 
     key: str
-    folder: str
+    stem: str
     number: int | None
     until: int
     label: str
@@ -56,9 +56,9 @@ class Record:
 
 @dataclass(slots=True)
 class Log:
-    """The log of one folder, read."""
+    """The log of one stem, read."""
 
-    folder: str
+    stem: str
     runner: Identity | None = None
     records: dict[str, Record] = field(default_factory=dict)
     last: Record | None = None
@@ -70,9 +70,9 @@ class Log:
         return last if last is not None and last.state is State.RUNNING else None
 
 
-def read_log(folder: str, nonce: str, log: bytes, names: Iterable[str] = ()) -> Log:
-    """Read the log of a folder; `nonce` is that of the records, `names` are the files beside it."""
-    found = Log(folder)
+def read_log(stem: str, nonce: str, log: bytes, names: Iterable[str] = ()) -> Log:
+    """Read a log; `nonce` is that of the records, `names` what the files beside it end with."""
+    found = Log(stem)
     text: list[str] = []
     mark = f"@@{nonce} "
     # What follows the last line break was cut in the middle.
@@ -94,9 +94,9 @@ def nonce_of(log: bytes) -> str:
     return begun[1].decode() if begun else ""
 
 
-def generation(folder: str) -> tuple[int, int]:
-    """The order of a folder among those of its pass: the fence of its driver, and its count."""
-    _, fence, count = folder.rsplit(".", 2)
+def generation(stem: str) -> tuple[int, int]:
+    """The order of a stem among those of its pass: the fence of its driver, and its count."""
+    _, fence, count = stem.rsplit(".", 2)
     return int(fence), int(count)
 
 
@@ -108,7 +108,7 @@ def _take(log: Log, words: list[str], text: list[str]) -> None:
             label = text[0] if text else ""
             command = "\n".join(text[1:])
             _settle_silent(log, int(number))
-            log.last = Record(key, log.folder, int(number), int(until), label, command)
+            log.last = Record(key, log.stem, int(number), int(until), label, command)
             log.records[key] = log.last
         case ["e", key, code] if key in log.records:
             log.records[key] = replace(log.records[key], state=State.ENDED, exit_code=int(code))

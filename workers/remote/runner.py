@@ -1,7 +1,7 @@
 """The near end of a runner: one command after another on a host, and looks at what others left."""
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
@@ -101,7 +101,7 @@ class Runner:
 
     def __init__(self, carrier: Carrier, host: Host, root: str = JOB_ROOT) -> None:
         self.host = host
-        self.folder = ""
+        self.stem = ""
         self.quiet_since = monotonic()
         self._carrier = carrier
         self._records = secrets.token_hex(6)
@@ -114,14 +114,16 @@ class Runner:
         """The host's uptime in whole seconds, that many seconds from now."""
         return int(self._clock + monotonic() + after)
 
-    def open(self, folder: str, then: Iterable[Start] = ()) -> tuple[str, ...]:
-        """Keep the records of what follows in a folder below the root; the others of its pass.
+    def open(self, stem: str, then: Iterable[Start] = ()) -> tuple[str, ...]:
+        """Keep the records of what follows under a stem below the root; the others of its pass.
+
+        The names of their files begin with it, "folder/pass.fence.count".
 
         `then` is begun right away; what has an `after` is skipped when there are others. Raises
         Misconfigured when the host has no place for records.
         """
-        opening = call("o", folder, self.host.workdir or "")
-        self._carrier.send(opening + b"".join(map(_begin, then)))
+        opening = call("o", stem, self.host.workdir or "")
+        self._carrier.send(opening + _begin(tuple(then)))
         others: list[str] = []
         while True:
             frame = self._answer()
@@ -130,14 +132,14 @@ class Runner:
                     others.append(" ".join(frame.words[1:]))
                 case "open":
                     self.identity = replace(self.identity, watch=int(frame.words[1]))
-                    self.folder = " ".join(frame.words[2:])
+                    self.stem = " ".join(frame.words[2:])
                     return tuple(others)
                 case _:
                     raise no_room(self.host)
 
     def begin(self, *starts: Start) -> None:
         """Start commands, one after another; see `ended`, which is asked once for each."""
-        self._carrier.send(b"".join(map(_begin, starts)))
+        self._carrier.send(_begin(starts))
 
     def ended(self, seconds: float) -> Ended | Refused | None:
         """What became of the command that was begun; None when it still runs after so long."""
@@ -171,17 +173,17 @@ class Runner:
         """The beginning of a file."""
         return self._block(path, 0)
 
-    def log(self, folder: str) -> Log:
-        """What is recorded in a folder."""
-        self._carrier.send(call("t", folder))
+    def log(self, stem: str) -> Log:
+        """What is recorded under a stem."""
+        self._carrier.send(call("t", stem))
         self._expect("d")
         text = self._data()
         names = self._expect("names").words[1:]
-        return read_log(folder, nonce_of(text), text, names)
+        return read_log(stem, nonce_of(text), text, names)
 
-    def stop(self, folder: str) -> bool:
-        """Let nothing further be started in a folder; False when the host cannot note that."""
-        self._carrier.send(call("s", folder))
+    def stop(self, stem: str) -> bool:
+        """Let nothing further be started under a stem; False when the host cannot note that."""
+        self._carrier.send(call("s", stem))
         return self._answer().verb == "stopped"
 
     def erase(self, name: str) -> None:
@@ -197,13 +199,13 @@ class Runner:
     def left(self, record: Record, runner: Identity) -> tuple[str, ...]:
         """The processes of a command that still run, whatever became of its runner."""
         self._carrier.send(
-            call("p", record.folder, record.key, runner.pid, runner.start, runner.watch)
+            call("p", record.stem, record.key, runner.pid, runner.start, runner.watch)
         )
         return _names(self._answer().words[1:])
 
     def kill(self, record: Record, runner: Identity, why: str) -> Killed:
         """End a command with all that it started: TERM, after a grace KILL, and look again."""
-        words = (record.folder, record.key, why, GRACE_SECONDS)
+        words = (record.stem, record.key, why, GRACE_SECONDS)
         self._carrier.send(call("k", *words, runner.pid, runner.start, runner.watch))
         _, how, *left = self._answer().words
         return Killed(how, _names(left) if how == "LEFT" else ())
@@ -213,7 +215,7 @@ class Runner:
 
         `told` are the bytes of both streams that are known.
         """
-        words = (record.folder, record.key, *told)
+        words = (record.stem, record.key, *told)
         self._carrier.send(call("w", *words, *runner.words))
 
     def followed(self, seconds: float) -> tuple[str, bytes] | None:
@@ -283,10 +285,14 @@ class Runner:
         return self._expect(".").before
 
 
-def _begin(start: Start) -> bytes:
+def _begin(starts: Sequence[Start]) -> bytes:
+    return b"".join(_call(start, last=start is starts[-1]) for start in starts)
+
+
+def _call(start: Start, *, last: bool) -> bytes:
     span = int(start.span) + LATE_SECONDS
     exports = exported(start.variables)
-    named = flags(start.command)
+    named = flags(start.command, more=not last)
     words = (start.key, start.not_after, span, named, start.label, start.command, exports)
     if start.after is None:
         return call("r", *words)

@@ -6,14 +6,16 @@
 # sends afterwards are calls of the functions with one letter; each ends with a "." so that one that
 # was cut off does nothing. The runner ends when its input ends, but never within a command.
 #
-# The records of a pass lie in a folder of their own:
-#   log       what was started and how it ended, appended before and after each command
-#   o.N e.N   output and errors; a pair serves one command after another until one writes something
-#   stop      made by whoever takes over: nothing further is started here
-#   why.K     made by whoever ends command K before its time; it says why
-#   end.K.C   command K ended with C, where the log could not be written any more
+# The records of a pass are files whose names begin alike, with its stem; many passes share a folder,
+# for a folder of its own is a program that is started for each pass (what belongs to no pass is in
+# looks):
+#   S.log       what was started and how it ended, appended before and after each command
+#   S.o.N S.e.N output and errors; a pair serves one command after another until one writes something
+#   S.stop      made by whoever takes over: nothing further is started here
+#   S.why.K     made by whoever ends command K before its time; it says why
+#   S.end.K.C   command K ended with C, where the log could not be written any more
 # Lines of the log that begin with @@M are records; what stands before a start is the command.
-say() { printf '@@%s %s\n' "$N" "$*" || exit 0; }
+say() { printf '%s@@%s %s\n' "$held" "$N" "$*" && held= || exit 0; }
 note() { printf '@@%s %s\n' "$M" "$*" 2>/dev/null >&3; }
 uptime() { read -r now _ </proc/uptime; now=${now%.*}; }
 stat_of() { # pid: sets line to what /proc says after the name
@@ -40,7 +42,7 @@ usable() { # folder: ours alone and no link; made where it does not exist
 newline='
 '
 hello() {
-  P=$$ A= G= greps= D= S= Z= n=1 now=0 at=0 uid= boot=- space=- last=x
+  P=$$ A= G= greps= D= S= Z= held= n=1 now=0 at=0 uid= boot=- space=- last=x
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
   stat_of "$P"
   set -- $line
@@ -57,7 +59,7 @@ hello() {
   say hello "$P" "$F" "$boot" "$space" "$now"
 }
 
-o() { # folder workdir . : a folder for the records of what follows
+o() { # stem workdir . : under it are the records of what follows
   last=x
   [ "$3" = . ] || return
   case $2 in
@@ -69,18 +71,30 @@ o() { # folder workdir . : a folder for the records of what follows
   esac
   [ "$R" ] && enter "$R" "$1" || { usable "$S" && enter "$S" "$1"; } || { say shut; return; }
   last=0
-  for d in ${R:+"$R/${1%.*.*}".*} "$S/${1%.*.*}".*; do
-    [ "$d" = "$D" ] || [ ! -e "$d/log" ] || { last=x && say other "$d"; }
+  for d in ${R:+"$R/${1%.*.*}".*.log} "$S/${1%.*.*}".*.log; do
+    [ "$d" = "$D.log" ] || [ ! -e "$d" ] || { last=x && say other "${d%.log}"; }
   done
   say open "$G" "$D"
 }
-enter() { # root folder
-  mkdir -p -m 700 "$1/$2" 2>/dev/null && n=1 && command exec 3>>"$1/$2/log" 2>/dev/null || return 1
+enter() { # root stem
+  [ -d "$1/${2%/*}" ] || folders "$1" "${2%/*}"
+  n=1
+  command exec 3>>"$1/$2.log" 2>/dev/null || return 1
   [ "$G" ] && [ "$A" = "$1/.at.$P" ] || { [ -z "$G" ] || kill -9 "$G"; A=$1/.at.$P; watch & G=$!; }
   note i "$P" "$F" "$boot" "$space" "$G" && fresh "$1/$2" && echo "$1/$2" >"$A" || return 1
   D=$1/$2
 }
-fresh() { command exec 4>>"$1/o.$n" 5>>"$1/e.$n"; }
+folders() { # root folder: make it, and with it those that other passes will ask for
+  set -- "$1" "$2" 0 1 2 3 4 5 6 7 8 9 a b c d e f
+  (
+    cd "$1" || exit
+    root=$2 all=
+    shift 2
+    for a; do for b; do all="$all $a$b"; done; done
+    mkdir -p -m 700 "$root" $all
+  ) 2>/dev/null
+}
+fresh() { command exec 4>>"$1.o.$n" 5>>"$1.e.$n"; }
 
 a() { # wish, and as for r: run a command if the last ended as wished
   [ "$9" = . ] || return
@@ -98,15 +112,16 @@ r() { # key not-after span flags label command variables . : run a command
   printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$M" "$1" "$n" "$((now + $3))" "$4" \
     2>/dev/null >&3 || { say full "$1"; return; }
   # In this order: whoever takes over makes `stop` and then reads the log.
-  [ ! -e "$D/stop" ] || { note x "$1"; say over "$1"; exit 0; }
+  [ ! -e "$D.stop" ] || { note x "$1"; say over "$1"; exit 0; }
   [ -z "$W" ] || cd -- "$W" 2>/dev/null || { note x "$1"; say nodir "$1"; return; }
   case $4 in *q*)
     eval "$6" 2>/dev/null
     last=$?
     # What such a question has to say beside yes and no, it says as it would alone.
-    [ "$last" -gt 1 ] || { note e "$1" "$last" || : >"$D/end.$1.$last"; say e "$1" "$last"; return; }
+    [ "$last" -gt 1 ] || { answer "$1" "$4"; return; }
     ;;
   esac
+  [ -z "$held" ] || { printf %s "$held" && held= || exit 0; }
   # In a subshell, so that what this shell says of a killed command is not part of its errors.
   (
     eval "$7"
@@ -117,13 +132,13 @@ r() { # key not-after span flags label command variables . : run a command
   )
   last=$?
   set -- "$1" "$last" "$4"
-  note e "$1" "$2" || : >"$D/end.$1.$2"
-  [ -e "$D/o.$n.cut" ] || [ -e "$D/e.$n.cut" ] && set -- "$@" cut
-  if [ "$4" ] || [ -s "$D/o.$n" ] || [ -s "$D/e.$n" ]; then
+  note e "$1" "$2" || : >"$D.end.$1.$2"
+  [ -e "$D.o.$n.cut" ] || [ -e "$D.e.$n.cut" ] && set -- "$@" cut
+  if [ "$4" ] || [ -s "$D.o.$n" ] || [ -s "$D.e.$n" ]; then
     say E "$1" "$2" "$n" "$4"
-    [ ! -s "$D/o.$n" ] || dd if="$D/o.$n" bs=16384 count=1 2>/dev/null
+    [ ! -s "$D.o.$n" ] || dd if="$D.o.$n" bs=16384 count=1 2>/dev/null
     say .
-    [ ! -s "$D/e.$n" ] || dd if="$D/e.$n" bs=16384 count=1 2>/dev/null
+    [ ! -s "$D.e.$n" ] || dd if="$D.e.$n" bs=16384 count=1 2>/dev/null
     say .
   else
     say e "$1" "$2"
@@ -131,6 +146,14 @@ r() { # key not-after span flags label command variables . : run a command
   fi
   n=$((n + 1))
   fresh "$D"
+}
+
+answer() { # key flags: to a question; held back where the next answer comes at once
+  note e "$1" "$last" || : >"$D.end.$1.$last"
+  case $2 in
+  *h*) held="$held@@$N e $1 $last$newline" ;;
+  *) say e "$1" "$last" ;;
+  esac
 }
 
 h() { # file . : its size
@@ -142,21 +165,23 @@ g() { # file block . : a block of a file, of 32768 bytes
   dd if="$1" bs=32768 skip="$2" count=1 2>/dev/null
   say .
 }
-t() { # folder . : the log of a pass and the names of its files
+t() { # stem . : the log of a pass and what follows its stem in the names of its files
   [ "$2" = . ] || return
   say d
-  cat "$1/log" 2>/dev/null
+  cat "$1.log" 2>/dev/null
   say .
-  cd "$1" 2>/dev/null && say names * || say names
+  all=
+  for d in "$1".*; do [ ! -e "$d" ] || all="$all ${d#"$1".}"; done
+  say names $all
 }
-s() { # folder . : nothing further is started there
+s() { # stem . : nothing further is started there
   [ "$2" = . ] || return
-  { : >"$1/stop"; } 2>/dev/null
-  [ -e "$1/stop" ] && say stopped || say unstopped
+  { : >"$1.stop"; } 2>/dev/null
+  [ -e "$1.stop" ] && say stopped || say unstopped
 }
 x() { # pass . : nobody needs any more what its commands wrote
   [ "$2" = . ] || return
-  rm -f ${R:+"$R/$1".*/[oe].*} "$S/$1".*/[oe].*
+  rm -f ${R:+"$R/$1".*.[oe].*} "$S/$1".*.[oe].*
   say erased
 }
 q() { # pid start boot namespace . : end an idle runner
@@ -165,12 +190,12 @@ q() { # pid start boot namespace . : end an idle runner
   say quit
 }
 
-w() { # folder key out-bytes err-bytes pid start boot namespace . : follow until it ends
+w() { # stem key out-bytes err-bytes pid start boot namespace . : follow until it ends
   [ "$9" = . ] || return
   V=$1 K=$2 m= a=$3 b=$4
   shift 4
   while :; do
-    set -- "$1" "$2" "$3" "$4" $(tail -n 1 "$V/log")
+    set -- "$1" "$2" "$3" "$4" $(tail -n 1 "$V.log")
     over= more=
     [ "$6" = s ] && [ "$7" = "$K" ] && m=$8 || over=ended
     set -- "$1" "$2" "$3" "$4"
@@ -183,25 +208,25 @@ w() { # folder key out-bytes err-bytes pid start boot namespace . : follow until
   done
 }
 ship() { # stream bytes-so-far: what is new of it; sets size
-  size=$(size_of "$V/$1.$m")
+  size=$(size_of "$V.$1.$m")
   [ "$size" -ge "$2" ] || set -- "$1" 0
   [ "$size" -gt "$2" ] || return 1
   [ "$((size - $2))" -le 32768 ] || size=$(($2 + 32768))
   say "$1" "$2"
-  tail -c +"$(($2 + 1))" "$V/$1.$m" | head -c "$((size - $2))"
+  tail -c +"$(($2 + 1))" "$V.$1.$m" | head -c "$((size - $2))"
   say .
 }
 size_of() { set -- $(ls -ln "$1" 2>/dev/null) && echo "${5:-0}"; }
 
-p() { # folder key pid start dog . : what is left of a command
+p() { # stem key pid start dog . : what is left of a command
   [ "$6" = . ] || return
   aim "$1/$2" "$3" "$4" "$5"
   find_left
   say left "$names"
 }
-k() { # folder key why grace pid start dog . : end a command and all that it started
+k() { # stem key why grace pid start dog . : end a command and all that it started
   [ "$8" = . ] || return
-  { : >"$1/why.$2.$3"; } 2>/dev/null
+  { : >"$1.why.$2.$3"; } 2>/dev/null
   finish "$1/$2" "$4" "$5" "$6" "$7"
   say k "$how" "$names"
 }
@@ -304,16 +329,20 @@ watch() {
     [ "$kept" ] || { rm -f "$A"; exit; }
   done
 }
-sweep() { # root: once an hour, what is two days old and belongs to no runner that lives
+sweep() { # root: once an hour, of runs that are two days old and have no runner that lives, all
   [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
   : >"$1/.swept"
-  for old in $(find "$1" -mindepth 1 -maxdepth 1 -mtime +1); do
-    case $old in */.at.*) [ ! -d "/proc/${old##*.}" ] || continue ;; esac
-    for log in "$old"/*/log; do
-      [ -e "$log" ] && read -r line <"$log" && set -- $line && lives "$3" "$4" "$5" "$6" &&
-        continue 2
+  for old in $(find "$1" -mindepth 1 -maxdepth 1 -name '.at.*' -mtime +1); do
+    [ -d "/proc/${old##*.}" ] || rm -f "$old"
+  done
+  for old in $(find "$1" -mindepth 2 -name '*.log' -mtime +1); do
+    # A young log of the same run may be that of who is about to read this one.
+    run=${old##*/} run=${run%.log}
+    for log in "${old%/*}/${run%%-*}"*.log; do
+      [ -z "$(find "$log" ! -mtime +1)" ] || continue 2
+      read -r line <"$log" && set -- $line && lives "$3" "$4" "$5" "$6" && continue 2
     done
-    rm -rf "$old"
+    rm -f "${old%.log}".*
   done
 }
 long() { # whether a file of output may be too long; most times two numbers tell that
@@ -328,29 +357,34 @@ look() { # at what the runner is doing
   ! long || trim "$V"
   [ "$over" ] || [ $((beat % 5)) = 0 ] || return
   busy=
-  set -- $(tail -n 1 "$V/log")
+  set -- $(tail -n 1 "$V.log")
   [ "$2" = s ] || return
   busy=1
   uptime
-  [ "$now" -lt "$5" ] || { : >"$V/why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; }
+  [ "$now" -lt "$5" ] || { : >"$V.why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; unhang "$@"; }
   [ "$over" ] || return
   aim "$V/$3" "$P" "$F" "$me"
   find_left || busy=
 }
-settle() { # folders that were left are kept in view while something writes to them
+unhang() { # the record of a start: where it asks, and has no process to end, the runner hangs in it
+  case $6 in
+  *q*) [ "$how" ] || [ "$(tail -n 1 "$V.log")" != "$*" ] || kill -9 "$P" ;;
+  esac
+}
+settle() { # passes that were left are kept in view while something writes to them
   set -- $kept $passed
   kept= passed=
   [ "$1" ] || return
-  held=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${A%/.at.*}/")
+  users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${A%/.at.*}/")
   for old; do
-    case $held in
-    *"$old/"*) kept="$kept $old" ;;
-    *) [ "${old##*/looks/*}" ] || rm -rf "$old" ;;
+    case $users in
+    *"$old."*) kept="$kept $old" ;;
+    *) [ "${old##*/looks/*}" ] || rm -f "$old".* ;;
     esac
   done
 }
-trim() { # folder: of every file that is too long its first and its last part are kept
-  for file in $(find "$1" -name '[oe].*' -size +2048); do
+trim() { # stem: of every file that is too long its first and its last part are kept
+  for file in $(find "${1%/*}" -name "${1##*/}.[oe].*" -size +2048); do
     tick=0.05 cut=0 size=$(size_of "$file")
     [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
     tail -c 262144 "$file" >"$file.last"

@@ -35,9 +35,12 @@ def exec_line(host: Host, *, own_session: bool) -> str:
 
 
 _ASKS = re.compile(
-    r"true|false|:|(?:test|(?P<bracket>\[))(?: [\w./:=,@%+!-]+)*(?(bracket) \])",
+    r"true|false|:|(?:test|(?P<bracket>\[))"
+    r"(?: (?!-[vR]\b|/dev/(?:std|fd)|/proc/(?:self|thread))[\w./:=,@%+!-]+)*(?(bracket) \])",
     re.ASCII,
 )
+"""Not what asks for variables, streams or the process: those of the runner are its own."""
+
 _KILLS = re.compile(r"\bkill\b")
 _STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
 
@@ -62,15 +65,20 @@ def exported(variables: Mapping[str, str]) -> str:
     return f"export {' '.join(words)}" if variables else ""
 
 
-def flags(command: str) -> str:
-    """What the runner should know of a command, beside its text.
+def asks(command: str) -> bool:
+    """Whether it only asks what any shell can answer, as most checks do: nothing is started."""
+    return _ASKS.fullmatch(command) is not None
+
+
+def flags(command: str, *, more: bool = False) -> str:
+    """What the runner should know of a command, beside its text; `more` when others follow it.
 
     `s`: it sends signals, so it gets a session of its own and cannot hit the runner. `b`: it may
     leave something running, so what that writes later is kept apart from the next command's output.
-    `q`: it only asks what the shell itself can answer, as most checks do, so no program is started.
+    `q`: it only asks what the runner can answer by itself. `h`: that answer may go with the next.
     """
-    if _ASKS.fullmatch(command):
-        return "-q"
+    if asks(command):
+        return "-q" + "h" * more
     return "-" + "s" * bool(_KILLS.search(command)) + "b" * bool(_STAYS.search(command))
 
 

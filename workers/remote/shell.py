@@ -221,7 +221,7 @@ class RunnerShell:
         started = datetime.now(UTC)
         asked.deadline.restart()  # reaching the host took what it took
         if lane is self._lane:
-            # What opens the folder may have sent it.
+            # What opens the pass may have sent it.
             sent = sent or self._sent_already(lane, asked)
             sent = sent or self._ahead.send(runner, asked.command, asked.once)
         if sent is not None:
@@ -251,7 +251,7 @@ class RunnerShell:
         self, runner: Runner, asked: _Asked, output: Output, sent: Sent | None
     ) -> Outcome | Refused:
         until = runner.uptime(asked.timeout + LATE_SECONDS)
-        record = Record(asked.key, runner.folder, None, until, asked.label, asked.command)
+        record = Record(asked.key, runner.stem, None, until, asked.label, asked.command)
         if sent is None:
             not_after = runner.uptime(self._valid_for())
             runner.begin(
@@ -293,9 +293,9 @@ class RunnerShell:
             return
         if outcome.reader is None and not outcome.ended.whole and self._ahead.waiting:
             with self._pool.runner() as second:
-                output.gather(second, runner.folder, outcome.ended)
+                output.gather(second, runner.stem, outcome.ended)
             return
-        output.gather(outcome.reader or runner, runner.folder, outcome.ended)
+        output.gather(outcome.reader or runner, runner.stem, outcome.ended)
 
     def _leave(self, lane: Lane) -> None:
         """Leave the runner to itself; what it was sent and has begun is recalled by the next."""
@@ -314,11 +314,11 @@ class RunnerShell:
         started = datetime.now(UTC) - timedelta(seconds=elapsed)
         outcome = self._follower.other(runner, known, asked.deadline, output)
         if outcome.ended is not None:
-            output.gather(runner, known.record.folder, outcome.ended)
+            output.gather(runner, known.record.stem, outcome.ended)
         return _result(asked, started, output, outcome)
 
     def _explain(self, runner: Runner, refused: Refused) -> None:
-        """Raise what a refusal means, unless another folder may help."""
+        """Raise what a refusal means, unless another file may help."""
         match refused.why:
             case "full":
                 return

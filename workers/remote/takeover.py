@@ -19,22 +19,22 @@ class Known:
     runner: Identity
 
 
-def take_over(runner: Runner, folders: tuple[str, ...]) -> dict[str, Known]:
+def take_over(runner: Runner, stems: tuple[str, ...]) -> dict[str, Known]:
     """What was started of the pass under its keys; nothing further is, by anybody else.
 
     Raises Transient when a later driver has it, or the host cannot note that somebody has.
     """
     known: dict[str, Known] = {}
-    own = generation(runner.folder)
-    for folder in sorted(folders, key=generation):
-        if generation(folder) > own:
+    own = generation(runner.stem)
+    for stem in sorted(stems, key=generation):
+        if generation(stem) > own:
             raise overtaken(runner)
-        if not runner.stop(folder):
+        if not runner.stop(stem):
             sentence = (
                 "its records cannot be written, so that no other worker can take over what it runs"
             )
             raise transient(runner.host, sentence, stage="execute")
-        known |= _read(runner, runner.log(folder))
+        known |= _read(runner, runner.log(stem))
     return known
 
 

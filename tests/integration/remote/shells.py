@@ -68,6 +68,7 @@ class ShellCarrier:
     def __init__(self, on: Machine, made: "list[ShellCarrier]") -> None:
         self.noise = b""
         self.sent = 0
+        self.received = 0
         self._machine, self._made = on, made
         self._socket, theirs = socket.socketpair()
         line = EXEC_LINE.replace("/bin/sh", str(on.sh))
@@ -106,6 +107,7 @@ class ShellCarrier:
             raise LostError(str(error)) from error
         if not data:
             raise LostError("ended")
+        self.received += 1
         return data
 
     def beside(self) -> "ShellCarrier":

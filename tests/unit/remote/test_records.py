@@ -69,9 +69,9 @@ def test_a_log_that_was_cut_is_read_as_far_as_it_goes() -> None:
             assert log.records["k1"].exit_code in (None, 0)
 
 
-def test_folders_are_ordered_by_fence_and_count() -> None:
-    folders = ["/r/t/1-0-1.10.1", "/r/t/1-0-1.9.2", "/r/t/1-0-1.9.10"]
-    assert sorted(folders, key=generation) == [folders[1], folders[2], folders[0]]
+def test_stems_are_ordered_by_fence_and_count() -> None:
+    stems = ["/r/t/1-0-1.10.1", "/r/t/1-0-1.9.2", "/r/t/1-0-1.9.10"]
+    assert sorted(stems, key=generation) == [stems[1], stems[2], stems[0]]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,14 @@ def test_folders_are_ordered_by_fence_and_count() -> None:
         (":", "-q"),
         ("test -f /etc/passwd", "-q"),
         ("[ ! -d /x -a 1 = 1 ]", "-q"),
+        ("[ -x -vfile ]", "-q"),
+        ("test -v HOME", "-"),
+        ("[ ! -v N ]", "-"),
+        ("[ -R N ]", "-"),
+        ("test -p /dev/stdin", "-"),
+        ("[ -e /dev/fd/3 ]", "-"),
+        ("test -e /proc/self/exe", "-"),
+        ("test -b /dev/sda", "-q"),
         ("[ -d /x", "-"),
         ("test -f $x", "-"),
         ("test -f ~/x", "-"),
@@ -100,6 +108,7 @@ def test_folders_are_ordered_by_fence_and_count() -> None:
 )
 def test_what_a_runner_is_told_of_a_command(command: str, wanted: str) -> None:
     assert flags(command) == wanted
+    assert flags(command, more=True) == wanted + "h" * ("q" in wanted)
 
 
 def test_a_call_is_one_line_of_words_that_no_shell_reads_otherwise() -> None:
