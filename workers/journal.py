@@ -15,7 +15,7 @@ from time import monotonic
 import structlog
 
 from shared.domain.attempt import Attempt
-from shared.domain.errors import ReplanError, Transient
+from shared.domain.errors import Transient
 from shared.domain.facts import Fact
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
@@ -230,7 +230,9 @@ class Journal:
                     if self._closing:
                         return _fail(group, error)
                     self._changed.wait(_RETRY_PAUSE)
-            except ReplanError as error:
+            except (
+                Exception
+            ) as error:  # a journal that ended would leave its process alive and dumb
                 log.exception("journal_failed")
                 self._note_refused(group.records.values())
                 return _fail(group, error)
@@ -250,12 +252,14 @@ class Journal:
                 group.numbers = attempts.reserve_output(connection, len(group.chunks))
             attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
-            still_held = jobs.held(connection, [(job.id, job.fence) for job, _, _ in group.started])
-            ours = jobs.finish(connection, [(job.id, job.fence) for job, _, _ in group.reports])
+            ending = [(job.id, job.fence) for job, _, _ in group.reports]
+            begun = [(job.id, job.fence) for job, _, _ in group.started]
+            held = jobs.held(connection, [place for place in begun if place not in ending])
+            ours = jobs.finish(connection, ending)
             told = [
                 ((job.task_id, job.run_id, fact), monotonic() - since)
                 for job, fact, since in group.started
-                if job.id in still_held
+                if job.id in held | ours
             ]
             told += [
                 ((j.task_id, j.run_id, fact), 0.0) for j, fact, _ in group.reports if j.id in ours
@@ -273,7 +277,7 @@ class Journal:
             self._refused.add((entry.job_id, entry.fence))
 
 
-def _fail(group: _Group, error: ReplanError) -> None:
+def _fail(group: _Group, error: Exception) -> None:
     waiting = [future for _, _, future in group.reports]
     for future in (*waiting, *(future for _, future in group.given_back)):
         future.set_exception(error)

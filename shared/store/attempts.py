@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, text
@@ -240,15 +239,15 @@ def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
         "try_no": attempt.try_no,
         "number": attempt.number,
         "command": _clean(attempt.command),
-        "correction": attempt.correction,
+        "correction": None if attempt.correction is None else _clean(attempt.correction),
         "outcome": attempt.outcome.value if entry.ended else RUNNING,
         "counted": entry.ended and attempt.counted,
         "never_red": attempt.never_red,
         "rollback": attempt.rollback,
         "reason": _clean(attempt.reason),
         "rule": attempt.rule,
-        "started_at": attempt.started_at.isoformat(),
-        "ended_at": attempt.ended_at.isoformat() if entry.ended else None,
+        "started_at": attempt.started_at,
+        "ended_at": attempt.ended_at if entry.ended else None,
         "worker": entry.worker,
         **_result_columns(attempt.result, blobs),
         **_check_columns(attempt.check),
@@ -272,8 +271,8 @@ def _result_columns(result: CommandResult | None, blobs: dict[str, bytes]) -> di
         "stderr_size": err.size,
         "stdout_blob": out.blob,
         "stderr_blob": err.blob,
-        "ran_at": _moment(result.started_at),
-        "ran_until": _moment(result.ended_at),
+        "ran_at": result.started_at,
+        "ran_until": result.ended_at,
     }
 
 
@@ -287,9 +286,6 @@ def _check_columns(check: CommandResult | None) -> dict[str, Any]:
     }
 
 
-def _moment(moment: datetime) -> str:
-    return moment.isoformat()
-
-
 def _clean(written: str) -> str:
-    return written.replace("\x00", "\\x00")
+    """As a row can hold it: what comes from a host's records may be no text at all."""
+    return written.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

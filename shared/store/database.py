@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import psycopg
+from pydantic_core import from_json, to_json
 from sqlalchemy import Connection, Engine, create_engine, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -44,12 +45,14 @@ class Database:
                 next_step_cmd="replan config show",
             )
         self.url = parsed.set(drivername="postgresql+psycopg")
-        if pooled:
-            self.engine: Engine = create_engine(
-                self.url, pool_size=pool_size, max_overflow=20, connect_args=_UTF8
-            )
-        else:
-            self.engine = create_engine(self.url, poolclass=NullPool, connect_args=_UTF8)
+        pool: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 20}
+        self.engine: Engine = create_engine(
+            self.url,
+            connect_args=_UTF8,
+            json_serializer=lambda value: to_json(value).decode(),
+            json_deserializer=from_json,
+            **(pool if pooled else {"poolclass": NullPool}),
+        )
         self._autocommitting = self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
@@ -75,6 +78,20 @@ class Database:
             with self._autocommitting.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
+            translate(error)
+
+    @contextmanager
+    def at_once(self) -> Iterator[Connection]:
+        """One statement that writes: it commits by itself, and is one question and one answer.
+
+        Raises InDoubt, a Transient, when the connection is lost while it runs.
+        """
+        try:
+            with self._autocommitting.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            if isinstance(error, DBAPIError) and error.connection_invalidated:
+                raise InDoubt(_sentence(error.orig), stage="database") from error
             translate(error)
 
     def listen(self, *channels: str) -> psycopg.Connection[tuple[object, ...]]:

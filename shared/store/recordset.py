@@ -1,11 +1,12 @@
 """Many rows in one parameter: a statement for all of them costs what it costs for one."""
 
-import json
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy.dialects import postgresql
 
+from shared.domain.errors import Defect
 from shared.store.tables import Row
 
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -28,5 +29,11 @@ def recordset(parameter: str, table: type[Row], *names: str, **others: str) -> s
 
 
 def as_rows(rows: Iterable[dict[str, Any]]) -> str:
-    """The value of such a parameter."""
-    return json.dumps(list(rows))
+    """The value of such a parameter; moments are written as ISO 8601 has them.
+
+    Raises Defect for what no row can hold.
+    """
+    try:
+        return to_json(list(rows)).decode()
+    except PydanticSerializationError as error:
+        raise Defect(f"no row can hold this: {error}", stage="database") from error

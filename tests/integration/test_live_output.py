@@ -12,8 +12,10 @@ from orchestrator.coordinator import Coordinator
 from orchestrator.views.messages import MessageKind
 from orchestrator.views.timeline import Timeline
 from shared.domain.attempt import Attempt, Outcome
+from shared.domain.budget import Ending
 from shared.domain.config import Policy
-from shared.domain.facts import PassStarted
+from shared.domain.errors import Defect
+from shared.domain.facts import PassFinished, PassStarted
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
@@ -146,3 +148,30 @@ def told(database: Database, timeline: Timeline) -> list[MessageKind]:
     """The kinds of the messages that are new, in their order."""
     with database.begin() as connection:
         return [message.kind for message in timeline.read(connection)]
+
+
+def test_what_a_host_calls_text_and_is_none_is_recorded_all_the_same(
+    database: Database, job: Job
+) -> None:
+    """The records of a host are read as they are, whoever wrote them."""
+    broken = replace(
+        ATTEMPT,
+        run_id=job.run_id or 0,
+        command="echo \udcff\x00",
+        correction="\ud800",
+        reason="not \udc80 text",
+    )
+    with database.begin() as connection:
+        attempts.record(connection, [Record(job.id, job.fence, broken, True, "worker")])
+        row = connection.execute(text("SELECT command, correction, reason FROM attempts")).one()
+    assert tuple(row) == ("echo \\udcff\\x00", "\\ud800", "not \\udc80 text")
+
+
+def test_a_journal_outlives_what_cannot_be_written(database: Database, job: Job) -> None:
+    """Whoever waits for it is told, and what comes next is written."""
+    journal = Journal(database, "worker")
+    impossible = PassFinished(1, 0, 1, Ending.DONE, 0, reason="\udcff")
+    with pytest.raises(Defect):
+        journal.report(job, impossible).result(20)
+    assert journal.report(job, replace(impossible, reason="")).result(20)
+    journal.close()
