@@ -14,6 +14,7 @@ class Relay:
 
     A job is rung for again only while the messages of its queue cannot ring for all that wait, so
     that a long queue is not filled with copies while an emptied broker is noticed within one round.
+    What somebody has claimed and left behind is rung for alone: it may be what its worker died of.
     """
 
     def __init__(self, database: Database, bell: Bell, *, ring_again: float) -> None:
@@ -30,17 +31,23 @@ class Relay:
         rung = [*self._ring(job for job in due if not job.rung)]
         rung += self._ring_lost((job for job in due if job.rung), unclaimed)
         if rung:
-            with self._database.begin() as connection:
+            with self._database.at_once() as connection:
                 jobs.rung(connection, rung)
         return self._ring_again if pause is None else max(0.0, min(pause, self._ring_again))
 
     def _ring(self, due: Iterable[WaitingJob]) -> list[int]:
         by_queue: dict[str, list[int]] = defaultdict(list)
+        alone: list[WaitingJob] = []
         for job in due:
-            by_queue[job.queue].append(job.id)
+            if job.left_behind:
+                alone.append(job)
+            else:
+                by_queue[job.queue].append(job.id)
         for queue, ids in by_queue.items():
             self._bell.ring(queue, ids)
-        return [job_id for ids in by_queue.values() for job_id in ids]
+        for job in alone:
+            self._bell.ring(job.queue, [job.id])
+        return [*(job_id for ids in by_queue.values() for job_id in ids), *(j.id for j in alone)]
 
     def _ring_lost(self, due: Iterable[WaitingJob], unclaimed: dict[str, int]) -> list[int]:
         listed = list(due)

@@ -37,7 +37,7 @@ _INSERT = text(f"""
     ), task AS (
         INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
         SELECT :prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key
-        WHERE NOT EXISTS (SELECT FROM unknown)
+        WHERE NOT EXISTS (SELECT FROM unknown) AND EXISTS (SELECT FROM audit_head)
         ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
     ), made AS (
         INSERT INTO runs (task_id, target, phase)
@@ -53,7 +53,7 @@ _INSERT = text(f"""
         SELECT clock_timestamp() AS at, 'T' || task.id AS ref FROM task
     ), {audit.CHAINED}
     SELECT (SELECT id FROM task) AS task_id,
-        (SELECT count(*) FROM recorded) AS recorded,
+        (SELECT count(*) FROM audit_head) AS recorded,
         ARRAY(SELECT name FROM unknown ORDER BY place) AS unknown,
         pg_notify(:channel, '')
 """)  # noqa: S608 - constants
@@ -108,14 +108,15 @@ def _put_in_again(database: Database, submission: Submission, actor: Actor, doub
 
 
 def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
-    with database.begin() as connection:
+    with database.at_once() as connection:
         made = connection.execute(_INSERT, _values(submission, actor)).one()
+    audit.require_recorded(made.recorded)
+    if made.task_id is not None:
+        return int(made.task_id)
+    with database.autocommit() as connection:
         if made.unknown:
             raise _not_usable(connection, made.unknown[0])
-        if made.task_id is None:
-            return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
-        audit.require_recorded(made.recorded)
-        return int(made.task_id)
+        return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
 
 
 def _check(submission: Submission) -> None:

@@ -1,6 +1,5 @@
 """Who carries out jobs in this process: the threads of the queues, and some beside them."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,30 +21,31 @@ class Crew:
         self._lifecycle = lifecycle
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="crew")
 
-    def carry_out(self, job_ids: Sequence[int]) -> int | None:
+    def carry_out(
+        self, job_ids: Sequence[int], pass_on: Callable[[Sequence[int]], None]
+    ) -> int | None:
         """Do those of the jobs that are to be had, and return how many that were.
 
-        One after another in this thread, and as many beside it as there are places for; it is not
-        waited for these. None, and the rest is left alone, when this process takes no more jobs.
-        Raises Transient while the database is away.
+        One in this thread, which waits for a place if it must; of the others those that there are
+        places for now, beside it and not waited for. `pass_on` is given the rest, for any worker
+        to do. None, and nothing is begun, when this process takes no more jobs. Raises Transient
+        while the database is away.
         """
-        waiting = deque(job_ids)
-        had = 0
-        while waiting:
-            if not self._capacity.take():
-                return None
-            places = 1 + self._capacity.take_free(len(waiting) - 1)
-            taken = self._take([waiting.popleft() for _ in range(places)])
-            had += len(taken)
-            for beside in taken[1:]:
-                self._pool.submit(self._beside, partial(self._lifecycle.do, beside))
-            if taken:
-                self._in_place(partial(self._lifecycle.do, taken[0]))
-        return had
+        if not self._capacity.take():
+            return None
+        places = 1 + self._capacity.take_free(len(job_ids) - 1)
+        taken = self._take(job_ids[:places])
+        if job_ids[places:]:
+            pass_on(job_ids[places:])
+        for beside in taken[1:]:
+            self._pool.submit(self._beside, beside.job.id, partial(self._lifecycle.do, beside))
+        if taken:
+            self._in_place(partial(self._lifecycle.do, taken[0]))
+        return len(taken)
 
     def hand_on(self, job_id: int) -> None:
         """Do a job, if it is to be had, in another thread; its place has been taken already."""
-        self._pool.submit(self._beside, partial(self._lifecycle.carry_out, job_id))
+        self._pool.submit(self._beside, job_id, partial(self._lifecycle.carry_out, job_id))
 
     def close(self) -> None:
         """Begin nothing more; jobs in hand go on."""
@@ -66,10 +66,10 @@ class Crew:
         finally:
             self._capacity.give_back()
 
-    def _beside(self, work: Callable[[], object]) -> None:
+    def _beside(self, job_id: int, work: Callable[[], object]) -> None:
         try:
             self._in_place(work)
         except ReplanError as error:
-            log.warning("job_put_back", reason=error.reason)
+            log.warning("job_put_back", job=job_id, reason=error.reason)
         except Exception:
-            log.exception("job_broke")
+            log.exception("job_broke", job=job_id)

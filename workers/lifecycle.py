@@ -1,4 +1,4 @@
-"""Claim, perform, report: the life of every job, and the only place that catches."""
+"""Claim, perform, report: the life of every job, and where what goes wrong in it is caught."""
 
 import re
 import time
@@ -97,7 +97,7 @@ class Lifecycle:
 
     def _try_claim(self, job_ids: Sequence[int], owner: str, *, again: bool) -> list[Taken]:
         asked_at = monotonic()
-        with self._database.autocommit() as connection:
+        with self._database.at_once() as connection:
             claimed = jobs.claim(connection, job_ids, owner, self._lease, self._queues, again=again)
         return [Taken(job, asked_at) for job in claimed]
 

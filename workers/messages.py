@@ -10,7 +10,7 @@ from typing import Any, Final
 from celery.exceptions import InvalidTaskError
 from celery.worker.strategy import default
 
-from shared.queue.app import AT_ONCE
+from shared.queue.app import JOBS_A_MESSAGE
 
 LARGEST: Final = 2**63 - 1
 """The largest number that a job can have."""
@@ -42,8 +42,8 @@ def fault_of(message: Any) -> str:
         arguments, named, embedded = message.payload
     except Exception as error:  # noqa: BLE001 - whatever its bytes do to whoever decodes them
         return f"it is no message of ours: {error}"
-    if not isinstance(arguments, list) or not 0 < len(arguments) <= AT_ONCE or named:
-        return f"it asks for something else than one to {AT_ONCE} jobs"
+    if not isinstance(arguments, list) or not 0 < len(arguments) <= JOBS_A_MESSAGE or named:
+        return f"it asks for something else than one to {JOBS_A_MESSAGE} jobs"
     if not all(type(each) is int and 0 < each <= LARGEST for each in arguments):
         return "it does not name jobs by their numbers"
     if not isinstance(embedded, dict) or any(embedded.values()):

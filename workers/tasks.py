@@ -1,34 +1,44 @@
 """The doors: a message comes in with the ids of jobs, and the crew does the rest."""
 
 from collections import UserDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import structlog
 from celery import Celery
 from celery.worker.control import Panel
 
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
-from shared.queue.app import task_name
+from shared.queue.app import CeleryBell, task_name
 from workers.crew import Crew
 from workers.messages import only_jobs
+
+log = structlog.get_logger()
 
 
 def open_doors(app: Celery, crew: Crew, queues: tuple[QueueName, ...]) -> None:
     """Register one Celery task for each queue that this worker consumes, and no other."""
+    bell = CeleryBell(app)
     for queue in queues:
-        _open(app, crew, queue)
+        _open(app, crew, bell, queue)
     ours = {task_name(queue.value) for queue in queues}
     app.finalize()
     for name in set(app.tasks) - ours:
         app.tasks.unregister(name)  # Celery's own: they would run tasks with anything
 
 
-def _open(app: Celery, crew: Crew, queue: QueueName) -> None:
+def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
+    def pass_on(job_ids: Sequence[int]) -> None:
+        try:
+            bell.ring(queue.value, job_ids)
+        except Transient as error:  # the coordinator rings for them again
+            log.warning("not_passed_on", jobs=list(job_ids), reason=error.reason)
+
     def door(*job_ids: int) -> str:
         """What Flower shows as the result: whether there was anything to do."""
         try:
-            had = crew.carry_out(job_ids)
+            had = crew.carry_out(job_ids, pass_on)
         except Transient as error:
             return f"put back: {error.reason}"
         if had is None:

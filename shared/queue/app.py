@@ -22,14 +22,14 @@ def task_name(queue: str) -> str:
     return f"replan.{queue}"
 
 
-AT_ONCE = 8
-"""Jobs that one message may ring for: what a worker does for a message it does once for all."""
+JOBS_A_MESSAGE = 8
+"""Jobs that one message may ring for: what a worker does for a message it does once for all.
 
-_SHARED = 2
-"""So many messages there are at least, if there are so many jobs, so that workers share them."""
+What it has no place for it rings for again, so that others share in it.
+"""
 
 _MESSAGE = re.compile(
-    rf"jobs?-(?P<job_ids>[0-9]{{1,18}}(?:-[0-9]{{1,18}}){{0,{AT_ONCE - 1}}})(?:\.[0-9a-f]+)?"
+    rf"jobs?-(?P<job_ids>[0-9]{{1,18}}(?:-[0-9]{{1,18}}){{0,{JOBS_A_MESSAGE - 1}}})(?:\.[0-9a-f]+)?"
 )
 
 
@@ -114,7 +114,8 @@ class CeleryBell:
     def ring(self, queue: str, job_ids: Sequence[int]) -> None:
         """Send messages for these jobs. Raises Transient while the broker is away."""
         with _translated(), self._app.producer_or_acquire() as producer:
-            for together in grouped(job_ids):
+            for start in range(0, len(job_ids), JOBS_A_MESSAGE):
+                together = list(job_ids[start : start + JOBS_A_MESSAGE])
                 self._app.send_task(
                     task_name(queue),
                     args=together,
@@ -128,14 +129,7 @@ class CeleryBell:
         """How many jobs the messages that nobody has taken ring for, at most. Raises Transient."""
         with _translated(), self._app.connection_or_acquire() as connection:
             declared = connection.default_channel.queue_declare(queue, passive=False)
-            return int(declared.message_count) * AT_ONCE
-
-
-def grouped(job_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The jobs of each message: few messages, but some for each of several workers."""
-    most = max(1, min(AT_ONCE, -(-len(job_ids) // _SHARED)))
-    for start in range(0, len(job_ids), most):
-        yield job_ids[start : start + most]
+            return int(declared.message_count) * JOBS_A_MESSAGE
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What workers tell Flower: in groups, a few times a second, however many jobs they do."""
+"""What workers tell Flower: in groups, once a second, however many jobs they do."""
 
 from time import monotonic
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from celery.app.events import Events
 from celery.events.dispatcher import EventDispatcher
 
-EVERY = 0.25
+EVERY = 1.0
 """Seconds between two groups. The last of a busy time goes out with the next sign of life."""
 
 AT_ONCE = 500

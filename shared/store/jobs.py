@@ -36,9 +36,13 @@ _ENQUEUE = text("""
 
 _CANCEL = text("""
     UPDATE jobs SET state = 'cancelled', ended_at = clock_timestamp()
-    WHERE task_id = :task_id AND state = 'open'
-      AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
-      AND (CAST(:step AS bigint) IS NULL OR step = :step)
+    WHERE id IN (
+        SELECT id FROM jobs
+        WHERE task_id = :task_id AND state = 'open'
+          AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
+          AND (CAST(:step AS bigint) IS NULL OR step = :step)
+        ORDER BY id FOR NO KEY UPDATE
+    )
     RETURNING id
 """)
 
@@ -63,7 +67,7 @@ _CLAIM = text(f"""
           AND (CAST(:queues AS text[]) IS NULL OR queue = ANY(:queues))
           AND (lease_until IS NULL OR lease_until < clock_timestamp()
                OR (:again AND owner = :owner))
-        ORDER BY id FOR UPDATE
+        ORDER BY id FOR NO KEY UPDATE
     )
     RETURNING {_COLUMNS}
 """)  # noqa: S608 - nothing but constants
@@ -143,7 +147,7 @@ _HELD = text("""
 """)
 
 _WAITING = text("""
-    SELECT id, queue, rung_at IS NOT NULL AS rung
+    SELECT id, queue, rung_at IS NOT NULL AS rung, claims > 0 AS left_behind
     FROM jobs
     WHERE state = 'open' AND due_at <= clock_timestamp()
       AND (lease_until IS NULL OR lease_until < clock_timestamp())
@@ -167,8 +171,10 @@ _UNCLAIMED = text("""
 
 _WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
 
+# It does not wait for the disk: what is lost with the database is rung for once more.
 _RUNG = text("""
-    UPDATE jobs SET rung_at = clock_timestamp()
+    WITH hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    UPDATE jobs SET rung_at = clock_timestamp() FROM hurried
     WHERE id IN (
         SELECT id FROM jobs
         WHERE id = ANY(CAST(:ids AS bigint[])) AND state = 'open'
@@ -184,8 +190,12 @@ _NEXT_DUE = text("""
 
 _EXHAUSTED = text(f"""
     UPDATE jobs SET state = 'done', fence = fence + 1, ended_at = clock_timestamp()
-    WHERE state = 'open' AND claims >= :most
-      AND lease_until IS NOT NULL AND lease_until < clock_timestamp()
+    WHERE id IN (
+        SELECT id FROM jobs
+        WHERE state = 'open' AND claims >= :most
+          AND lease_until IS NOT NULL AND lease_until < clock_timestamp()
+        ORDER BY id FOR NO KEY UPDATE
+    )
     RETURNING {_COLUMNS}
 """)  # noqa: S608 - nothing but constants
 
@@ -208,11 +218,15 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class WaitingJob:
-    """A due job that nobody has claimed; `rung` says whether its bell was rung before."""
+    """A due job that nobody has claimed; `rung` says whether its bell was rung before.
+
+    `left_behind` when somebody had claimed it, and has vanished.
+    """
 
     id: int
     queue: str
     rung: bool
+    left_behind: bool
 
 
 def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
@@ -341,7 +355,7 @@ def held(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:
 def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> list[WaitingJob]:
     """Due jobs that nobody has claimed and whose bell was not rung for `ring_again` seconds."""
     found = connection.execute(_WAITING, {"ring_again": ring_again, "limit": limit})
-    return [WaitingJob(id=row.id, queue=row.queue, rung=row.rung) for row in found]
+    return [WaitingJob(row.id, row.queue, row.rung, row.left_behind) for row in found]
 
 
 def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 import redis
 from celery import Celery
 
-from shared.queue.app import AT_ONCE, jobs_of, make_app, message_id
+from shared.queue.app import JOBS_A_MESSAGE, jobs_of, make_app, message_id
 from tests.journeys.plans import plan, step
 from tests.services.ring import Ring, eventually
 
@@ -46,7 +46,7 @@ def test_a_message_is_named_after_its_jobs() -> None:
     assert message_id(7) != message_id(7)
     assert jobs_of("job-7") == (7,)
     assert jobs_of("jobs-7-8") == (7, 8)
-    too_many = message_id(*range(1, AT_ONCE + 2))
+    too_many = message_id(*range(1, JOBS_A_MESSAGE + 2))
     wrong = ("", "7", "job-", "job-x", "job-7.", "job-7;", " job-7", "job-" + "9" * 30, "jobs-7-")
     for name in (*wrong, too_many):
         assert jobs_of(name) == ()
@@ -63,6 +63,25 @@ def test_the_broker_sees_that_name(ring: Ring, app: Celery) -> None:
     assert b'"id": "job-1.' in message
 
 
+def test_one_message_rings_for_several(ring: Ring) -> None:
+    """What waits together is sent together, and all of it is done."""
+    ring.coordinator()
+    tasks = [ring.submit(plan(step(["true"])), "localhost") for _ in range(12)]
+    unrung = "SELECT count(*) FROM jobs WHERE rung_at IS NULL"
+    eventually(lambda: ring.scalar("SELECT count(*) FROM jobs") == 12, "the jobs")
+    eventually(lambda: not ring.scalar(unrung), "the bell")
+    with redis.Redis.from_url(ring.broker_url) as client:
+        client.delete("execution")
+    ring.scalar("UPDATE jobs SET rung_at = NULL RETURNING id")
+    ring.scalar("SELECT pg_notify('replan_jobs', '')")
+    eventually(lambda: not ring.scalar(unrung), "the bell once more")
+    with redis.Redis.from_url(ring.broker_url) as client:
+        assert client.llen("execution") == 2
+    ring.worker("executor")
+    for task in tasks:
+        ring.ends(task)
+
+
 @pytest.mark.parametrize("options", [{}, {"terminate": True, "signal": "SIGKILL"}])
 def test_a_revoke_cancels_the_run(
     working: Ring, app: Celery, tmp_path: Path, options: dict[str, Any]
@@ -75,6 +94,16 @@ def test_a_revoke_cancels_the_run(
     eventually(lambda: not Path(f"/proc/{pid}").exists(), "the end of the command", 15)
     assert listed(working, "CancelRequested") == 1
     assert working.processes["executor"].poll() is None
+
+
+def test_a_message_about_several_jobs_cancels_them_all(
+    working: Ring, app: Celery, tmp_path: Path
+) -> None:
+    tasks, jobs = zip(*(at_work(working, tmp_path / name) for name in "ab"), strict=True)
+    app.control.revoke(message_id(*jobs))
+    for task in tasks:
+        working.ends(task, "cancelled")
+    assert listed(working, "CancelRequested") == 2
 
 
 def test_celerys_own_command_line_revokes(working: Ring, tmp_path: Path) -> None:
