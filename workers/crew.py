@@ -20,6 +20,7 @@ class Crew:
         self._capacity = capacity
         self._lifecycle = lifecycle
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="crew")
+        self._pool.submit(int)  # one thread there is from now on, whatever the system refuses later
 
     def carry_out(
         self, job_ids: Sequence[int], pass_on: Callable[[Sequence[int]], None]
@@ -38,14 +39,14 @@ class Crew:
         if job_ids[places:]:
             pass_on(job_ids[places:])
         for beside in taken[1:]:
-            self._pool.submit(self._beside, beside.job.id, partial(self._lifecycle.do, beside))
+            self._hand(beside.job.id, partial(self._lifecycle.do, beside))
         if taken:
             self._in_place(partial(self._lifecycle.do, taken[0]))
         return len(taken)
 
     def hand_on(self, job_id: int) -> None:
         """Do a job, if it is to be had, in another thread; its place has been taken already."""
-        self._pool.submit(self._beside, job_id, partial(self._lifecycle.carry_out, job_id))
+        self._hand(job_id, partial(self._lifecycle.carry_out, job_id))
 
     def close(self) -> None:
         """Begin nothing more; jobs in hand go on."""
@@ -59,6 +60,12 @@ class Crew:
         finally:
             self._capacity.give_back(len(job_ids) - len(taken))
         return taken
+
+    def _hand(self, job_id: int, work: Callable[[], object]) -> None:
+        try:
+            self._pool.submit(self._beside, job_id, work)
+        except RuntimeError:  # no further thread: it is in the line of those that there are
+            log.exception("no_thread_for_job", job=job_id)
 
     def _in_place(self, work: Callable[[], object]) -> None:
         try:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import memory
-from benchmarks.peers import machine, page, plots, rounds
-from benchmarks.peers.catalogue import FLOORS, OURS, PEER_NAMES, PEERS, Contestant
+from benchmarks.peers import inside, machine, page, plots, rounds
+from benchmarks.peers.catalogue import FLOORS, OURS, PEER_NAMES, PEERS, REPLAN, Contestant
 from benchmarks.peers.document import Document
 from benchmarks.peers.environments import Environment, NotInstalledError
 from benchmarks.peers.workloads import WORKLOADS
-from benchmarks.stage import set_up
+from benchmarks.stage import Stage, set_up
 
 FOLDER: Final = Path(__file__).parents[1]
 RESULTS: Final = FOLDER / "results.json"
@@ -105,6 +105,7 @@ def measure(peers: Sequence[Contestant], missing: dict[str, str], *, short: bool
     say(f"starting Postgres, Valkey, {HOSTS} sshd, a coordinator and workers …")
     with set_up(HOSTS) as stage:
         described = machine.describe(stage)
+        warm_up(stage)
         figures = rounds.measure(
             rounds.taker(stage), contestants, workloads, say, at_most=1 if short else 3
         )
@@ -117,6 +118,13 @@ def measure(peers: Sequence[Contestant], missing: dict[str, str], *, short: bool
         figures=figures,
         memory=sizes(short=short),
     )
+
+
+def warm_up(stage: Stage) -> None:
+    """Each workload once, as every peer's program connects and warms up before it is timed."""
+    say("warming up …")
+    for workload in WORKLOADS:
+        inside.take(stage, REPLAN, workload)
 
 
 def sizes(*, short: bool) -> memory.Memory | None:

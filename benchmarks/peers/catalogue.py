@@ -40,7 +40,7 @@ class Contestant:
 REPLAN: Final = Contestant(
     "replan",
     (*OVER_SSH, *DURABLE),
-    "one host: a fork and a round trip; many: the Python of messages and rows of each plan",
+    "one plan: the Python that records each answer; many: that of each plan's messages and rows",
     kind=Kind.REPLAN,
 )
 PROGRAM: Final = "/bin/true"

@@ -37,7 +37,8 @@ METHOD: Final = """\
 - *commit each*: the tool keeps no results, so its program commits a row to the same Postgres for
   each. replan does that by itself, and guards each command.
 - Latencies are of one command, until the next one may begin. In a program that runs all plans in
-  step it is the step's.
+  step it is the step's. replan is told of several answers of the staying shell at once, so most of
+  its latencies are close to nothing and a few are those of all: for its tail `/bin/true` says more.
 - Each peer has its own environment, its versions pinned in `benchmarks/peers/requirements/`; what
   it runs stands in `benchmarks/peers/programs/`.
 """

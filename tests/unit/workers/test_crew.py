@@ -148,3 +148,22 @@ def test_a_job_that_was_found_is_done_in_its_place() -> None:
         assert capacity.taken == 1
         life.let_go.set()
         eventually(lambda: capacity.taken == 0, "its place")
+
+
+def test_what_no_thread_can_be_started_for_waits_for_one_that_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A limit of processes costs time, and neither a job nor a place."""
+    life, capacity = Life(), Capacity(3)
+    life.let_go.set()
+    with crew(life, capacity) as hands:
+
+        def refused(_thread: threading.Thread) -> None:
+            message = "can't start new thread"
+            raise RuntimeError(message)
+
+        with monkeypatch.context() as limited:
+            limited.setattr(threading.Thread, "start", refused)
+            assert hands.carry_out([1, 2, 3], nobody) == 3
+        eventually(lambda: capacity.taken == 0, "the places")
+    assert sorted(life.done) == [1, 2, 3]
