@@ -1,5 +1,6 @@
 """The sweeper lets time in: what has waited too long becomes a fact."""
 
+from orchestrator import ending
 from shared.domain.facts import JobFailed
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
@@ -21,7 +22,7 @@ class Sweeper:
         with self._database.begin() as connection:
             exhausted = jobs.close_exhausted(connection, self._max_claims)
             inbox.send(connection, [(j.task_id, j.run_id, _lost(j)) for j in exhausted])
-            jobs.send_to_end(connection)
+            ending.send_to_end(connection)
             attempts.close_orphans(connection)
         return len(exhausted)
 

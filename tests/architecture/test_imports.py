@@ -22,6 +22,7 @@ DOORS: Final = {
         "orchestrator.store",
         "orchestrator.access.*",
         "orchestrator.curating",
+        "orchestrator.ending",
         "orchestrator.learning",
         "orchestrator.submission",
         "orchestrator.rows",

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, text, update
 
+from orchestrator import ending
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
@@ -176,7 +177,7 @@ class SqlUnderTest:
 
     def send_to_end(self) -> int:
         with self.database.begin() as connection:
-            return jobs.send_to_end(connection)
+            return ending.send_to_end(connection)
 
     def tried(self) -> list[tuple[str, str]]:
         with self.database.begin() as connection:

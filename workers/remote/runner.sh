@@ -312,19 +312,20 @@ watch() {
   me=${name%% *} V= kept= passed= beat=0 idle=0 over= busy=
   sweep "${A%/.at.*}"
   while :; do
-    sleep "${tick:-0.2}" || sleep 1
-    tick= beat=$((beat + 1))
+    sleep "${tick:-0.2}" || sleep 1 || exit
+    tick= new=$V beat=$((beat + 1))
     lives "$P" "$F" "$boot" "$space" || over=1
-    read -r new <"$A" || new=
+    # Somebody may have removed it with all that it tells of.
+    [ ! -e "$A" ] || read -r new <"$A" || new=
     [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
-    [ -z "$V" ] || look
+    if [ "$V" ]; then look; else busy=; fi
     if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
     [ "$idle" -lt 25 ] || tick=1
     for old in $kept; do trim "$old"; done
     [ $((beat % 25)) != 0 ] || settle
     [ "$over" ] && [ -z "$busy" ] || continue
     passed="$passed $V" V=
-    : >"$A"
+    true >"$A"
     settle
     [ "$kept" ] || { rm -f "$A"; exit; }
   done

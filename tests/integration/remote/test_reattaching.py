@@ -13,7 +13,7 @@ import pytest
 from shared.domain.errors import Transient
 from tests.integration.remote.drivers import Driver, Drivers, in_background, lines
 from tests.integration.remote.shells import Machine, MachinePool
-from tests.services.processes import running
+from tests.services.processes import descendants, running
 from tests.services.ring import eventually
 
 
@@ -194,7 +194,7 @@ def test_a_deadline_holds_over_drivers(drivers: Drivers, ledger: Path) -> None:
 def test_old_records_are_swept_away(on: Machine, ledger: Path) -> None:
     """But not those of a runner that lives, nor young ones."""
     first = Driver(on, 1, name="long/1-0-1")
-    thread = in_background(first, f"echo run >>{ledger}; sleep 300", "k1")
+    thread = in_background(first, f"echo $$ >>{ledger}; exec sleep 300", "k1")
     with first.pool:
         eventually(lambda: lines(ledger), "the start")
         for name in ("old", "young"):
@@ -215,6 +215,29 @@ def test_old_records_are_swept_away(on: Machine, ledger: Path) -> None:
         assert list((on.root / "long").glob("*.log"))
         first.gone.set()
     thread.join(20)
+    os.kill(int(lines(ledger)[0]), signal.SIGKILL)
+
+
+def test_nothing_watches_on_where_all_records_were_removed(drivers: Drivers, ledger: Path) -> None:
+    """As when a home is cleared away while something runs in it, and its runner is gone, too."""
+    driver = drivers.next()
+    thread = in_background(driver, f"echo $$ >>{ledger}; exec sleep 300", "k1")
+    eventually(lambda: lines(ledger), "the start")
+    (log,) = drivers.on.root.glob("token/*.log")
+    watch = int(log.read_text().split("\n", 1)[0].split()[-1])
+    pauses: set[int] = set()
+
+    def has_looked() -> bool:
+        pauses.update(pid for pid, _ in descendants(watch))
+        return len(pauses) > 10
+
+    eventually(has_looked, "the watch seeing that a command runs", 20)
+    driver.die()
+    thread.join(20)
+    driver.pool.carriers[0].process.kill()
+    drivers.on.root.rename(drivers.on.home / "away")
+    eventually(lambda: not Path(f"/proc/{watch}").exists(), "the end of the watch", 20)
+    os.kill(int(lines(ledger)[0]), signal.SIGKILL)
 
 
 def test_the_records_of_a_pass_that_is_taken_over_are_kept(drivers: Drivers, ledger: Path) -> None:
