@@ -24,6 +24,9 @@ Play = Callable[[Programme], "tuple[Campaign, Verdict]"]
 GRACE = 1.0
 """Seconds before and after a fault within which it may still explain what happened."""
 
+TOLD_LATE = 3.0
+"""Seconds by which a beginning may be told too late, where the host's uptime says when it was."""
+
 
 @pytest.fixture
 def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play:
@@ -56,7 +59,7 @@ def excuses(campaign: Campaign) -> Callable[[str, float, float], bool]:
             moment.fault.allows_unknown
             and moment.host in {None, host}
             and moment.since - GRACE <= until
-            and since <= moment.until + GRACE
+            and since - TOLD_LATE <= moment.until + GRACE
             for moment in campaign.moments
         )
 
