@@ -124,6 +124,7 @@ def test_without_a_broker_the_work_goes_on(breakable_ring: Ring, breakable: Brea
     ring.worker("executor", name="one")
     ring.worker("executor", name="two")
     eventually(lambda: breakable.waiting_clients() == 2, "both workers listening")
+    eventually(lambda: "coordinator_started" in ring.log("coordinator"), "the coordinator")
     breakable.stop_broker()
     tasks = [
         ring.submit(
