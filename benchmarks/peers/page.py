@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from benchmarks.memory import Memory
-from benchmarks.peers.catalogue import FLOORS, OURS, PEERS, REPLAN, Kind
+from benchmarks.peers.catalogue import FLOORS, OURS, PEERS, REPLAN, Contestant, Kind
 from benchmarks.peers.document import Document
 from benchmarks.peers.takings import Figure, Percentiles
 from benchmarks.peers.workloads import WORKLOADS, Workload
@@ -33,7 +33,8 @@ METHOD: Final = """\
   host is that of the job, from its claim to its end; elsewhere from the first submission until all
   tasks are known to be done.
 - `true` is answered by the shell that runs anyway: on replan's side by one that stays, on the
-  others' by the login shell of each command. Where a row says `/bin/true`, a program is started.
+  others' by the login shell of each command. Where a row says `/bin/true`, a program is started;
+  it is compared with replan's row for the same.
 - *commit each*: the tool keeps no results, so its program commits a row to the same Postgres for
   each. replan does that by itself, and guards each command.
 - Latencies are of one command, until the next one may begin. In a program that runs all plans in
@@ -75,10 +76,17 @@ def section(workload: Workload, figures: Sequence[Figure], plotted: bool) -> Ite
         yield f"![{workload.title}: {workload.unit}](plots/{workload.key}.svg)\n"
     yield COLUMNS.format(unit=workload.unit)
     yield RULE
-    ours = next((figure.rate for figure in figures if figure.contestant == REPLAN.name), None)
+    rates = {figure.contestant: figure.rate for figure in figures}
     for figure in sorted(figures, key=lambda figure: -(figure.rate or 0)):
-        yield row(figure, ours)
+        yield row(figure, rates.get(counterpart(figure).name))
     yield ""
+
+
+def counterpart(figure: Figure) -> Contestant:
+    """The form of replan that ran the same command."""
+    contestant = CONTESTANTS.get(figure.contestant)
+    same = (each for each in OURS if contestant and each.command == contestant.command)
+    return next(same, REPLAN)
 
 
 def row(figure: Figure, ours: float | None) -> str:
@@ -102,7 +110,7 @@ def row(figure: Figure, ours: float | None) -> str:
 
 def ratio(ours: float | None, figure: Figure) -> str:
     """How many times as fast replan is."""
-    if figure.contestant == REPLAN.name or ours is None or not figure.rate:
+    if figure.contestant == counterpart(figure).name or ours is None or not figure.rate:
         return ""
     return f"{number(ours / figure.rate)} ×"
 

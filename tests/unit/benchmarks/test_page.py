@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.memory import Memory
-from benchmarks.peers.catalogue import BARE, PEERS, REPLAN
+from benchmarks.peers.catalogue import BARE, BARE_PROGRAM, PEERS, REPLAN, REPLAN_PROGRAM
 from benchmarks.peers.document import Document
 from benchmarks.peers.page import number, render
 from benchmarks.peers.plots import charts
@@ -42,6 +42,20 @@ def test_the_fastest_stands_first_with_what_bounds_it() -> None:
     assert third[:5] == [f"| {FABRIC}", "20.0", "19.0–21.0", "48.0 / 50.0 / 61.0", "20.0 ×"]
     assert "TCP_NODELAY" in third[5]
     assert last == [f"| {PYINFRA}", "", "", "", "", "not measured: it failed: a / b |"]
+
+
+def test_who_starts_a_program_is_compared_with_who_does_the_same() -> None:
+    figures = [
+        Figure("one-host", REPLAN.name, (900.0,)),
+        Figure("one-host", REPLAN_PROGRAM.name, (300.0,)),
+        Figure("one-host", BARE.name, (200.0,)),
+        Figure("one-host", BARE_PROGRAM.name, (100.0,)),
+    ]
+    page = render(Document("2026-01-02", False, {}, {}, {}, figures))
+    ratios = {row.split(" | ")[0]: row.split(" | ")[4] for row in page.splitlines() if " | " in row}
+    assert ratios["| *bare paramiko*"] == "4.50 ×"
+    assert ratios["| *bare paramiko: /bin/true*"] == "3.00 ×"
+    assert ratios["| **replan: /bin/true**"] == ""
 
 
 def test_what_is_missing_and_what_it_ran_on_is_said() -> None:
