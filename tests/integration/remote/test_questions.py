@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -121,16 +122,22 @@ def test_nothing_that_was_held_back_is_lost_after_a_no(drivers: Drivers) -> None
     assert codes == [0, 0, 1, 0, 0]
 
 
+def hung(driver: Driver, *records: str) -> subprocess.Popen[bytes]:
+    """The driver's runner, which stands still and has these records of `test -e /x`."""
+    runner = driver.pool.carriers[0].process
+    (log,) = driver.on.root.glob("token/*.log")
+    nonce = log.read_text().split()[0].removeprefix("@@")
+    os.kill(runner.pid, signal.SIGSTOP)
+    with log.open("a") as written:
+        written.write("\ntest -e /x\n" + "".join(f"@@{nonce} {each}\n" for each in records))
+    return runner
+
+
 def test_an_answer_that_is_on_record_counts_though_the_runner_hangs(drivers: Drivers) -> None:
     """The next question hangs, and the answer had been held back for its sake."""
     driver = drivers.next()
     assert answer(driver, "true", "k0") == (0, b"")
-    hanging = driver.pool.carriers[0].process
-    (log,) = driver.on.root.glob("token/*.log")
-    nonce = log.read_text().split()[0].removeprefix("@@")
-    os.kill(hanging.pid, signal.SIGSTOP)
-    with log.open("a") as records:
-        records.write(f"\ntest -e /x\n@@{nonce} s k1 1 999999999 -qh\n@@{nonce} e k1 1\n")
+    hanging = hung(driver, "s k1 1 999999999 -qh", "e k1 1")
     result = driver.shell.run("test -e /x", timeout=1, key="k1")
     assert (result.exit_code, result.timed_out) == (1, False)
     eventually(lambda: hanging.poll() == -signal.SIGKILL, "the end of the runner")
@@ -139,12 +146,7 @@ def test_an_answer_that_is_on_record_counts_though_the_runner_hangs(drivers: Dri
 def test_the_next_driver_ends_a_runner_that_hangs_in_a_question(drivers: Drivers) -> None:
     first = drivers.next()
     assert answer(first, "true", "k0") == (0, b"")
-    hanging = first.pool.carriers[0].process
-    (log,) = first.on.root.glob("token/*.log")
-    nonce = log.read_text().split()[0].removeprefix("@@")
-    os.kill(hanging.pid, signal.SIGSTOP)
-    with log.open("a") as records:
-        records.write(f"\ntest -e /x\n@@{nonce} s k1 1 999999999 -q\n")
+    hanging = hung(first, "s k1 1 999999999 -q")
     first.die()
     second = drivers.next()
     result = second.shell.run("test -e /x", timeout=1, key="k1")
@@ -158,10 +160,5 @@ def test_the_watch_ends_a_runner_that_hangs_in_a_question_when_nobody_else_does(
 ) -> None:
     driver = drivers.next()
     assert answer(driver, "true", "k0") == (0, b"")
-    hanging = driver.pool.carriers[0].process
-    (log,) = driver.on.root.glob("token/*.log")
-    nonce = log.read_text().split()[0].removeprefix("@@")
-    os.kill(hanging.pid, signal.SIGSTOP)
-    with log.open("a") as records:
-        records.write(f"\ntest -e /x\n@@{nonce} s k1 1 0 -q\n")
+    hanging = hung(driver, "s k1 1 0 -q")
     eventually(lambda: hanging.poll() == -signal.SIGKILL, "the end of the runner", 20)
