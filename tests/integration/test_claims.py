@@ -1,6 +1,6 @@
 """Several jobs claimed with one statement: each as if it were alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,13 +15,6 @@ from shared.store import jobs
 from shared.store.database import Database
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    opened = Database(database_url)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -27,13 +27,6 @@ NEVER = 600.0
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    opened = Database(database_url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def job(database: Database) -> Job:
     """A claimed job with an attempt that runs."""
     submit(database, Submission("p", ("localhost",), Policy(), plan(step(["sleep 9"]))))

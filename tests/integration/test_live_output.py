@@ -1,6 +1,5 @@
 """Live output stands in the database only for as long as its attempt runs."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,14 +27,6 @@ from workers.journal import Journal
 
 NOW = datetime.now(UTC)
 ATTEMPT = Attempt("R1-1-r0-1-p1-t0", 1, 1, 0, 1, 1, 0, 1, "true", Outcome.OK, NOW, NOW)
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    """An empty one."""
-    made = Database(database_url)
-    yield made
-    made.close()
 
 
 @pytest.fixture
