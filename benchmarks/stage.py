@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import insert, text
 
-from orchestrator.submission import Submission, submit
-from orchestrator.together import Family, together
+from orchestrator.acts.submission import Submission, submit
+from orchestrator.embedded.stack import Family, together
 from shared.domain.config import Policy
 from shared.domain.host import Connection, Host
 from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask

@@ -1,6 +1,6 @@
 """The sweeper lets time in: what has waited too long becomes a fact."""
 
-from orchestrator import ending
+from orchestrator import cleanup as ending
 from shared.domain.facts import JobFailed
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs

@@ -12,7 +12,7 @@ from orchestrator.loops import Loop
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
-from shared.pulse import Pulse
+from shared.health import Pulse
 from shared.queue.app import CeleryBell, make_app
 from shared.settings import Settings
 from shared.startup import await_servers

@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _replay(call: int, model: str) -> int:
-    from workers.replay import replay
+    from workers.roles.replay import replay
 
     settings = load_settings(os.environ)
     configure_logs("error")
@@ -82,7 +82,7 @@ def _start(roles: list[str], threads: int | None) -> int:
 
 def _answer(verb: str) -> int:
     from shared.secrets.vaults.opening import open_vaults
-    from workers.remote import enrol
+    from workers.shells.remote import enrol
 
     vaults = open_vaults(load_settings(os.environ).server, os.environ)
 

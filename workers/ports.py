@@ -184,8 +184,8 @@ class ReviseRequest:
     """What the author of a step is told when it must be revised; `note` is the operator's.
 
     `earlier` are all lists that have failed, the present one last: none of them is wanted again
-    (`workers.repetition`). `evidence` is the text of the bundle, where it was kept; `target` says
-    how the host is reached, `rules` and `past_fixes` are as in `DetailRequest`.
+    (`workers.repetition`). `evidence` is the text of the bundle, where it was kept; `target`
+    says how the host is reached, `rules` and `past_fixes` are as in `DetailRequest`.
     """
 
     bundle: Bundle

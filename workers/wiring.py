@@ -16,40 +16,40 @@ from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
 from shared.domain.plan import Subtask
-from shared.pulse import Pulse
+from shared.health import Pulse
 from shared.queue.app import knock, make_app
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from shared.store.migrate import require_current
-from workers.adviser import Adviser
-from workers.backends import Backends
-from workers.briefings import FACTS, Briefings
-from workers.capacity import Capacity
-from workers.crew import Crew
-from workers.distrust import distrusting
-from workers.escalation import EscalationHandler
-from workers.execution import Executor, Guards
-from workers.executor.snapshot import take
-from workers.handover import Handover
-from workers.journal import Journal
-from workers.leases import Hold, LeaseKeeper
-from workers.lifecycle import Lifecycle, Perform
-from workers.liveness import Liveness
+from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
-from workers.model_calls import ModelCalls
-from workers.own_secrets import own_secrets
-from workers.planner import Planner
-from workers.polling import Poller
 from workers.ports import PlannerBackend
-from workers.remote.connections import HostConnections
-from workers.replanning import Replanner
-from workers.revoking import Revoker
-from workers.secrecy import Secrecy, texts_of
-from workers.signatures import Signatures
-from workers.subtask_planner import Reviser, SubtaskPlanner
-from workers.taskmaster import Taskmaster
-from workers.tasks import open_doors, open_panel
+from workers.process.capacity import Capacity
+from workers.process.handover import Handover
+from workers.process.job_threads import Crew
+from workers.process.journal import Journal
+from workers.process.leases import Hold, LeaseKeeper
+from workers.process.lifecycle import Lifecycle, Perform
+from workers.process.liveness import Liveness
+from workers.process.polling import Poller
+from workers.process.revoke import Revoker
+from workers.process.tasks import open_doors, open_panel
+from workers.roles.adviser import Adviser
+from workers.roles.backends import Backends
+from workers.roles.briefings import FACTS, Briefings
+from workers.roles.escalation import EscalationHandler
+from workers.roles.executor import Executor, Guards
+from workers.roles.host_keys import distrusting
+from workers.roles.model_calls import ModelCalls
+from workers.roles.planner import Planner
+from workers.roles.replanner import Replanner
+from workers.roles.signatures import Signatures
+from workers.roles.subtask_planner import Reviser, SubtaskPlanner
+from workers.roles.taskmaster import Taskmaster
+from workers.secrets import Secrecy, texts_of
+from workers.shells.remote.connections import HostConnections
+from workers.shells.snapshot import take
 
 
 @dataclass(frozen=True, slots=True)

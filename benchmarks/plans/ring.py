@@ -11,15 +11,15 @@ from typing import Any, Final
 
 from sqlalchemy import text
 
-from orchestrator.submission import Submission, submit
-from orchestrator.together import together
+from orchestrator.acts.submission import Submission, submit
+from orchestrator.embedded.stack import together
 from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Plan
 from shared.store import hosts
 from shared.store.database import Database
 from tests.fakes.model_server import Asked, ModelServer, Says, model_server
-from workers.execution import Guards
+from workers.roles.executor import Guards
 
 PATIENCE: Final = 180.0
 """Seconds after which a task has no end."""

@@ -21,7 +21,7 @@ def answer_question(call: Invocation, asked: "InterventionView", given: str | No
     Raises Rejected for no answer, for one that is no option, and when it was answered already.
     """
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
+    from orchestrator.acts.posting import post
     from orchestrator.views.interventions import intervention
 
     if asked.closed_at is not None:

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.intervention_text import show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, plain, span
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
-from orchestrator.cli.waiting import show_reasons
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 
@@ -136,8 +136,8 @@ def cancel(
     exits with 1 when it may still be there.
     """
     from orchestrator.access.audit import Act
-    from orchestrator.cli.endings import attempt_answer, await_attempt
-    from orchestrator.posting import cancel_attempt
+    from orchestrator.acts.posting import cancel_attempt
+    from orchestrator.cli.await_cancel import attempt_answer, await_attempt
     from orchestrator.views.attempts import attempt_view
 
     with call.database.begin() as connection:

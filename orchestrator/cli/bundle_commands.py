@@ -53,8 +53,8 @@ def send(
     where revisions are used up. (`step revise --now` gathers anew.)
     """
     from orchestrator.access.audit import Act
+    from orchestrator.acts.posting import post
     from orchestrator.cli.task_commands import outcome
-    from orchestrator.posting import post
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import held_pass, step_view
     from shared.domain.errors import Rejected

@@ -96,7 +96,7 @@ def retire(
     note: Annotated[str, typer.Option(help="Why; it is kept with the fix.")] = "",
 ) -> Result:
     """Have a fix offered no more."""
-    from orchestrator import curating
+    from orchestrator.acts import curating
     from orchestrator.views.fixes import parse_fix
 
     number = parse_fix(fix)
@@ -108,7 +108,7 @@ def retire(
 @add(group, "restore", example="replan fix restore F7")
 def restore(call: Invocation, fix: FixArgument) -> Result:
     """Have a retired fix offered again; what came of it before no longer counts against it."""
-    from orchestrator import curating
+    from orchestrator.acts import curating
     from orchestrator.views.fixes import parse_fix
 
     number = parse_fix(fix)
@@ -125,7 +125,7 @@ def edit(
     file: Annotated[Path, typer.Option(help="The subtasks that it is to put there.")],
 ) -> Result:
     """Put other subtasks into a fix: the form of a revision, as `fix show` prints it."""
-    from orchestrator import curating
+    from orchestrator.acts import curating
     from orchestrator.views.fixes import parse_fix
     from shared.contracts.planfile import load_revision
 

@@ -16,7 +16,7 @@ from shared.domain.verdict import Verdict
 
 if TYPE_CHECKING:  # the guard loads its parser when a command asks for it
     from shared.guard import Guard
-    from shared.guard.allowlist import Finding
+    from shared.guard.policy.allowlist import Finding
 
 group = typer.Typer(name="guard", no_args_is_help=True)
 

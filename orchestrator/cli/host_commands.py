@@ -64,7 +64,7 @@ def add_(
     """Enrol a host: its key is shown, pinned, and from then on the only one accepted."""
     from orchestrator.access import audit
     from orchestrator.access.audit import Act
-    from orchestrator.inventory import probing
+    from orchestrator.probes import hosts as probing
     from shared.store import hosts
 
     _check_name(name)
@@ -131,7 +131,7 @@ def list_(call: Invocation) -> Result:
 @add(group, "check", example="replan host check web1")
 def check_(call: Invocation, name: NameArgument) -> Result:
     """Log in to a host and say what stands in the way."""
-    from orchestrator.inventory import probing
+    from orchestrator.probes import hosts as probing
     from shared.store import hosts
 
     with call.database.begin() as connection:

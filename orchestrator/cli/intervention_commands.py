@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.intervention_text import show_evidence, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, moment, next_step, plain
 from orchestrator.cli.task_commands import outcome
-from orchestrator.cli.waiting import show_evidence, show_waiting
 from orchestrator.core.decisions import InterventionKind
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
@@ -98,7 +98,7 @@ def answer(
     The task or step that asked goes on from there; the errors of a step stay counted.
     """
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
+    from orchestrator.acts.posting import post
     from orchestrator.views.interventions import intervention
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import step_view
@@ -140,8 +140,8 @@ def approve(
 
     It serves for no other bytes, host, account or policy. What is forbidden cannot be approved.
     """
+    from orchestrator.acts.signing import Signer
     from orchestrator.cli import approving
-    from orchestrator.signing import Signer
     from orchestrator.views.approvals import in_seconds
     from orchestrator.views.interventions import asked_of, intervention
     from orchestrator.views.tasks import task_view
@@ -175,7 +175,7 @@ def key(call: Invocation) -> Result:
 
     Executors on other machines believe you once it stands in their setting `approval_keys`.
     """
-    from orchestrator.signing import Signer
+    from orchestrator.acts.signing import Signer
 
     public = Signer(call.settings.server.data_dir).public
 
@@ -216,8 +216,8 @@ def _post_word(
 ) -> Result:
     """Post a person's word for or against what a step would run. Raises Rejected when too late."""
     from orchestrator.access.audit import Act
+    from orchestrator.acts.posting import post
     from orchestrator.cli.approving import too_late
-    from orchestrator.posting import post
     from orchestrator.views.interventions import intervention
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import step_view

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.intervention_text import show_wanted
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
 from orchestrator.cli.task_commands import outcome, read_text, resumed
-from orchestrator.cli.waiting import show_wanted
 from orchestrator.core.decisions import InterventionKind
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
@@ -68,9 +68,9 @@ def approve(
     What a revision changes is asked about anew. What is forbidden cannot be approved.
     """
     from orchestrator.access.audit import Act
+    from orchestrator.acts.posting import post
+    from orchestrator.acts.signing import Signer
     from orchestrator.cli import approving
-    from orchestrator.posting import post
-    from orchestrator.signing import Signer
     from orchestrator.views.approvals import in_seconds, wanted
     from orchestrator.views.places import runs_at
     from orchestrator.views.plans import stored_plan
@@ -135,7 +135,7 @@ def _refuse_unless_plan_waits(task: "TaskView") -> None:
 @add(group, "resume", example="replan plan resume T12")
 def resume(call: Invocation, ref: RefArgument) -> Result:
     """Go on with a plan after the cause was removed: the same as `task resume`."""
-    from orchestrator.resuming import resume_plan
+    from orchestrator.acts.resuming import resume_plan
 
     done = resume_plan(call.database, ref, call.actor)
     return resumed("plan.resume", done, dict(done.body))
@@ -150,8 +150,8 @@ def provide(
 ) -> Result:
     """Give the plan of a task that waits for a person to plan it."""
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
-    from orchestrator.secret_names import check_plan
+    from orchestrator.acts.posting import post
+    from orchestrator.acts.secret_names import check_plan
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_plan
     from shared.domain.config import Policy
@@ -233,7 +233,7 @@ def replay(
 
     The kept question is asked as it was; the call is paid for, and counts towards the caps.
     """
-    from orchestrator.inventory.replaying import replayed
+    from orchestrator.probes.models import replayed
     from orchestrator.views.spending import to_replay
 
     place = replace(parse_ref(ref).of_task(), step=step)

@@ -10,8 +10,8 @@ from orchestrator.cli.reply import SCHEMA_VERSION
 from orchestrator.doctor import Finding
 from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
+from orchestrator.views.cancellations import InHand
 from orchestrator.views.fixes import FixLine, FixView
-from orchestrator.views.in_hand import InHand
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.messages import Message
 from orchestrator.views.plans import BundleView, PlanView

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.history import show_history
+from orchestrator.cli.intervention_text import show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
+from orchestrator.cli.revision_text import show_history
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
 from orchestrator.cli.task_commands import outcome, read_text
-from orchestrator.cli.waiting import show_reasons, show_waiting
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.ids import parse_ref
@@ -76,7 +76,7 @@ def revise(
     The step keeps its author: later evidence goes to the planner that wrote it first. A file may
     name subtasks of earlier lists under `rollback`: those that ran are undone first.
     """
-    from orchestrator.secret_names import check_secrets
+    from orchestrator.acts.secret_names import check_secrets
     from orchestrator.views.steps import step_view
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_revision, rollback_of
@@ -151,7 +151,7 @@ def _refuse_unknown(undone: tuple[str, ...], view: "StepView", command: str) -> 
 
 def _post(call: Invocation, kind: str, ref: str, fact: RunFact) -> Result:
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
+    from orchestrator.acts.posting import post
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import step_view
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, next_step, plain
-from orchestrator.cli.waiting import show_in_hand, show_waiting
 from shared.domain.config import CHANGEABLE, Policy, Value
 from shared.domain.errors import Rejected
 from shared.domain.facts import CancelRequested
@@ -19,7 +19,7 @@ from shared.domain.ids import Ref, parse_ref
 from shared.domain.plan import Plan
 
 if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
-    from orchestrator.resuming import Resumption
+    from orchestrator.acts.resuming import Resumption
 
 group = typer.Typer(name="task", no_args_is_help=True)
 
@@ -61,9 +61,9 @@ def submit(
     wait: Annotated[bool, typer.Option("--wait", help="Watch it, and exit as it ends.")] = False,
 ) -> Result:
     """Ask for something. Everything is checked before anything is written."""
-    from orchestrator.cli.following import follow
-    from orchestrator.submission import Submission
-    from orchestrator.submission import submit as put_in
+    from orchestrator.acts.submission import Submission
+    from orchestrator.acts.submission import submit as put_in
+    from orchestrator.cli.follow import follow
 
     overrides = _overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run)
     policy = call.settings.with_agent(overrides).agent
@@ -121,7 +121,7 @@ def list_(
 @add(group, "show", example="replan task show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
     """Where a task stands: its runs, its steps, what waits for you."""
-    from orchestrator.views.put_off import told as put_off
+    from orchestrator.views.postponed import told as put_off
     from orchestrator.views.spending import told
     from orchestrator.views.tasks import task_view
 
@@ -167,7 +167,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
 @add(group, "watch", example="replan task watch T12")
 def watch(call: Invocation, ref: RefArgument) -> Result:
     """Follow a task until it has ended or waits for you; the exit code says which."""
-    from orchestrator.cli.following import follow
+    from orchestrator.cli.follow import follow
 
     return follow(call, parse_ref(ref))
 
@@ -180,7 +180,7 @@ def cancel(
 
     With --wait it says how each command was ended, and exits with 1 when one may still be there.
     """
-    from orchestrator.cli.endings import await_cancelled, cancelled
+    from orchestrator.cli.await_cancel import await_cancelled, cancelled
 
     place = parse_ref(ref)
     taken = _tell(call, "task.cancel", place, CancelRequested)
@@ -206,7 +206,7 @@ def resume(
     With --cost-cap a task may cost more from now on, whatever it is at; one that waits for that
     goes on from where it was.
     """
-    from orchestrator.resuming import resume as go_on
+    from orchestrator.acts.resuming import resume as go_on
 
     done = go_on(call.database, parse_ref(ref), call.actor, cost_cap=cost_cap)
     return resumed("task.resume", done, {})
@@ -229,7 +229,7 @@ def limit(
     It runs nothing by itself: what waits already goes on with `task resume`.
     """
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
+    from orchestrator.acts.posting import post
     from orchestrator.views.tasks import task_view
     from shared.domain.facts import PolicyChanged
 
@@ -299,7 +299,7 @@ def export(
     ] = None,
 ) -> Result:
     """Turn a finished task into a runbook: the same job, done again without a model."""
-    from orchestrator.cli.exporting import exported
+    from orchestrator.cli.export_file import exported
 
     return exported(call, parse_ref(ref), form, file)
 
@@ -346,7 +346,7 @@ def _submitted(console: Console, ref: Ref) -> None:
 def _tell(call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested]) -> bool:
     """Post what a person wants of a task; returns whether it was taken up. Raises Rejected."""
     from orchestrator.access.audit import Act
-    from orchestrator.posting import post
+    from orchestrator.acts.posting import post
     from orchestrator.views.tasks import task_view
 
     with call.database.begin() as connection:

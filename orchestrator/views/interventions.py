@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from orchestrator.core.decisions import InterventionKind
-from orchestrator.views import asked
+from orchestrator.views import questions as asked
 from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
-from orchestrator.views.unknowns import Evidence, Question, questions
+from orchestrator.views.unknown_outcomes import Evidence, Question, questions
 from shared.domain.approval import Asked
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from orchestrator.views import approvals, put_off, spending, unknowns
+from orchestrator.views import approvals, spending
+from orchestrator.views import postponed as put_off
+from orchestrator.views import unknown_outcomes as unknowns
 from orchestrator.views.attempts import AttemptLine
-from orchestrator.views.in_hand import InHand
+from orchestrator.views.cancellations import InHand
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.steps import StepView, step_view
 from orchestrator.views.tasks import TaskView, task_view

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from orchestrator.views.in_hand import InHand, in_hand
+from orchestrator.views.cancellations import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_task
-from orchestrator.views.put_off import PutOff, put_off
+from orchestrator.views.postponed import PutOff, put_off
 from orchestrator.views.recovery import (
     COARSE_RUN,
     COARSE_TASK,

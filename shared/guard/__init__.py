@@ -1,10 +1,10 @@
 """The guard decides which commands may run: `Guard(load_site(None).for_host("web1")).judge(…)`."""
 
-from shared.guard.defaults import default_entries
 from shared.guard.guard import Guard
-from shared.guard.inplan import PlanGuard
-from shared.guard.policy import Forbidden, Policy, Site, load_site, looks, only_forbidden
-from shared.guard.policy import shipped_forbidden as default_forbidden
+from shared.guard.plan_guard import PlanGuard
+from shared.guard.policy.defaults import default_entries
+from shared.guard.policy.policy import Forbidden, Policy, Site, load_site, looks, only_forbidden
+from shared.guard.policy.policy import shipped_forbidden as default_forbidden
 
 __all__ = [
     "Forbidden",

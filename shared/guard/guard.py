@@ -12,19 +12,19 @@ from threading import Lock
 
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import Verdict, VerdictKind, worst
-from shared.guard.allowlist import AllowList, Finding
-from shared.guard.convert import Unreadable
-from shared.guard.entries import rule_of
-from shared.guard.flow import Input
-from shared.guard.parse import Dialect, Shfmt, dialects, installed_shfmt
-from shared.guard.plain import plain_words
-from shared.guard.policy import Policy
-from shared.guard.reading import Doubt, Reading
-from shared.guard.ruleset import RuleSet
-from shared.guard.scope import Scope
-from shared.guard.screen import objection
-from shared.guard.secrecy import breaches, in_file
-from shared.guard.walk import TooMuch, Walk
+from shared.guard.display_safety import objection
+from shared.guard.findings import Doubt, Reading
+from shared.guard.policy.allowlist import AllowList, Finding
+from shared.guard.policy.entries import rule_of
+from shared.guard.policy.policy import Policy
+from shared.guard.policy.ruleset import RuleSet
+from shared.guard.secret_flow import breaches, in_file
+from shared.guard.shell.convert import Unreadable
+from shared.guard.shell.fast_path import plain_words
+from shared.guard.shell.interpret import TooMuch, Walk
+from shared.guard.shell.parse import Dialect, Shfmt, dialects, installed_shfmt
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.streams import Input
 
 CACHED_VERDICTS = 4096
 _REASON = 300

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from shlex import quote
 
-from shared.guard.convert import Unreadable
-from shared.guard.parse import Dialect, installed_shfmt
-from shared.guard.tree import Literal, Redirect, WordNode
+from shared.guard.shell.convert import Unreadable
+from shared.guard.shell.parse import Dialect, installed_shfmt
+from shared.guard.shell.tree import Literal, Redirect, WordNode
 
 _HOSTILE = "'\"`$({number})\\ #;&\n{number}"
 """A value that ends any quotes, comment or here-document that it is filled into."""

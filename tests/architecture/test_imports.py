@@ -10,10 +10,16 @@ PACKAGES: Final = ("orchestrator", "workers", "shared")
 
 # Library: the modules that may import it.
 DOORS: Final = {
-    "celery": ("shared.queue.*", "*.tasks", "*.wiring", "workers.run", "workers.messages"),
+    "celery": (
+        "shared.queue.*",
+        "*.tasks",
+        "*.wiring",
+        "workers.run",
+        "workers.process.messages",
+    ),
     "kombu": ("shared.queue.*",),
     "redis": ("shared.queue.*", "orchestrator.embedded.valkey"),
-    "paramiko": ("workers.remote.*",),
+    "paramiko": ("workers.shells.remote.*",),
     "anthropic": ("workers.llm.*",),
     "alembic": ("shared.store.*",),
     "psycopg": ("shared.store.*", "orchestrator.embedded.postgres"),
@@ -21,10 +27,10 @@ DOORS: Final = {
         "shared.store.*",
         "orchestrator.store",
         "orchestrator.access.*",
-        "orchestrator.curating",
-        "orchestrator.ending",
+        "orchestrator.acts.curating",
+        "orchestrator.cleanup",
         "orchestrator.learning",
-        "orchestrator.submission",
+        "orchestrator.acts.submission",
         "orchestrator.rows",
         "orchestrator.views.*",
         "workers.store",

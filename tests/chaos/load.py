@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.submission import Submission
+from orchestrator.acts.submission import Submission
 from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role, Step, Subtask

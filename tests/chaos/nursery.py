@@ -26,7 +26,7 @@ NEEDED: Final = (
     "psycopg",
     "sqlalchemy.dialects.postgresql.psycopg",
     "workers.__main__",
-    "workers.remote.ssh",
+    "workers.shells.remote.ssh",
     "workers.run",
     "workers.runbook.backend",
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from orchestrator.submission import Submission
+from orchestrator.acts.submission import Submission
 from shared.domain.attempt import Outcome
 from shared.domain.task import TaskPhase
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import text
 
-from orchestrator.submission import submit
+from orchestrator.acts.submission import submit
 from shared.domain.errors import Transient
 from shared.store import hosts
 from shared.store.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from orchestrator.submission import Submission
+from orchestrator.acts.submission import Submission
 from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
 from shared.domain.task import TaskPhase

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, text, update
 
-from orchestrator import ending
+from orchestrator import cleanup as ending
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state

@@ -13,8 +13,8 @@ from shared.domain.host import LOCALHOST, Connection, Host
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.services.sshd import SshServer
 from workers.ports import Shell
-from workers.remote.connections import HostConnections
-from workers.remote.local import LocalShell
+from workers.shells.remote.connections import HostConnections
+from workers.shells.remote.local import LocalShell
 
 BOTH_STREAMS = "printf out; printf err >&2; exit 3"
 RAW_BYTES = r"printf '\000\377\200caf\351\n'"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from orchestrator.submission import Submission, submit
+from orchestrator.acts.submission import Submission, submit
 from shared.domain.approval import Approval, Scope
 from shared.domain.config import Policy
 from shared.store import approvals

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
+from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
-from orchestrator.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.store import jobs
 from shared.store.database import Database

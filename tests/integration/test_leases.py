@@ -7,9 +7,9 @@ from time import monotonic
 
 import pytest
 
+from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
-from orchestrator.submission import Submission, submit
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.jobs import Job
@@ -18,7 +18,7 @@ from shared.store.attempts import Record
 from shared.store.database import Database
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
-from workers.leases import LeaseKeeper
+from workers.process.leases import LeaseKeeper
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 KEY = "R1-1-r0-1-p1-t0"

@@ -23,7 +23,7 @@ from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
-from workers.journal import Journal
+from workers.process.journal import Journal
 
 NOW = datetime.now(UTC)
 ATTEMPT = Attempt("R1-1-r0-1-p1-t0", 1, 1, 0, 1, 1, 0, 1, "true", Outcome.OK, NOW, NOW)

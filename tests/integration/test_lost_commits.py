@@ -11,10 +11,10 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
-from orchestrator.submission import Submission, submit
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -26,9 +26,9 @@ from shared.store.attempts import Record
 from shared.store.database import Database, InDoubt
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
-from workers.journal import Journal
-from workers.leases import Hold, LeaseKeeper
-from workers.lifecycle import Lifecycle
+from workers.process.journal import Journal
+from workers.process.leases import Hold, LeaseKeeper
+from workers.process.lifecycle import Lifecycle
 
 PLAN = plan(step(["true"]), step(["true"], ordinal=2, depends_on=(1,)))
 
@@ -164,7 +164,7 @@ def test_a_submission_is_put_in_once(link: Link) -> None:
 def test_a_submission_that_stays_in_doubt_says_so(
     link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.submission._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("orchestrator.acts.submission._PAUSES", (0.0, 0.0))
     link.losses = 10**6
     with pytest.raises(InDoubt, match="may have been submitted, or not") as caught:
         task(link.database)

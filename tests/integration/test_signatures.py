@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.signing import Signer
+from orchestrator.acts.signing import Signer
 from shared.domain.approval import Approval, Scope
 from shared.domain.errors import Misconfigured
-from workers.signatures import Signatures
+from workers.roles.signatures import Signatures
 
 WORD = Approval("d" * 64, Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -49,6 +49,6 @@ def _free() -> int:
 
 
 def _end_service(folder: Path) -> None:
-    from orchestrator.demonstration import end_service
+    from orchestrator.embedded.demo import end_service
 
     end_service(folder)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from orchestrator.submission import Submission, submit
+from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.plan import Plan
 from shared.store.database import Database

@@ -13,7 +13,7 @@ from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
 from orchestrator.access.chain import NOTHING
-from orchestrator.submission import Submission, submit
+from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
 from shared.store.database import Database

@@ -14,7 +14,7 @@ from shared.settings import load_settings
 from shared.store import jobs
 from shared.store.database import Database
 from tests.integration.cli.calling import Cli
-from workers.executor import snapshot
+from workers.shells import snapshot
 from workers.wiring import Worker, make_worker
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from orchestrator.access.actor import account
-from orchestrator.resuming import resume_plan
+from orchestrator.acts.resuming import resume_plan
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.conftest import at_work
 

@@ -10,8 +10,8 @@ from shared.store import jobs
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker
-from workers.escalation import EscalationHandler
-from workers.leases import Hold
+from workers.process.leases import Hold
+from workers.roles.escalation import EscalationHandler
 
 PLAN = """
 summary: Something whose second half fails

@@ -55,7 +55,7 @@ def test_it_runs_as_a_numbered_account_that_is_not_root(stages: list[list[str]])
 
 def test_it_says_how_its_health_is_checked(stages: list[list[str]]) -> None:
     (check,) = (line for line in stages[-1] if line.startswith("HEALTHCHECK "))
-    assert "shared.pulse" in check
+    assert "shared.health" in check
 
 
 def test_it_takes_nothing_along_that_was_not_asked_for(root: Path) -> None:

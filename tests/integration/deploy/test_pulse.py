@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Misconfigured
-from shared.pulse import FOLDER, SILENCE, Pulse, silent
+from shared.health import FOLDER, SILENCE, Pulse, silent
 from tests.services.ring import Ring, eventually
 
 
 def check(folder: Path | None) -> subprocess.CompletedProcess[str]:
     """Run the check as a container's health check does."""
     return subprocess.run(
-        [sys.executable, "-m", "shared.pulse"],
+        [sys.executable, "-m", "shared.health"],
         env={**os.environ, FOLDER: str(folder or "")},
         capture_output=True,
         text=True,

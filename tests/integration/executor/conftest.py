@@ -12,10 +12,10 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, default_entries, only_forbidden
 from tests.unit.executor.given import Approving, MemoryLog
-from workers.executor.clock import SystemClock
-from workers.executor.passes import carry_out
+from workers.passes.clock import SystemClock
+from workers.passes.passes import carry_out
 from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassOrder, PassResult, Shell
-from workers.remote.connections import HostConnections
+from workers.shells.remote.connections import HostConnections
 
 PROGRAMS = (
     *("sh", "ls", "cat", "cp", "mv", "ln", "mkdir", "touch", "tar", "gzip", "test", "id", "grep"),

@@ -14,9 +14,9 @@ from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, load_site
 from tests.integration.executor.conftest import Carry, NarrowShell
 from tests.unit.executor.given import MemoryLog, order, subtask
-from workers.executor.failed_assumptions import failed_assumptions
-from workers.executor.hypotheses import hypotheses
-from workers.executor.snapshot import PROBES, take
+from workers.passes.failed_assumptions import failed_assumptions
+from workers.passes.hypotheses import hypotheses
+from workers.shells.snapshot import PROBES, take
 
 # --- corrections that really help -----------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from shared.domain.host import LOCALHOST, Connection, Host
 from shared.guard import load_site
 from shared.store import hosts
 from shared.store.database import Database
-from workers.briefings import FACTS, MOST_LOOKED_AT, Briefings
-from workers.execution import Guards
-from workers.executor.snapshot import take
-from workers.remote.connections import HostConnections
+from workers.roles.briefings import FACTS, MOST_LOOKED_AT, Briefings
+from workers.roles.executor import Guards
+from workers.shells.remote.connections import HostConnections
+from workers.shells.snapshot import take
 
 WEB1 = Host("web1", address="192.0.2.1", user="deploy", sudo=True, workdir="/srv/app")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from orchestrator.submission import Submission, submit
+from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.spending import SPENDING
@@ -15,13 +15,13 @@ from shared.store import model_calls
 from shared.store.database import Database
 from tests.fakes.model_server import Says, model_server
 from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
-from workers import model_calls as worker_calls
 from workers.llm.backend import AnthropicBackend
 from workers.llm.calls import CallRecord, Question, Usage
 from workers.llm.model import AnthropicModel
 from workers.llm.prices import Prices
 from workers.llm.settings import LlmSettings
-from workers.model_calls import ModelCalls, Place
+from workers.roles import model_calls as worker_calls
+from workers.roles.model_calls import ModelCalls, Place
 
 CENT = CallRecord("plan", "plan.v1", "dear", 1.0, Usage(input_tokens=1000))
 """A call that costs a cent."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
-from orchestrator.submission import Submission, submit
 from orchestrator.views.plans import plan_view
 from orchestrator.views.steps import step_view
 from shared.domain.config import Policy

@@ -10,7 +10,7 @@ from tests.integration.remote.drivers import Drivers
 from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, Machine, machine, there
 from workers.ports import Shell
-from workers.remote.connections import HostConnections
+from workers.shells.remote.connections import HostConnections
 
 
 @pytest.fixture

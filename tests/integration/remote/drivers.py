@@ -9,7 +9,7 @@ from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.shells import Machine, MachinePool
 from workers.ports import PassRecord
-from workers.remote.shell import RunnerShell
+from workers.shells.remote.shell import RunnerShell
 
 PASS = "token/1-0-1"
 LEASE = 600.0

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Self
 
 from shared.domain.host import LOCALHOST
-from workers.remote.carriers import LostError
-from workers.remote.environment import local_environment
-from workers.remote.runner_text import EXEC_LINE
-from workers.remote.runners import RunnerPool
+from workers.shells.remote.channels import LostError
+from workers.shells.remote.environment import local_environment
+from workers.shells.remote.runner_text import EXEC_LINE
+from workers.shells.remote.runners import RunnerPool
 
 LOGIN_SHELLS = ("bash", "dash", "busybox", "ksh", "zsh", "fish", "tcsh")
 READ_BY = ("dash", "bash", "busybox")

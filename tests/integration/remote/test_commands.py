@@ -16,8 +16,8 @@ from shared.domain.host import Host
 from tests.integration.remote.hosts import eventually
 from tests.services.processes import running
 from workers.ports import Shell
-from workers.remote.connections import HostConnections
-from workers.remote.script import LONGEST
+from workers.shells.remote.connections import HostConnections
+from workers.shells.remote.script import LONGEST
 
 PID = re.compile(rb"^(\d+)$", re.MULTILINE)
 

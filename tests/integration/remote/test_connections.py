@@ -17,9 +17,9 @@ from shared.domain.errors import Misconfigured, Transient
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants, kill, running
 from tests.services.sshd import SshServer, SshServers
-from workers.remote.pool import Pool
-from workers.remote.ssh import SshConnections
-from workers.remote.transport import Timing, connect
+from workers.shells.remote.pool import Pool
+from workers.shells.remote.ssh import SshConnections
+from workers.shells.remote.transport import Timing, connect
 
 IMPATIENT = Timing(open_session=1.0)
 

@@ -10,7 +10,7 @@ from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer, SshServers
-from workers.remote.enrol import check_host, fetch_host_key
+from workers.shells.remote.enrol import check_host, fetch_host_key
 
 
 def test_a_host_key_can_be_fetched_without_logging_in(sshd_factory: SshServers) -> None:

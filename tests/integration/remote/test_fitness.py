@@ -17,9 +17,9 @@ from tests.integration.remote.hosts import eventually, ssh_host
 from tests.integration.remote.shells import READ_BY, Machine, MachinePool, machine, there
 from tests.services.sshd import SshServer, SshServers
 from workers.ports import PassRecord
-from workers.remote.connections import HostConnections
-from workers.remote.enrol import HostReport, check_host, look_at
-from workers.remote.shell import RunnerShell
+from workers.shells.remote.connections import HostConnections
+from workers.shells.remote.enrol import HostReport, check_host, look_at
+from workers.shells.remote.shell import RunnerShell
 
 OWN_MEMORY = Path(f"/dev/shm/replan-{os.geteuid()}")
 

@@ -7,13 +7,13 @@ from contextlib import closing
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer
-from workers.remote.connections import HostConnections
+from workers.shells.remote.connections import HostConnections
 
 LOCAL_ONLY = """
 import sys
-import workers.remote.enrol
+import workers.shells.remote.enrol
 from shared.domain.host import LOCALHOST
-from workers.remote.connections import HostConnections
+from workers.shells.remote.connections import HostConnections
 connections = HostConnections()
 assert connections.shell(LOCALHOST).run("true", timeout=20).ok
 print("paramiko" in sys.modules)

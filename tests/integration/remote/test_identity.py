@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
 from shared.domain.errors import Misconfigured
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.sshd import SshServer, SshServers
-from workers.remote.hostkeys import parse_host_key
-from workers.remote.ssh import SshConnections
+from workers.shells.remote.hostkeys import parse_host_key
+from workers.shells.remote.ssh import SshConnections
 
 PrivateKey = Ed25519PrivateKey | rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 

@@ -9,9 +9,9 @@ from shared.domain.host import Host
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants
 from tests.services.sshd import SshServer, SshServers
-from workers.remote.connections import HostConnections
-from workers.remote.enrol import check_host, fetch_host_key
-from workers.remote.hostkeys import HostKeyChanged
+from workers.shells.remote.connections import HostConnections
+from workers.shells.remote.enrol import check_host, fetch_host_key
+from workers.shells.remote.hostkeys import HostKeyChanged
 
 
 def behind(inner: SshServer, jump: Host, **changes: object) -> Host:

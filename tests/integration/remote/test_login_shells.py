@@ -7,8 +7,8 @@ import pytest
 
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.shells import LOGIN_SHELLS, READ_BY, MachinePool, machine, there
-from workers.remote.environment import local_environment
-from workers.remote.shell import RunnerShell
+from workers.shells.remote.environment import local_environment
+from workers.shells.remote.shell import RunnerShell
 
 STATUS = Path("/proc/self/status")
 

@@ -266,7 +266,7 @@ def test_the_records_of_a_pass_that_is_taken_over_are_kept(drivers: Drivers, led
 
 def test_a_cut_call_does_nothing(on: Machine, ledger: Path) -> None:
     """Wherever the transfer ends."""
-    from workers.remote.runner_text import call, opening
+    from workers.shells.remote.runner_text import call, opening
 
     whole = call("r", "k1", 10**9, 60, "-", "label", f"echo run >>{ledger}")
     start = opening("aa", "bb") + call("o", "cut/1-0-1.1.1", "")

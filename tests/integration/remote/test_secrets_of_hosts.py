@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 from shared.domain.errors import Misconfigured
 from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer, SshServers
-from workers.remote.connections import HostConnections
+from workers.shells.remote.connections import HostConnections
 
 VAULT = {"KEY_WORD": "correct horse"}
 

@@ -15,7 +15,7 @@ from shared.domain.errors import Misconfigured
 from tests.integration.remote.hosts import ssh_host
 from tests.services.accounts import Account
 from tests.services.sshd import SshServer, SshServers
-from workers.remote.connections import HostConnections
+from workers.shells.remote.connections import HostConnections
 
 WORD = "let me 'in' $(please)"
 

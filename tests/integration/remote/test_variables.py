@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.integration.remote.drivers import Drivers, lines
 from tests.services.ring import eventually
 from workers.ports import Foreseen
-from workers.remote.local import LocalShell
+from workers.shells.remote.local import LocalShell
 
 VALUE = 'it\'s a "$word" \\ of `several`\nlines; é'
 
@@ -46,6 +46,6 @@ def test_foreseen_commands_get_theirs(drivers: Drivers, tmp_path: Path) -> None:
 
 
 def test_a_machine_without_proc_has_them_as_well() -> None:
-    """See `workers.remote.local`."""
+    """See `workers.shells.remote.local`."""
     result = LocalShell().run('printf %s "$WORD"', timeout=20, variables={"WORD": VALUE})
     assert result.stdout.decode() == VALUE

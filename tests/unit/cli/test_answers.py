@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from orchestrator.cli.following import ending, print_message
+from orchestrator.cli.follow import ending, print_message
 from orchestrator.cli.invocation import Invocation, answer
 from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
 from orchestrator.cli.schemas import schema_of

@@ -13,9 +13,9 @@ from shared.domain.snippet import as_command
 from shared.guard import Guard, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
-from workers.approvals import PassApprovals
 from workers.ports import Unapproved
-from workers.signatures import Signatures
+from workers.roles.approvals import PassApprovals
+from workers.roles.signatures import Signatures
 
 WEB = Host(name="web1", address="192.0.2.1", user="deploy")
 GUARD = Guard(load_site(None).for_host("web1", ("halt",)))

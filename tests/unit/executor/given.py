@@ -11,7 +11,7 @@ from shared.domain.host import LOCALHOST
 from shared.domain.plan import Author, Recovery, Role, Step, Subtask, default_needs
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from tests.fakes.scripted_shell import ScriptedShell
-from workers.executor.passes import carry_out
+from workers.passes.passes import carry_out
 from workers.ports import PassOrder, PassResult, Undo
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from tests.unit.executor.given import (
     order,
     subtask,
 )
-from workers.executor.passes import carry_out
+from workers.passes.passes import carry_out
 from workers.ports import PassOrder, PassResult, Unapproved
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from workers.execution import Guards
-from workers.executor.corrections.correction import Failure
-from workers.executor.corrections.table import BY_NAME, CORRECTIONS, HELD, choose
+from workers.roles.executor import Guards
+from workers.shells.corrections.correction import Failure
+from workers.shells.corrections.table import BY_NAME, CORRECTIONS, HELD, choose
 
 CASES = Path(__file__).parents[2] / "cases" / "corrections"
 

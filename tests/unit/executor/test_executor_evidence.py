@@ -9,14 +9,14 @@ import yaml
 from shared.domain.attempt import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import ScriptedJudge, attempt, ended
-from workers.executor.failed_assumptions import (
+from workers.passes.failed_assumptions import (
     ASSUMPTIONS,
     contradicted,
     failed_assumptions,
     last_words,
 )
-from workers.executor.hypotheses import hypotheses
-from workers.executor.snapshot import PROBES, parse, take
+from workers.passes.hypotheses import hypotheses
+from workers.shells.snapshot import PROBES, parse, take
 
 CASES: list[Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "cases" / "corrections" / "assumptions" / "all.yaml").read_text()

@@ -15,8 +15,8 @@ from tests.unit.executor.given import (
     order,
     subtask,
 )
-from workers.executor.judge import Door
-from workers.executor.passes import carry_out
+from workers.passes.passes import carry_out
+from workers.shells.door import Door
 
 ONCE = Policy(max_retries_per_command=0)
 

@@ -7,8 +7,8 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import carried_out, order, subtask
-from workers.executor.failed_assumptions import failed_assumptions
-from workers.executor.hypotheses import hypotheses
+from workers.passes.failed_assumptions import failed_assumptions
+from workers.passes.hypotheses import hypotheses
 
 ABSENT = Answer(100, stderr="E: Unable to locate package postgresql")
 STILL_ABSENT = Answer(100, stderr="E: Unable to locate package postgresql-13")

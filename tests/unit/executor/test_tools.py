@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.verdict import VerdictKind
 from shared.guard import Guard, load_site
-from workers.executor.tools import ToolsJudge
+from workers.shells.allowed_tools import ToolsJudge
 
 GUARD = Guard(load_site(None).for_host("web1", ()))
 

@@ -5,11 +5,11 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.guard.flow import Input
-from shared.guard.parse import Dialect, Shfmt
-from shared.guard.reading import Reading
-from shared.guard.scope import Scope
-from shared.guard.walk import Walk
+from shared.guard.findings import Reading
+from shared.guard.shell.interpret import Walk
+from shared.guard.shell.parse import Dialect, Shfmt
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.streams import Input
 from shared.guard.words import HOME
 
 _HOME = "/home-of-nobody"

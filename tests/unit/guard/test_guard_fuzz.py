@@ -11,12 +11,12 @@ import yaml
 
 from shared.domain.errors import Misconfigured
 from shared.guard import Guard, load_site
-from shared.guard.flow import Input
-from shared.guard.parse import Dialect, Shfmt
 from shared.guard.paths import canonical
-from shared.guard.policy import Policy
-from shared.guard.scope import Scope
-from shared.guard.walk import Walk
+from shared.guard.policy.policy import Policy
+from shared.guard.shell.interpret import Walk
+from shared.guard.shell.parse import Dialect, Shfmt
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.streams import Input
 from shared.guard.words import HOME, Run, known
 from tests.unit.guard.recording import SHELLS, dialect_of
 

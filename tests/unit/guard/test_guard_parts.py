@@ -5,7 +5,7 @@ import pytest
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind, worst
 from shared.guard.globs import Match, Pattern
 from shared.guard.paths import canonical, whole_directory
-from shared.guard.sql import statements
+from shared.guard.programs.sql import statements
 from shared.guard.words import HOME, Glob, Hole, Text, Word, known
 
 

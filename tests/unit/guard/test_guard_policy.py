@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.guard import Guard, PlanGuard, load_site
-from shared.guard.policy import PROFILES
+from shared.guard.policy.policy import PROFILES
 
 SITE = """
 profiles: [read-only]

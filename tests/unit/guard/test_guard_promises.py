@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import VerdictKind
-from shared.guard import Guard, default_entries, load_site, only_forbidden, parse
+from shared.guard import Guard, default_entries, load_site, only_forbidden
+from shared.guard.display_safety import MOST_BYTES
 from shared.guard.guard import CACHED_VERDICTS
-from shared.guard.parse import Shfmt
-from shared.guard.screen import MOST_BYTES
+from shared.guard.shell import parse
+from shared.guard.shell.parse import Shfmt
 
 GUARD = Guard(load_site(None).for_host())
 PIECES = [

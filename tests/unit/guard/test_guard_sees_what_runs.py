@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shared.guard.convert import Unreadable
-from shared.guard.parse import Dialect, Shfmt, dialects
-from shared.guard.plain import plain_words
-from shared.guard.tree import Block, Literal, Simple
+from shared.guard.shell.convert import Unreadable
+from shared.guard.shell.fast_path import plain_words
+from shared.guard.shell.parse import Dialect, Shfmt, dialects
+from shared.guard.shell.tree import Block, Literal, Simple
 from tests.unit.guard.recording import SHELLS, Recorder, dialect_of
 
 SHFMT = Shfmt()

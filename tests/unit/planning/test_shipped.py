@@ -12,8 +12,8 @@ from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.guard import Guard, load_site
 from shared.runbook.template import fill
-from workers.executor.snapshot import PROBES
 from workers.runbook.library import read_library
+from workers.shells.snapshot import PROBES
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
 VALUES = {"folder": "/srv/my status", "port": "8080", "version": "16"}

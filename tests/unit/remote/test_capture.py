@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.remote.capture import Capture
+from workers.shells.remote.capture import Capture
 
 
 @given(

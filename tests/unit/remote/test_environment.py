@@ -2,8 +2,8 @@
 
 import shlex
 
-from workers.remote.environment import EXPORTS, NON_INTERACTIVE, local_environment
-from workers.remote.signals import exit_code_from_wait, exit_code_of
+from workers.shells.remote.environment import EXPORTS, NON_INTERACTIVE, local_environment
+from workers.shells.remote.signals import exit_code_from_wait, exit_code_of
 
 
 def test_nothing_of_the_workers_own_environment_is_passed_on() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.domain.host import LOCALHOST, Host
-from workers.remote.fitness import notices
-from workers.remote.runner import Runner
+from workers.shells.remote.fitness import notices
+from workers.shells.remote.runner import Runner
 
 WEB = Host(name="web1", address="10.0.0.5", user="deploy", key_path="/a key")
 GOOD = {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.remote.carriers import LostError
-from workers.remote.frames import Frames
+from workers.shells.remote.channels import LostError
+from workers.shells.remote.frames import Frames
 
 NONCE = "00ff"
 

@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
-from workers.remote.hostkeys import HostKey, parse_host_key, pinned_key
+from workers.shells.remote.hostkeys import HostKey, parse_host_key, pinned_key
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 
 from shared.logs import configure_logs
-from workers.remote.transport import _quieten
+from workers.shells.remote.transport import _quieten
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.remote.records import Identity, State, generation, nonce_of, read_log
-from workers.remote.runner_text import call, flags
+from workers.shells.remote.records import Identity, State, generation, nonce_of, read_log
+from workers.shells.remote.runner_text import call, flags
 
 BEGUN = "@@aa i 100 2000 boot pid:[4] 101\n"
 

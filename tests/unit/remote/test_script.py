@@ -3,7 +3,7 @@
 import pytest
 
 from shared.domain.errors import Rejected
-from workers.remote.script import LONGEST, checked, ending, path_word
+from workers.shells.remote.script import LONGEST, checked, ending, path_word
 
 
 @pytest.mark.parametrize("leader", [-1, 0, 1])

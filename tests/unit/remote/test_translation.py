@@ -9,7 +9,7 @@ from paramiko import ECDSAKey, pkey, ssh_exception
 
 from shared.domain.errors import Misconfigured, ReplanError, Transient
 from shared.domain.host import Host
-from workers.remote.translation import FAMILIES, translated
+from workers.shells.remote.foreign_errors import FAMILIES, translated
 
 HOST = Host("web1", address="10.0.0.5", port=2222, user="deploy", key_path="/keys/web1")
 

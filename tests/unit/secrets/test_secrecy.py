@@ -15,9 +15,9 @@ from shared.secrets.vaults.files import FileVault
 from shared.secrets.vaults.vault import Vaults
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.executor.given import ScriptedJudge
-from workers.executor.discretion import DiscreetJudge, ProvidedShell
 from workers.ports import Foreseen
-from workers.secrecy import Secrecy, texts_of, with_variables
+from workers.secrets import Secrecy, texts_of, with_variables
+from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
 
 USES_X = 'printf %s "${REPLAN_SECRET_X}"'
 

@@ -9,7 +9,7 @@ from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
 from tests.unit.executor.given import NOON, attempt, ended
-from workers.escalation import compose
+from workers.roles.escalation import compose
 from workers.store import StepBrief, TaskBrief
 
 AUTHOR = Author(Role.SUBTASK_PLANNER, "anthropic")

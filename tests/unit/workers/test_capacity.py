@@ -3,7 +3,7 @@
 import threading
 
 from tests.services.ring import eventually
-from workers.capacity import Capacity
+from workers.process.capacity import Capacity
 
 
 def test_a_place_is_waited_for() -> None:

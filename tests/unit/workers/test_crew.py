@@ -10,9 +10,9 @@ import pytest
 
 from shared.domain.errors import Transient
 from tests.services.ring import eventually
-from workers.capacity import Capacity
-from workers.crew import Crew
-from workers.lifecycle import Lifecycle
+from workers.process.capacity import Capacity
+from workers.process.job_threads import Crew
+from workers.process.lifecycle import Lifecycle
 
 PATIENCE = 20
 

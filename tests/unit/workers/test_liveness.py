@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.services.ring import eventually
-from workers.liveness import CUT_OFF, Liveness
+from workers.process.liveness import CUT_OFF, Liveness
 
 LIMIT = 0.4
 

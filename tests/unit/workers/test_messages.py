@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.queue.app import JOBS_A_MESSAGE
-from workers.messages import LARGEST, fault_of
+from workers.process.messages import LARGEST, fault_of
 
 NOTHING: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
 

@@ -2,7 +2,7 @@
 
 from shared.secrets.masking import Masker
 from shared.settings import ServerSettings
-from workers.own_secrets import own_secrets
+from workers.installation_secrets import own_secrets
 
 
 def test_keys_and_passwords_of_addresses_are_hidden() -> None:

@@ -1,0 +1,1 @@
+"""What a person may do: one function for each act, the same for every face."""

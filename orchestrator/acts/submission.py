@@ -1,0 +1,175 @@
+"""What people ask for: tasks, and facts about tasks, put where the coordinator finds them."""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, text
+
+from orchestrator.access import audit
+from orchestrator.access.actor import Actor, account
+from orchestrator.access.audit import Act
+from orchestrator.acts.secret_names import check_plan
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected, Transient
+from shared.domain.facts import TaskSubmitted
+from shared.domain.host import LOCALHOST
+from shared.domain.plan import Plan, check_steps
+from shared.store import hosts
+from shared.store.database import REPORTS, Database, InDoubt
+from shared.wire import encode_fact
+
+_HOSTS = text("SELECT name FROM hosts")
+_EARLIER = text("SELECT id FROM tasks WHERE idempotency_key = :key")
+# All of it in one statement: each further one would cost as long as it takes to ask and be told.
+_INSERT = text(f"""
+    WITH targets AS (
+        SELECT name, place
+        FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS t(name, place)
+    ), unknown AS (
+        SELECT name, place FROM targets
+        WHERE name <> :here AND NOT EXISTS (
+            SELECT FROM hosts WHERE hosts.name = targets.name AND distrusted IS NULL
+        )
+    ), task AS (
+        INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
+        SELECT :prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key
+        WHERE NOT EXISTS (SELECT FROM unknown) AND EXISTS (SELECT FROM audit_head)
+        ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
+    ), made AS (
+        INSERT INTO runs (task_id, target, phase)
+        SELECT task.id, targets.name, 'not_started' FROM task, targets ORDER BY targets.place
+        RETURNING id
+    ), sent AS (
+        INSERT INTO inbox (task_id, kind, body)
+        SELECT task.id, :kind, CAST(:body AS jsonb) || jsonb_build_object(
+            'run_ids', (SELECT coalesce(jsonb_agg(id ORDER BY id), '[]') FROM made)
+        )
+        FROM task
+    ), act AS (
+        SELECT clock_timestamp() AS at, 'T' || task.id AS ref FROM task
+    ), {audit.CHAINED}
+    SELECT (SELECT id FROM task) AS task_id,
+        (SELECT count(*) FROM audit_head) AS recorded,
+        ARRAY(SELECT name FROM unknown ORDER BY place) AS unknown,
+        pg_notify(:channel, '')
+""")  # noqa: S608 - constants
+
+_PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
+"""Seconds between two tries to learn what became of a submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A task as a person asks for it; `plan` when it was planned by hand.
+
+    Two submissions with the same `key` are one task.
+    """
+
+    prompt: str
+    targets: tuple[str, ...]
+    policy: Policy
+    plan: Plan | None = None
+    key: str | None = None
+
+
+def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
+    """Put the task in and return its number; nothing is written unless everything is right.
+
+    The audit names the actor; nobody named is the account of this process.
+    Once, even if the answer to the commit is lost: then it is put in again under the same key.
+    Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
+    carried out; Misconfigured for a host that was disabled; InDoubt when the database stays away
+    and nobody knows whether the task is there.
+    """
+    _check(submission)
+    keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
+    try:
+        return _put_in(database, keyed, actor or account())
+    except InDoubt as doubt:
+        return _put_in_again(database, keyed, actor or account(), doubt)
+
+
+def _put_in_again(database: Database, submission: Submission, actor: Actor, doubt: InDoubt) -> int:
+    for pause in _PAUSES:
+        time.sleep(pause)
+        try:
+            return _put_in(database, submission, actor)
+        except Transient:
+            continue
+    raise InDoubt(
+        f"the task may have been submitted, or not: {doubt.reason}",
+        stage="database",
+        next_step_cmd="replan task list",
+    ) from doubt
+
+
+def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
+    with database.at_once() as connection:
+        made = connection.execute(_INSERT, _values(submission, actor)).one()
+    audit.require_recorded(made.recorded)
+    if made.task_id is not None:
+        return int(made.task_id)
+    with database.autocommit() as connection:
+        if made.unknown:
+            raise _not_usable(connection, made.unknown[0])
+        return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
+
+
+def _check(submission: Submission) -> None:
+    if not submission.prompt.strip():
+        raise Rejected(
+            "the prompt is empty: say in words what is to be achieved",
+            stage="input",
+            next_step_cmd='replan task submit "install nginx and start it at boot" --host web1',
+        )
+    if not submission.targets:
+        raise Rejected(
+            "no target is named",
+            stage="input",
+            next_step_cmd="replan host list",
+        )
+    if len(set(submission.targets)) < len(submission.targets):
+        raise Rejected("a target is named twice", stage="input")
+    if submission.plan is not None:
+        check_steps(submission.plan.steps)
+        check_plan(submission.plan)
+
+
+def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
+    # Its runs have their numbers in the statement alone.
+    kind, body = encode_fact(TaskSubmitted(submission.policy, (), submission.plan))
+    return audit.values(actor, Act("task.submit", "", _told(submission))) | {
+        "targets": list(submission.targets),
+        "here": LOCALHOST.name,
+        "prompt": submission.prompt,
+        "policy": json.dumps(body["policy"]),
+        "kind": kind,
+        "body": json.dumps(body),
+        "channel": REPORTS,
+        "planned": submission.plan is not None,
+        "key": submission.key,
+    }
+
+
+def _told(submission: Submission) -> dict[str, Any]:
+    """What the audit keeps: a prompt may hold anything, so it is known by its hash."""
+    return {
+        "targets": list(submission.targets),
+        "plan_given": submission.plan is not None,
+        "prompt_sha256": hashlib.sha256(submission.prompt.encode()).hexdigest(),
+    }
+
+
+def _not_usable(connection: Connection, target: str) -> Rejected:
+    known = {*connection.execute(_HOSTS).scalars(), LOCALHOST.name}
+    if target in known:
+        hosts.require_trusted(hosts.named(connection, target))
+    return Rejected(
+        f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
+        stage="input",
+        next_step_cmd=f"replan host add {target} --address ADDRESS --user USER --key FILE",
+    )

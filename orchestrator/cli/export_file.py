@@ -1,0 +1,79 @@
+"""Writing what a finished task is turned into."""
+
+import shlex
+from pathlib import Path
+
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import next_step, plain
+from orchestrator.export.runbook import Runbook, runbook
+from orchestrator.views.final_plan import carried_out
+from shared.contracts.origin import Origin
+from shared.domain.errors import Rejected
+from shared.domain.ids import Ref
+
+FORMS = ("runbook",)
+
+
+def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Result:
+    """The answer of `task export`; a file that is there already is never written over."""
+    if form not in FORMS:
+        raise Rejected(
+            f"{form!r} is nothing that a task can be turned into; there is {', '.join(FORMS)}",
+            stage="input",
+            next_step_cmd=f"replan task export {ref} --as runbook",
+        )
+    with call.database.begin() as connection:
+        done = carried_out(connection, ref)
+    origin = Origin(done.ref, "export", f"replan task report {done.ref}")
+    made = runbook(done.prompt, done.plan, done.hosts, origin=origin)
+    if output is not None:
+        _write(output, made.text)
+    command = f"replan task submit {shlex.quote(made.prompt)} --host NAME --planner runbook"
+
+    def show(console: Console) -> None:
+        if output is None:
+            console.out(made.text.rstrip(), highlight=False)
+            return
+        console.print(f"wrote {plain(output)}: the job {plain(made.job)}{_told(made)}")
+        console.print(
+            f"workers find it with REPLAN_RUNBOOK_DIRS={plain(output.resolve().parent)}",
+            highlight=False,
+        )
+        next_step(console, command)
+
+    details = {
+        "ref": done.ref,
+        "form": form,
+        "job": made.job,
+        "parameters": made.parameters,
+        "file": None if output is None else str(output),
+        "text": made.text,
+    }
+    return Result("task.export", details, show, next_step_cmd=command)
+
+
+def _told(made: Runbook) -> str:
+    if not made.parameters:
+        return ", without parameters"
+    return ", " + ", ".join(f"{plain(k)}={plain(v)}" for k, v in made.parameters.items())
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise Rejected(
+            f"{path} is there already, and nothing is written over",
+            stage="input",
+            next_step_cmd=f"ls -l {shlex.quote(str(path))}",
+        ) from error
+    except OSError as error:
+        raise Rejected(
+            f"{path} cannot be written: {error.strerror}",
+            stage="input",
+            next_step_cmd=f"ls -ld {shlex.quote(str(path.parent))}",
+        ) from error

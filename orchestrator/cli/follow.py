@@ -1,0 +1,152 @@
+"""Following a task as it happens: live on a terminal, plain lines in a pipe, JSON lines."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from orchestrator.cli.intervention_text import show_waiting
+from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.reply import ExitCode, Format, Result, envelope
+from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
+from orchestrator.views.attempts import AttemptLine, running_attempts
+from orchestrator.views.messages import Message, Tone
+from orchestrator.views.postponed import told
+from orchestrator.views.stalls import stalls
+from orchestrator.views.tasks import TaskView, task_view
+from orchestrator.views.timeline import Timeline
+from shared.domain.ids import Ref
+from shared.domain.task import TaskPhase
+from shared.store.database import Database
+
+LOOK_EVERY = 0.25
+MOST = 20
+"""Lines of each kind in the moving part."""
+
+TONES = {Tone.GOOD: "green", Tone.BAD: "red", Tone.ATTENTION: "yellow"}
+CODES = {
+    TaskPhase.DONE: ExitCode.DONE,
+    TaskPhase.ERROR: ExitCode.FAILED,
+    TaskPhase.CANCELLED: ExitCode.FAILED,
+    TaskPhase.WAITING: ExitCode.WAITING,
+}
+
+
+def follow(call: Invocation, ref: Ref) -> Result:
+    """Tell the story of a task until it has ended or waits for a person."""
+    if call.output is Format.JSONL:
+        view = attend(call.database, ref, lambda message: _json_line(call, message))
+    elif call.human and call.console.is_terminal:
+        view = _live(call, ref)
+    elif call.human:
+        view = attend(call.database, ref, lambda message: print_message(call.console, message))
+    else:
+        view = attend(call.database, ref, lambda _: None)
+    return ending(view)
+
+
+def attend(
+    database: Database,
+    ref: Ref,
+    tell: Callable[[Message], None],
+    look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
+) -> TaskView:
+    """Hand on every message as it comes, and every look at the whole; returns the last one."""
+    timeline = Timeline(ref)
+    told_of_stall = False
+    while True:
+        with database.begin() as connection:
+            view = task_view(connection, ref)
+            messages = [*timeline.read(connection)]
+            running = running_attempts(connection, ref) if look is not None else ()
+            if not told_of_stall:
+                stalled = stalls(connection, ref.task)
+                told_of_stall = bool(stalled)
+                messages += stalled
+        for message in messages:
+            tell(message)
+        if look is not None:
+            look(view, running)
+        if view.ended or view.waits:
+            return view
+        time.sleep(LOOK_EVERY)
+
+
+def ending(view: TaskView) -> Result:
+    """The answer for a task that has ended or waits."""
+    code = CODES[TaskPhase(view.phase)]
+    first = next(iter(view.interventions), None)
+    command = f"replan task report {view.ref}" if first is None else first.next_step_cmd
+    reason = view.reason if first is None else first.reason
+
+    def show(console: Console) -> None:
+        console.print(f"[bold]{view.ref}[/] {coloured(view.phase)} {plain(reason)}")
+        show_waiting(console, view.interventions)
+        if first is None:
+            next_step(console, command)
+
+    return Result(
+        "task.watch",
+        view,
+        show,
+        exit_code=code,
+        stage=None if code is ExitCode.DONE else (first.stage if first else "task"),
+        reason=None if code is ExitCode.DONE else reason or view.phase,
+        next_step_cmd=command,
+    )
+
+
+def print_message(console: Console, message: Message) -> None:
+    """One message on one line."""
+    at = message.at.astimezone().strftime("%H:%M:%S")
+    style = TONES.get(message.tone, "")
+    console.print(
+        Text.assemble((at, "dim"), " ", (message.ref, "bold"), " ", (message.text, style))
+    )
+
+
+def _live(call: Invocation, ref: Ref) -> TaskView:
+    """The story above, the steps and what they are at below, moving."""
+    with Live(console=call.console, refresh_per_second=8, transient=True) as live:
+        return attend(
+            call.database,
+            ref,
+            lambda message: print_message(live.console, message),
+            lambda view, running: live.update(_status(view, running)),
+        )
+
+
+def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
+    elapsed = span((view.now - view.created_at).total_seconds())
+    head = Text.from_markup(f"\n[bold]{view.ref}[/] {coloured(view.phase)}  {elapsed}")
+    rows = [
+        (
+            step.ref,
+            coloured(step.phase),
+            f"{step.done}/{step.subtasks} done",
+            f"{step.errors}/{step.threshold} errors" if step.errors else "",
+            plain(step.title),
+        )
+        for run in view.runs
+        for step in run.steps
+    ]
+    now = [
+        (a.ref, "[cyan]at it[/]", span((view.now - a.started_at).total_seconds()), "", _brief(a))
+        for a in running
+    ]
+    shown = [*rows[:MOST], *now[:MOST]]
+    waiting = [Text(f"{each.ref} {told(each)}", "yellow") for each in view.put_off[:MOST]]
+    return Group(head, listing(("", "", "", "", ""), shown), *waiting)
+
+
+def _brief(attempt: AttemptLine) -> str:
+    return first_line(attempt.command, 50)
+
+
+def _json_line(call: Invocation, message: Message) -> None:
+    import json
+
+    line = json.dumps(envelope(Result("task.message", message)), ensure_ascii=False)
+    print(line, file=call.console.file, flush=True)

@@ -1,0 +1,71 @@
+"""What waits for a person, and what was in hand at a cancellation, as a person reads it."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from orchestrator.cli.tables import coloured, first_line, next_step, plain
+
+if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+    from orchestrator.views.approvals import Wanted
+    from orchestrator.views.attempts import AttemptLine
+    from orchestrator.views.cancellations import InHand
+    from orchestrator.views.interventions import InterventionView
+
+_EXPLAINED = frozenset({"unknown", "cancelled"})
+_COLOURS = {"awaited": "yellow", "ended": "green", "left_over": "red", "not_known": "red"}
+
+
+def show_reasons(console: Console, attempts: Iterable["AttemptLine"]) -> None:
+    """The reason of each attempt whose outcome alone says too little."""
+    for attempt in attempts:
+        if attempt.outcome in _EXPLAINED and attempt.reason:
+            console.print(f"{attempt.ref} {coloured(attempt.outcome)}: {plain(attempt.reason)}")
+
+
+def show_waiting(console: Console, interventions: Iterable["InterventionView"]) -> None:
+    """Each with its evidence and everything that can be typed about it."""
+    for waits in interventions:
+        name = f"{waits.name}, {waits.kind.replace('_', ' ')}"
+        console.print(f"\n[yellow]waits for you[/] ({name}) {plain(waits.reason)}")
+        show_evidence(console, waits)
+        for command in waits.commands:
+            next_step(console, command)
+
+
+def show_evidence(console: Console, waits: "InterventionView") -> None:
+    """What is known of a command whose outcome is not, or what would run once it is approved."""
+    from orchestrator.views import approvals
+    from orchestrator.views import unknown_outcomes as unknowns
+
+    for wanted in waits.wanted:
+        _show(console, approvals.told(wanted))
+    if waits.evidence is not None:
+        _show(console, unknowns.told(waits.evidence))
+
+
+def show_wanted(console: Console, wanted: "Wanted") -> None:
+    """One text that waits for a person's approval."""
+    from orchestrator.views.approvals import told
+
+    _show(console, told(wanted))
+
+
+def _show(console: Console, parts: Iterable[tuple[str, str]]) -> None:
+    for name, text in parts:
+        first, *rest = text.split("\n")
+        console.print(f"  [dim]{name}:[/] {plain(first)}", highlight=False)
+        for line in rest:
+            console.print(f"    {plain(line)}", highlight=False)
+
+
+def show_in_hand(console: Console, ended: Iterable["InHand"]) -> None:
+    """How each command was ended that a worker had in hand at a cancellation."""
+    for each in ended:
+        command = f" {first_line(each.command, 60)}" if each.command else ""
+        word = each.word.value
+        colour = _COLOURS[word]
+        console.print(
+            f"[bold]{each.ref}[/]{command} [{colour}]{word.replace('_', ' ')}[/] {plain(each.told)}"
+        )

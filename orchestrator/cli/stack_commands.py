@@ -1,0 +1,136 @@
+"""`replan up` and `replan demo`: everything on this machine."""
+
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import coloured, next_step, plain
+from shared.domain.errors import Rejected
+
+
+def register(app: typer.Typer) -> None:
+    """Add both commands to the application."""
+    add(app, "up", example="replan up --executors 2")(up)
+    add(app, "demo", example="replan demo")(demo)
+
+
+def up(
+    call: Invocation,
+    *,
+    data_dir: Annotated[Path | None, typer.Option(help="Where the data lies.")] = None,
+    executors: Annotated[int, typer.Option(min=1, max=64, help="Executor processes.")] = 1,
+) -> Result:
+    """Run Postgres, Valkey, a coordinator and workers on this machine until Ctrl-C.
+
+    Other commands of this user find them by themselves meanwhile. With REPLAN_DATABASE_URL and
+    REPLAN_BROKER_URL set, those servers are used instead of embedded ones.
+    """
+    from orchestrator.embedded.stack import together
+    from orchestrator.embedded.watched import ChildEvent
+
+    settings = call.settings
+    folder = data_dir or settings.server.data_dir
+
+    def tell(event: ChildEvent) -> None:
+        if event.kind in {"ready", "died"} and call.human:
+            call.complaints.print(f"{plain(event.name)} {event.kind} {plain(event.detail)}")
+
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    family = together(
+        folder, call.environ, existing=_existing(call), executors=executors, on_event=tell
+    )
+    with family:
+        call.complaints.print(
+            f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
+        )
+        next_step(
+            call.complaints, f"{program()} task submit --plan examples/hello.yaml --local --wait"
+        )
+        stop.wait()
+    return Result("up", {"data_dir": str(folder)}, lambda console: console.print("down"))
+
+
+def program() -> str:
+    """How this program is called from here: by its name, or by the path it was called by."""
+    return "replan" if shutil.which("replan") else sys.argv[0]
+
+
+def _existing(call: Invocation) -> tuple[str, str] | None:
+    """The servers that the environment or a settings file names, if both are named."""
+    named = {"database_url", "broker_url"}
+    sources = {key: call.settings.sources.get(key, "default") for key in named}
+    if any(source in {"default", "replan up"} for source in sources.values()):
+        return None
+    return call.settings.server.database_url, call.settings.server.broker_url
+
+
+def demo(
+    call: Invocation,
+    *,
+    planner: Annotated[str, typer.Option(help="Who plans: runbook or anthropic.")] = "runbook",
+) -> Result:
+    """See the loop on this machine: a service is put into operation although its port is taken.
+
+    Real commands in a scratch folder, without root, key or network. Nothing is left running.
+    """
+    from orchestrator.cli.follow import attend, print_message
+    from orchestrator.embedded import demo as demonstration
+    from orchestrator.views.report import markdown, report
+    from shared.domain.ids import Ref
+    from shared.wire import to_json
+
+    if planner not in {"runbook", "anthropic"}:
+        raise Rejected(
+            f"the demonstration is planned by runbook or anthropic, not {planner!r}",
+            stage="input",
+            next_step_cmd="replan demo",
+        )
+    folder = Path(tempfile.mkdtemp(prefix="replan-demo-"))
+    say = call.complaints.print if not call.human else call.console.print
+    say(f"starting Postgres, Valkey, a coordinator and two workers in {plain(folder)} …")
+    policy = call.settings.with_agent([f"planner={planner}", f"subtask_planner={planner}"]).agent
+    with demonstration.staged(folder, call.environ) as stage:
+        say(f"port {stage.port} is taken by somebody else; now asking:")
+        say(f'  "{plain(stage.prompt)}"\n')
+        with stage.database() as database:
+            ref = Ref(stage.submit(database, policy))
+            view = attend(
+                database,
+                ref,
+                lambda message: print_message(call.console, message) if call.human else None,
+            )
+            with database.begin() as connection:
+                compiled = report(connection, ref)
+    told = markdown(compiled)
+    (folder / "report.md").write_text(told + "\n", encoding="utf-8")
+
+    def show(console: Console) -> None:
+        print(f"\n{told}\n", file=console.file)
+        console.print(
+            f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
+        )
+        next_step(console, f"less {folder}/report.md")
+        next_step(console, f"{program()} up --data-dir {folder}/data")
+        next_step(console, f"REPLAN_DATA_DIR={folder}/data {program()} task report {ref}")
+
+    done = view.phase == "done"
+    return Result(
+        "demo",
+        {"ref": str(ref), "phase": view.phase, "folder": str(folder), "report": to_json(compiled)},
+        show,
+        exit_code=ExitCode.DONE if done else ExitCode.FAILED,
+        stage=None if done else "demo",
+        reason=None if done else view.reason or view.phase,
+        next_step_cmd=f"less {folder}/report.md",
+    )

@@ -1,0 +1,95 @@
+"""The demonstration: a web service put into operation although its port is taken.
+
+Real commands on this machine, in a scratch folder, without root, key or network: attempts fail, are
+corrected, reach the threshold; the evidence goes to the planner; its revision succeeds.
+"""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.acts.submission import Submission, submit
+from orchestrator.embedded.port import any_free
+from orchestrator.embedded.stack import Family, together
+from orchestrator.embedded.watched import Child
+from shared.domain.config import Policy
+from shared.domain.host import LOCALHOST
+from shared.store.database import Database
+
+_OCCUPANT = """
+import http.server, sys
+class Other(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b"somebody else's service")
+    def log_message(self, *words): pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Other).serve_forever()
+"""
+
+_POLICY = """
+# The demonstration writes the programs that it then runs, which a plan may not do unasked.
+allow:
+  - reason: the demonstration's own service, and the programs that look after it
+    rules: [python3]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the demonstration plays: a folder of its own, and a port that is taken."""
+
+    folder: Path
+    port: int
+    services: Family
+
+    @property
+    def prompt(self) -> str:
+        """What is asked for, in words."""
+        return f"Put the status service into operation in {self.folder} on port {self.port}"
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """The database of the stage."""
+        database = Database(self.services.database_url)
+        try:
+            yield database
+        finally:
+            database.close()
+
+    def submit(self, database: Database, policy: Policy) -> int:
+        """Ask for it; returns the task's number."""
+        return submit(database, Submission(self.prompt, (LOCALHOST.name,), policy))
+
+
+@contextmanager
+def staged(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
+    """Everything up, and the port taken by somebody else; nothing is left running afterwards."""
+    site = folder / "site"
+    site.mkdir(parents=True, exist_ok=True)
+    policy = folder / "policy.yaml"
+    policy.write_text(_POLICY, encoding="utf-8")
+    environ = {**environ, "REPLAN_GUARD_POLICY": str(policy)}
+    with together(folder / "data", environ) as services:
+        port = any_free()
+        argv = (sys.executable, "-c", _OCCUPANT, str(port))
+        services.supervisor.add(Child(name="somebody else", argv=argv, ready=lambda: _taken(port)))
+        try:
+            yield Stage(site, port, services)
+        finally:
+            end_service(site)
+
+
+def end_service(site: Path) -> None:
+    """End the service that the task has put into operation, by the id in its pid file."""
+    for file in site.rglob("*.pid"):
+        with suppress(OSError, ValueError):
+            os.kill(int(file.read_text(encoding="ascii")), signal.SIGTERM)
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

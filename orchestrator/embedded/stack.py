@@ -1,0 +1,98 @@
+"""Everything on one machine: the servers, the coordinator and the workers as one family.
+
+What `replan up` and the demonstration run. Every member is a child of this process and ends with
+it, however it ends.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.acts.signing import Signer
+from orchestrator.embedded.services import EmbeddedServices
+from orchestrator.embedded.supervisor import Supervisor
+from orchestrator.embedded.watched import Child, ChildEvent
+from shared.health import FOLDER, silent
+from shared.settings import ConnectionFile
+from shared.store.migrate import upgrade
+
+THINKERS = ("taskmaster", "planner", "subtask_planner", "escalation")
+
+
+@contextmanager
+def together(
+    data_dir: Path,
+    environ: Mapping[str, str],
+    *,
+    existing: tuple[str, str] | None = None,
+    executors: int = 1,
+    on_event: Callable[[ChildEvent], None] = lambda _: None,
+) -> Iterator["Family"]:
+    """The whole family, ready to take tasks, until the context is left.
+
+    `environ` is what the children get, beside where the database and the broker are; `existing`
+    names servers (database URL, broker URL) to be used instead of embedded ones. Raises
+    Misconfigured when the folder is in use or a member does not come up.
+    """
+    with _servers(data_dir, existing, on_event) as family:
+        upgrade(family.database_url)
+        Signer(data_dir)  # before there are workers, which believe no other
+        env = {
+            **environ,
+            "REPLAN_DATA_DIR": str(data_dir.absolute()),
+            "REPLAN_DATABASE_URL": family.database_url,
+            "REPLAN_BROKER_URL": family.broker_url,
+        }
+        family.supervisor.add(*_members(data_dir, env, executors))
+        ConnectionFile(family.database_url, family.broker_url, os.getpid()).write(data_dir)
+        try:
+            yield family
+        finally:
+            ConnectionFile.remove(data_dir)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Where the servers are, and who looks after the processes."""
+
+    database_url: str
+    broker_url: str
+    supervisor: Supervisor
+
+
+@contextmanager
+def _servers(
+    data_dir: Path,
+    existing: tuple[str, str] | None,
+    on_event: Callable[[ChildEvent], None],
+) -> Iterator[Family]:
+    if existing is not None:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with Supervisor(data_dir / "logs", on_event) as supervisor:
+            yield Family(*existing, supervisor)
+        return
+    with EmbeddedServices(data_dir, on_event=on_event) as services:
+        yield Family(services.database_url, services.broker_url, services.supervisor)
+
+
+def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[Child]:
+    yield _member(folder, env, "coordinator", "orchestrator.cli.main", "coordinator", "start")
+    yield _member(folder, env, "thinkers", "workers", "start", *THINKERS)
+    for number in range(1, executors + 1):
+        yield _member(folder, env, f"executor-{number}", "workers", "start", "executor")
+
+
+def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words: str) -> Child:
+    """A child that is ready once each of its parts has shown a sign of life."""
+    pulse = folder / "pulse" / name
+    shutil.rmtree(pulse, ignore_errors=True)
+    return Child(
+        name=name,
+        argv=(sys.executable, "-m", module, *words),
+        env={**env, FOLDER: str(pulse)},
+        ready=lambda: not silent(pulse),
+    )

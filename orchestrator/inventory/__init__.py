@@ -1,1 +1,0 @@
-"""The hosts that replan may work on."""

@@ -1,8 +1,0 @@
-"""What is forbidden everywhere unless the operator says otherwise."""
-
-from shared.guard.policy import shipped_forbidden
-
-
-def default_entries() -> tuple[str, ...]:
-    """The entries alone, as `forbidden_commands` takes them."""
-    return tuple(forbidden.entry for forbidden in shipped_forbidden())

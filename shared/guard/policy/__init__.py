@@ -1,0 +1,1 @@
+"""Policies: what is forbidden, what is allowed, what a person decides."""

@@ -1,0 +1,270 @@
+"""What a policy allows of one program: a sub-command, its options, its operands (X17)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shared.guard.policy.notation import NUMBER, Option, Options, Slot
+from shared.guard.policy.operands import COMMAND, EXEC, REST, Ground, kind_named
+from shared.guard.programs.interpreters import shell_program
+from shared.guard.words import Glob, Hole, Word, known
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A program with a sub-command, and all that it may be given.
+
+    `before` are the options that may stand before the sub-command. `words`: an option is a whole
+    word (`find -name`). `pairs` are operands `KEY=VALUE`, by key. `loose`: no option of the program
+    does harm, so a word that may turn out to be one does not matter. `runs_code`: it runs what lies
+    in its directory; `brings`: it puts files there of which nobody has seen the content.
+    """
+
+    run: tuple[str, ...]
+    options: Options
+    before: Options
+    slots: tuple[Slot, ...]
+    words: bool = False
+    bundle: bool = False
+    shell: bool = False
+    loose: bool = False
+    runs_code: bool = False
+    brings: bool = False
+    pairs: tuple[tuple[str, str], ...] = ()
+    needs: tuple[str, ...] = ()
+    needs_one: tuple[str, ...] = ()
+    reason: str = ""
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """The program and the sub-command, as the policy names them."""
+        return " ".join(self.run)
+
+    def misfit(self, words: tuple[Word, ...], ground: Ground) -> "Misfit | None":
+        """Why the words behind the program's name are not allowed; None when they all are."""
+        try:
+            _Fitting(self, ground).fit(words)
+        except Misfit as misfit:
+            return misfit
+        return None
+
+
+class Misfit(Exception):
+    """A word that is not allowed; the message says which and why."""
+
+
+class OtherSubCommand(Misfit):
+    """The words are of another sub-command of the same program."""
+
+
+class _Fitting:
+    """One comparison of words with an allowance."""
+
+    def __init__(self, allowance: Allowance, ground: Ground) -> None:
+        self._allowed = allowance
+        self._ground = ground
+        self._verbs = list(allowance.run[1:])
+        self._operands: list[Word] = []
+        self._given: set[str] = set()
+        self._inner = False
+
+    def fit(self, words: tuple[Word, ...]) -> None:
+        """Raise Misfit for the first word that is not allowed."""
+        if self._allowed.shell:
+            words = self._without_program(words)
+        elif self._allowed.bundle and words and not words[0].prefix.startswith("-"):
+            words = (Word((known("-").pieces[0], *words[0].pieces)), *words[1:])
+        rest = iter(words)
+        options = True
+        for word in rest:
+            if self._rest_is(REST):
+                return self._finish()
+            if options and word.literal == "--" and not self._allowed.words:
+                options = False
+            elif options and self._may_be_option(word):
+                self._option(word, rest)
+            elif self._rest_is(COMMAND):
+                self._inner = True
+                return self._finish()
+            elif self._verbs:
+                self._verb(word)
+            else:
+                self._operands.append(word)
+        return self._finish()
+
+    def _without_program(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
+        """The options of a shell; its program is followed by itself, a script is an operand."""
+        program = shell_program(words)
+        if program.source == "file":
+            return words
+        count = len(program.arguments) + (program.name is not None) + (program.word is not None)
+        return words[: len(words) - count]
+
+    def _rest_is(self, kind: str) -> bool:
+        """True where all that is left is a command of its own, or for another program."""
+        slots = self._allowed.slots
+        at = len(self._operands)
+        return not self._verbs and at < len(slots) and slots[at].kind == kind
+
+    def _may_be_option(self, word: Word) -> bool:
+        prefix = word.prefix
+        if len(prefix) > 1 and prefix[0] in "-+":
+            return prefix[0] == "-" or self._plus_options()
+        if prefix and not word.splits:
+            return self._allowed.words and self._known(prefix) is not None
+        first = word.pieces[0] if word.pieces else None
+        uncertain = (
+            word.splits or isinstance(first, Glob) or (isinstance(first, Hole) and not first.below)
+        )
+        if uncertain and not self._allowed.loose and self._options is not None:
+            if isinstance(first, Glob) and first.pattern[:1] not in ("*", "?", "["):
+                return False
+            raise Misfit(f"{word} may turn out to be an option")
+        return False
+
+    @property
+    def _options(self) -> Options:
+        return self._allowed.before if self._verbs else self._allowed.options
+
+    def _plus_options(self) -> bool:
+        return any(name.startswith("+") for name in self._options or ())
+
+    def _known(self, name: str) -> Option | None:
+        options = self._options
+        return None if options is None else options.get(name)
+
+    def _verb(self, word: Word) -> None:
+        wanted = self._verbs.pop(0)
+        if word.literal != wanted:
+            raise OtherSubCommand(f"{word} is not {wanted}")
+
+    def _option(self, word: Word, rest: Iterator[Word]) -> None:
+        if self._options is None:
+            return
+        prefix = word.prefix
+        if self._allowed.words:
+            self._whole(word, prefix, rest)
+        elif prefix.startswith("--"):
+            self._long(word, prefix, rest)
+        elif prefix[1:].isdecimal() and word.literal is not None and self._known(NUMBER):
+            return
+        else:
+            self._letters(word, prefix, rest)
+
+    def _whole(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
+        option = self._known(prefix) if word.literal is not None else None
+        if option is None:
+            raise self._unlisted(word)
+        if option.value == EXEC:
+            self._skip_command(rest)
+        elif option.value:
+            self._value(prefix, option, next(rest, None))
+        self._given.add(prefix)
+
+    @staticmethod
+    def _skip_command(rest: Iterator[Word]) -> None:
+        before = ""
+        for word in rest:
+            text = word.literal or ""
+            if text == ";" or (text == "+" and before == "{}"):
+                return
+            before = text
+        raise Misfit("the command it runs for each match has no end")
+
+    def _long(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
+        name, equals, _ = prefix.partition("=")
+        option = self._known(name)
+        if option is None or (word.unknown and not equals):
+            raise self._unlisted(word)
+        self._given.add(name)
+        if equals:
+            if not option.value:
+                raise Misfit(f"{name} is given a value")
+            self._value(name, option, word.after(len(name) + 1))
+        elif option.value and not option.attached:
+            self._value(name, option, next(rest, None))
+
+    def _letters(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
+        whole = self._known(prefix)
+        if whole is not None and word.literal is not None and not whole.value:
+            self._given.add(prefix)
+            return
+        for index, letter in enumerate(prefix[1:], start=1):
+            name = f"{prefix[0]}{letter}"
+            option = self._known(name)
+            if option is None:
+                raise self._unlisted(word, name)
+            self._given.add(name)
+            if option.value:
+                attached = word.after(index + 1)
+                if attached.pieces and str(attached):
+                    self._value(name, option, attached)
+                elif not option.attached:
+                    self._value(name, option, next(rest, None))
+                return
+        if word.literal is None:
+            raise Misfit(f"{word} may turn out to be another option")
+
+    def _unlisted(self, word: Word, name: str = "") -> Misfit:
+        shown = f"{word}" if not name or str(word) == name else f"{name} (in {word})"
+        return Misfit(f"the option {shown} is not among those allowed for `{self._allowed.name}`")
+
+    def _value(self, name: str, option: Option, value: Word | None) -> None:
+        if value is None:
+            raise Misfit(f"{name} has no value")
+        if value.splits:
+            raise Misfit(f"the value of {name} may turn out to be several words: {value}")
+        self._hold(option.value, value, f"the value of {name}")
+
+    def _hold(self, kind: str, word: Word, what: str) -> None:
+        holds = kind_named(kind)
+        if holds is None:
+            raise Misfit(f"{what}: the policy names an unknown kind, {kind}")
+        if why := holds(word, self._ground):
+            raise Misfit(f"{what}: {why}")
+
+    def _finish(self) -> None:
+        if self._verbs:
+            raise OtherSubCommand(f"{self._verbs[0]} is missing")
+        for need in self._allowed.needs:
+            if need not in self._given:
+                raise Misfit(f"without {need} it does more than is allowed")
+        if self._allowed.needs_one and not self._given & set(self._allowed.needs_one):
+            wanted = ", ".join(self._allowed.needs_one)
+            raise Misfit(f"without one of {wanted} it does more than is allowed")
+        if self._allowed.pairs:
+            self._fit_pairs()
+        else:
+            self._fit_slots()
+
+    def _fit_pairs(self) -> None:
+        kinds = dict(self._allowed.pairs)
+        for operand in self._operands:
+            key, equals, _ = operand.prefix.partition("=")
+            if not equals or key not in kinds:
+                raise Misfit(
+                    f"{operand} is not among the operands allowed for `{self._allowed.name}`"
+                )
+            self._hold(kinds[key], operand.after(len(key) + 1), key)
+
+    def _fit_slots(self) -> None:
+        slots = [slot for slot in self._allowed.slots if slot.kind not in (COMMAND, REST)]
+        if not self._inner and any(slot.kind == COMMAND for slot in self._allowed.slots):
+            raise Misfit(f"`{self._allowed.name}` is given no command")
+        needed = sum(slot.count in ("1", "+") for slot in slots)
+        spare = len(self._operands) - needed
+        if spare < 0:
+            raise Misfit(f"`{self._allowed.name}` is given too few operands")
+        several = any(operand.splits for operand in self._operands)
+        if several and len({slot.kind for slot in slots}) > 1:
+            raise Misfit("a word may turn out to be several")
+        waiting = iter(self._operands)
+        for slot in slots:
+            taken = {"1": 1, "?": min(1, spare), "*": spare, "+": 1 + spare}[slot.count]
+            spare -= taken - (slot.count in ("1", "+"))
+            for _ in range(taken):
+                operand = next(waiting)
+                self._hold(slot.kind, operand, f"{operand}")
+        extra = next(waiting, None)
+        if extra is not None:
+            raise Misfit(f"{extra} is one operand too many for `{self._allowed.name}`")

@@ -1,0 +1,274 @@
+"""Policies: what decides, put together from the shipped files, the site's, and the host's."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from shared.contracts.origin import Origin
+from shared.contracts.yamltext import YamlText, read_yaml
+from shared.domain.errors import Misconfigured
+from shared.guard.policy.allowance import Allowance
+from shared.guard.policy.files import (
+    AllowText,
+    ForbidText,
+    LevelText,
+    ProfileText,
+    RuleText,
+    SiteText,
+)
+from shared.guard.policy.notation import options, slots
+from shared.guard.policy.territory import Territory
+
+SHIPPED = Path(__file__).parent / "shipped"
+PROFILES = ("strict", "read-only", "files", "packages", "services", "project")
+ENGINE = 1
+"""Counted up whenever the same rules come to mean something else."""
+_PLACES = ("write", "delete", "purge", "devices", "dotfiles", "fixed", "secret", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """An entry of `forbidden_commands`, why it is there, and who put it there."""
+
+    entry: str
+    reason: str = ""
+    source: str = "forbidden_commands"
+
+
+_NOWHERE_SPECIAL = Territory()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All that decides on the commands for one host.
+
+    `checks` are commands with the verdict they must get. `unlisted_allowed`: what no rule lists is
+    allowed all the same; only deny rules and what cannot be decided stop a command then.
+    `version` is a digest of everything that decides.
+    """
+
+    forbidden: tuple[Forbidden, ...] = ()
+    allowances: tuple[Allowance, ...] = ()
+    territory: Territory = _NOWHERE_SPECIAL
+    variables: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    unlisted_allowed: bool = False
+    checks: tuple[tuple[str, str], ...] = ()
+    source: str = "shipped"
+
+    @property
+    def version(self) -> str:
+        """Sixteen hexadecimal digits that change when any rule does."""
+        told = repr((ENGINE, *(getattr(self, name) for name in _DECIDING)))
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+_DECIDING = ("forbidden", "allowances", "territory", "variables", "programs", "unlisted_allowed")
+
+
+def only_forbidden(entries: Iterable[str]) -> Policy:
+    """A policy that allows all that no entry forbids and that can be decided."""
+    return Policy(tuple(map(Forbidden, entries)), unlisted_allowed=True)
+
+
+@cache
+def looks() -> Policy:
+    """The policy of what only looks at a host: the profile `read-only`, with no place to write."""
+    territory = replace(_territory([_base()]), write=(), delete=(), purge=())
+    return Policy(
+        forbidden=shipped_forbidden(),
+        allowances=tuple(_profiles(("read-only",), "shipped")),
+        territory=territory,
+        variables=tuple(_base().variables),
+        source="profile read-only",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The shipped policy with what a site has added to it; `for_host` says what holds where."""
+
+    text: SiteText | None = None
+    source: str = "shipped"
+
+    def for_host(self, name: str | None = None, forbidden: Iterable[str] = ()) -> Policy:
+        """The policy for the host of that name; `forbidden` are a task's own entries.
+
+        Raises Misconfigured when an unknown profile is named.
+        """
+        levels = list(self._levels(name))
+        base = _base()
+        chosen = next((t.profiles for _, t in reversed(levels) if t.profiles is not None), None)
+        unlisted = next((t.unlisted for _, t in reversed(levels) if t.unlisted is not None), None)
+        texts = [("shipped", base), *levels]
+        return Policy(
+            forbidden=(
+                *shipped_forbidden(),
+                *(f for source, text in levels for f in _forbidden(text.forbid, source)),
+                *map(Forbidden, forbidden),
+            ),
+            allowances=(
+                # the most specific first: the first that fits is the one that counts
+                *(a for s, text in reversed(levels) for a in _allowances(text.allow, s)),
+                *_profiles((base.profiles if chosen is None else chosen) or (), self.source),
+            ),
+            territory=_territory([text for _, text in texts]),
+            variables=tuple(v for _, text in texts for v in text.variables),
+            programs=tuple(p for _, text in texts for p in text.programs),
+            unlisted_allowed=unlisted == "allow",
+            checks=tuple(check for _, text in levels for check in _checks(text)),
+            source=self.source,
+        )
+
+    def _levels(self, name: str | None) -> Iterator[tuple[str, LevelText]]:
+        """Those that hold for the host, the most general first, with their sources."""
+        if self.text is None:
+            return
+        yield self.source, self.text
+        for group, text in self.text.groups.items():
+            if name is not None and any(fnmatchcase(name, pattern) for pattern in text.hosts):
+                yield f"{self.source}, group {group}", text
+        if name is not None and name in self.text.hosts:
+            yield f"{self.source}, host {name}", self.text.hosts[name]
+
+
+def load_site(path: Path | None) -> Site:
+    """The site's policy; the shipped one when there is no file.
+
+    Raises Misconfigured, with file, line, reason and the command to type, for a file that is not
+    there, does not parse, contradicts itself, or names unknown profiles or kinds.
+    """
+    if path is None:
+        return Site()
+    origin = Origin(str(path), "guard", f"replan guard rules --policy {path}", Misconfigured)
+    try:
+        written = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise origin.error(f"the policy cannot be read ({error})") from error
+    yaml_text = read_yaml(written, origin)
+    text = SiteText.read(yaml_text, origin)
+    _refuse_contradictions(text, yaml_text, origin)
+    return Site(text, str(path))
+
+
+def _refuse_contradictions(text: SiteText, yaml_text: YamlText, origin: Origin) -> None:
+    faults = []
+    levels: list[tuple[tuple[str | int, ...], LevelText]] = [((), text)]
+    levels += [(("groups", name), group) for name, group in text.groups.items()]
+    levels += [(("hosts", name), host) for name, host in text.hosts.items()]
+    for path, level in levels:
+        for profile in level.profiles or ():
+            if profile not in PROFILES:
+                known = ", ".join(PROFILES)
+                place = yaml_text.place((*path, "profiles"))
+                faults.append(f"{place}: there is no profile {profile!r}; known: {known}")
+        forbidden = {" ".join(e.split()) for group in level.forbid for e in group.rules}
+        for at, group in enumerate(level.allow):
+            for number, rule in enumerate(group.rules):
+                named = {" ".join(run) for run in rule.runs}
+                for both in sorted(forbidden & named):
+                    place = yaml_text.place((*path, "allow", at, "rules", number))
+                    faults.append(f"{place}: {both!r} is allowed here and forbidden on this level")
+    if faults:
+        raise origin.faults(faults)
+
+
+@cache
+def _base() -> LevelText:
+    return LevelText.read(_shipped_text("base"), _origin("base"))
+
+
+@cache
+def shipped_forbidden() -> tuple[Forbidden, ...]:
+    """What is forbidden everywhere, each entry with its reason."""
+    level = LevelText.read(_shipped_text("forbidden"), _origin("forbidden"))
+    return tuple(_forbidden(level.forbid, "shipped"))
+
+
+@cache
+def profile(name: str) -> ProfileText:
+    """A shipped profile."""
+    return ProfileText.read(_shipped_text(name), _origin(name))
+
+
+@cache
+def _profile_allowances(name: str) -> tuple[Allowance, ...]:
+    return tuple(_allowances(profile(name).allow, f"profile {name}"))
+
+
+def _profiles(names: Iterable[str], source: str) -> Iterator[Allowance]:
+    """The allowances of profiles and of those that they include, each profile once."""
+    waiting = list(names)
+    wanted: dict[str, None] = {}
+    while waiting:
+        name = waiting.pop(0)
+        if name not in PROFILES:
+            raise Misconfigured(
+                f"{source}: there is no profile {name!r}; known: {', '.join(PROFILES)}",
+                stage="guard",
+                next_step_cmd="replan guard rules",
+            )
+        if name not in wanted:
+            wanted[name] = None
+            waiting += profile(name).includes
+    for name in wanted:
+        yield from _profile_allowances(name)
+
+
+def _allowances(groups: Iterable[AllowText], source: str) -> Iterator[Allowance]:
+    for group in groups:
+        for rule in group.rules:
+            yield from _of_rule(rule, group.reason, source)
+
+
+def _of_rule(rule: RuleText, reason: str, source: str) -> Iterator[Allowance]:
+    given = options(rule.flags)
+    for run in rule.runs:
+        yield Allowance(
+            run=run,
+            options=given,
+            before=given if rule.before is None else options(rule.before),
+            slots=slots(rule.operands),
+            words=rule.style == "words",
+            bundle=rule.bundle,
+            shell=rule.shell,
+            loose=rule.loose,
+            runs_code=rule.code,
+            brings=rule.brings,
+            pairs=tuple(rule.pairs.items()),
+            needs=tuple(rule.needs),
+            needs_one=tuple(rule.needs_one),
+            reason=reason,
+            source=source,
+        )
+
+
+def _forbidden(groups: Iterable[ForbidText], source: str) -> Iterator[Forbidden]:
+    for group in groups:
+        for entry in group.rules:
+            yield Forbidden(entry, group.reason, source)
+
+
+def _territory(texts: list[LevelText]) -> Territory:
+    merged = {
+        name: tuple(place for text in texts for place in getattr(text.places, name))
+        for name in _PLACES
+    }
+    return Territory(**merged)
+
+
+def _checks(text: LevelText) -> Iterator[tuple[str, str]]:
+    for verdict in ("allow", "approve", "deny"):
+        for command in getattr(text.checks, verdict):
+            yield command, verdict
+
+
+def _origin(name: str) -> Origin:
+    return Origin(f"{name}.yaml", "guard", "replan guard rules", Misconfigured)
+
+
+def _shipped_text(name: str) -> YamlText:
+    return read_yaml((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), _origin(name))

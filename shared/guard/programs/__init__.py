@@ -1,0 +1,1 @@
+"""Programs that run other programs, or hold code in their arguments."""

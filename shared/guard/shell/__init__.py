@@ -1,0 +1,1 @@
+"""The shell language: from text to the programs that it runs."""

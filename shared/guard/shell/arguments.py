@@ -1,0 +1,84 @@
+"""Follows commands and programs that stand inside the arguments, or in the input, of others."""
+
+from dataclasses import replace
+
+from shared.guard.paths import NOWHERE
+from shared.guard.programs.find import deleted, search
+from shared.guard.programs.inline_code import (
+    INTERPRETERS,
+    Embedded,
+    codes,
+    language,
+    option_values,
+)
+from shared.guard.programs.interpreters import script_program
+from shared.guard.programs.sql import CLIENTS, MOST_CHARACTERS, PROGRAM, statements
+from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.scripts import run_input
+from shared.guard.shell.streams import Input
+from shared.guard.words import Word, known
+
+_READS_SHELL = frozenset({"at", "batch"})
+_READS_ITS_OWN = frozenset(
+    {"ed", "ex", "vi", "vim", "gdb", "mongosh", "mongo", "redis-cli", "make", "bc", "m4", "tclsh"}
+)
+
+
+def follow_embedded(
+    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+) -> None:
+    """Follow all that the arguments and the input of a program hold and it would run."""
+    for code in codes(program, words):
+        if isinstance(code, Embedded):
+            walk.code(code.text, "sh", scope.child(), given)
+        else:
+            walk.doubt("other-language", code.why)
+    _input(walk, program, words, scope, given)
+    if program in CLIENTS:
+        _sql(walk, program, words, scope, given)
+    if program == "find":
+        _find(walk, words, scope, given)
+    if places := deleted(program, words):
+        # to delete all that is found below a place is to delete the place
+        walk.found((known("rm"), known("-r"), known("-f"), *places), "rm", scope)
+
+
+def _input(
+    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+) -> None:
+    dash = any(word.literal == "-" for word in words)
+    if given.given and (program in _READS_SHELL or (program == "parallel" and not words)):
+        run_input(walk, "sh", scope.child(), given)
+    elif language(program) in INTERPRETERS:
+        if script_program(words).source == "input" and (given.given or dash):
+            walk.doubt("other-language", f"{program} runs a program that it reads")
+    elif program in _READS_ITS_OWN and given.given:
+        walk.doubt("other-language", f"{program} is given commands of its own")
+    elif program == "crontab" and (
+        dash or given.given or not all(word.prefix.startswith("-") for word in words)
+    ):
+        walk.doubt("other-language", "it installs scheduled commands")
+
+
+def _sql(walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input) -> None:
+    texts = list(option_values(words, *CLIENTS[program]))
+    if program == "sqlite3":
+        texts += [word for word in words if not word.prefix.startswith("-")][1:]
+    if not texts and given.given:
+        texts.append(given.word)
+    for text in texts:
+        if text.literal is None:
+            walk.doubt("other-language", f"the SQL that {program} runs is not known")
+        if len(str(text)) > MOST_CHARACTERS:
+            walk.doubt("too-large", f"the SQL that {program} runs is too long to be read")
+            continue
+        for statement in statements(str(text)):
+            walk.found((known(PROGRAM), *map(known, statement)), PROGRAM, scope)
+
+
+def _find(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> None:
+    inside = replace(scope, directories=(*scope.directories, NOWHERE))
+    for run in search(words).runs:
+        if run:
+            walk.execute(run, inside, given, functions=False)

@@ -1,0 +1,178 @@
+"""Follows pipelines, conditions and loops: all that may run, whichever way it goes."""
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Protocol
+
+from shared.guard.paths import NOWHERE
+from shared.guard.shell.expand import Expansion
+from shared.guard.shell.scope import Scope, merged
+from shared.guard.shell.streams import Input, Outcome, unchanged
+from shared.guard.shell.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement, Substitution
+from shared.guard.shell.variables import changes_programs, holds_command
+from shared.guard.words import Run, Word, joined, unknown
+
+MOST_ITEMS = 32
+"""A loop over more words is followed with an unknown one."""
+
+MOST_PASSES = 4
+"""A loop that still changes variables after so many turns is followed with all unknown."""
+
+_NEVER_WAIT = frozenset({":", "true", "false", "echo", "printf", "test", "["})
+
+
+class Branching(Protocol):
+    """The walk, as branches need it."""
+
+    @property
+    def count(self) -> int:
+        """How many runs have been found."""
+
+    def doubt(self, rule: str, reason: str) -> None:
+        """Something cannot be decided."""
+
+    def block(self, block: Block, scope: Scope, given: Input) -> Outcome:
+        """Follow statements, one after the other."""
+
+    def statement(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
+        """Follow one statement with its redirections."""
+
+    def expansion(self, scope: Scope) -> Expansion:
+        """Expands words as this shell does."""
+
+    def evaluate(
+        self, inner: tuple[Substitution, ...], texts: tuple[str, ...], scope: Scope
+    ) -> None:
+        """Follow what runs inside arithmetic and conditions."""
+
+    def choice(self) -> AbstractContextManager[None]:
+        """What is followed meanwhile may not run at all."""
+
+    def spawn(self) -> None:
+        """A process is started beside this one."""
+
+    def makers_since(self, count: int) -> tuple[Run, ...]:
+        """The runs found after the first `count`, with all that feeds them."""
+
+
+def follow_branches(
+    walk: Branching,
+    command: Pipeline | AndOr | If | Case | Loop,
+    scope: Scope,
+    given: Input,
+) -> Outcome:
+    """Follow every way that a command may take."""
+    match command:
+        case Pipeline(stages):
+            return _pipeline(walk, stages, scope, given)
+        case AndOr():
+            return _and_or(walk, command, scope, given)
+        case If():
+            return _if(walk, command, scope, given)
+        case Case():
+            return _case(walk, command, scope, given)
+        case Loop():
+            return _loop(walk, command, scope, given)
+
+
+def _pipeline(
+    walk: Branching, stages: tuple[Statement, ...], scope: Scope, given: Input
+) -> Outcome:
+    walk.spawn()
+    first = walk.count
+    outcome = unchanged(scope)
+    for stage in stages:
+        outcome = walk.statement(stage, scope, given)
+        makers = walk.makers_since(first)
+        given = Input(text=outcome.output, makers=makers, piped=True)
+    # some shells run the last stage themselves
+    return outcome.within(merged(scope, outcome.either))
+
+
+def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Outcome:
+    left = walk.statement(both.left, scope, given)
+    with walk.choice():
+        if both.operator == "&&":
+            right = walk.statement(both.right, left.succeeded, given)
+            failed = merged(right.failed, left.failed)
+            return Outcome(right.succeeded, failed, _appended(left.output, right.output))
+        right = walk.statement(both.right, left.failed, given)
+    return Outcome(merged(left.succeeded, right.succeeded), right.failed)
+
+
+def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Outcome:
+    condition = walk.block(choice.condition, scope, given)
+    with walk.choice():
+        then = walk.block(choice.then, condition.succeeded, given)
+        otherwise = walk.block(choice.otherwise, condition.failed, given)
+    return unchanged(merged(then.either, otherwise.either))
+
+
+def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Outcome:
+    expansion = walk.expansion(scope)
+    expansion.words(case.words)
+    after = expansion.scope
+    with walk.choice():
+        for arm in case.arms:
+            after = merged(after, walk.block(arm, after, given).either)
+    return unchanged(after)
+
+
+def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
+    walk.evaluate(loop.inner, (), scope)
+    with walk.choice():
+        if changes_programs(loop.name) or holds_command(loop.name):
+            walk.doubt("environment", f"it sets {loop.name}, which changes what programs do")
+        if loop.items is not None:
+            expansion = walk.expansion(scope)
+            items = expansion.words(loop.items)
+            scope = expansion.scope
+            if len(items) <= MOST_ITEMS and not any(item.splits for item in items):
+                return _for_each(walk, loop, items, scope, given)
+            return _repeat(walk, loop, scope.assign(loop.name, unknown()), given)
+        if loop.name:
+            scope = scope.assign(loop.name, unknown())
+        first = walk.count
+        outcome = _repeat(walk, loop, scope, given)
+        programs = [run.program for run in walk.makers_since(first)]
+        if programs and set(programs) <= _NEVER_WAIT and programs[0] in (":", "true"):
+            walk.doubt("endless-loop", "a loop never waits and never ends")
+        return outcome
+
+
+def _for_each(
+    walk: Branching, loop: Loop, items: list[Word], scope: Scope, given: Input
+) -> Outcome:
+    for item in items:
+        inside = scope.assign(loop.name, item)
+        scope = merged(walk.block(loop.body, inside, given).either, inside)
+    return unchanged(scope)
+
+
+def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
+    """Once as it starts, then with all unknown that it changes, until it changes no more."""
+    for _ in range(MOST_PASSES):
+        after = _once(walk, loop, scope, given)
+        wider = _widened(scope, after)
+        if wider == scope:
+            return unchanged(scope)
+        scope = wider
+    scope = replace(scope.forget(frozenset(scope.variables)), arguments=None)
+    return unchanged(merged(_once(walk, loop, scope, given), scope))
+
+
+def _widened(before: Scope, after: Scope) -> Scope:
+    """What is known both before and after one turn of a loop."""
+    wider = merged(before, after)
+    if after.directories == before.directories:
+        return wider
+    return replace(wider, directories=(before.directories[0], NOWHERE))
+
+
+def _once(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Scope:
+    condition = walk.block(loop.condition, scope, given)
+    return merged(walk.block(loop.body, condition.either, given).either, condition.either)
+
+
+def _appended(first: Word | None, second: Word | None) -> Word | None:
+    return None if first is None or second is None else joined((first, second), "")

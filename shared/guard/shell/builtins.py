@@ -1,0 +1,233 @@
+"""Commands that the shell carries out itself, as they change what it knows."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from shared.guard.paths import NOWHERE
+from shared.guard.programs.inline_code import option_values
+from shared.guard.shell.arithmetic import runs_in_arithmetic
+from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.outputs import output
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.scripts import STANDARD_INPUT, run_input, run_script
+from shared.guard.shell.streams import Input, Outcome, silent, unchanged
+from shared.guard.shell.variables import assign
+from shared.guard.words import Word, joined, known, unknown
+
+Builtin = Callable[[Follower, tuple[Word, ...], Scope, Input], Outcome]
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+_DIRECTORY_FLAG = re.compile(r"-[LPen@]+")
+
+
+def _operands(words: tuple[Word, ...]) -> list[Word]:
+    kept: list[Word] = []
+    for index, word in enumerate(words):
+        if word.literal == "--":
+            return [*kept, *words[index + 1 :]]
+        if not (word.prefix.startswith("-") and len(word.prefix) > 1):
+            kept.append(word)
+    return kept
+
+
+def _change_directory(
+    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input
+) -> Outcome:
+    del walk, given
+    operands = [word for word in _operands(words) if not _DIRECTORY_FLAG.fullmatch(str(word))]
+    if not operands:
+        return Outcome(scope.go(scope.value("HOME")), scope, known(""))
+    if operands[0].literal == "-" or operands[0].prefix.startswith("+"):
+        return Outcome(replace(scope, directories=(NOWHERE,)), scope)
+    return Outcome(scope.go(operands[0]), scope, known(""))
+
+
+def _pop_directory(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del walk, words, given
+    return Outcome(replace(scope, directories=(NOWHERE,)), scope)
+
+
+def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    """`local`, `declare`: the variables are gone when the function ends."""
+    del given
+    names = _declared_names(words)
+    walk.local.update(names)
+    scope = _declared(walk, words, scope.forget(frozenset(names)), export=_has_flag(words, "x"))
+    if _has_flag(words, "r"):
+        walk.fixed.update(names)
+    return unchanged(scope)
+
+
+def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
+    scope = _declared(walk, words, scope, export=False)
+    walk.fixed.update(_declared_names(words))
+    return unchanged(scope)
+
+
+def _export(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
+    prints = not words or _has_flag(words, "p")
+    after = _declared(walk, words, scope, export=True)
+    return unchanged(after) if prints else silent(after)
+
+
+def _has_flag(words: tuple[Word, ...], letters: str) -> bool:
+    flags = "".join(word.prefix[1:] for word in words if word.prefix.startswith("-"))
+    return any(letter in flags for letter in letters)
+
+
+def _declared_names(words: tuple[Word, ...]) -> set[str]:
+    found = (_NAME.match(word.prefix) for word in words)
+    return {name[0] for name in found if name}
+
+
+def _declared(walk: Follower, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
+    if _has_flag(words, "niluc"):
+        walk.doubt("variable-attribute", "a variable is declared whose value is not what is set")
+    for word in words:
+        if found := _ASSIGNMENT.match(word.prefix):
+            appended = found[0].endswith("+=")
+            value = unknown() if appended else word.after(found.end())
+            scope = assign(walk, scope, found[1], value)
+            scope = scope.export(found[1]) if export else scope
+        elif word.literal is None:
+            scope = _all_unknown(scope)
+        elif _NAME.fullmatch(word.literal) and export:
+            scope = scope.export(word.literal)
+    return scope
+
+
+def _all_unknown(scope: Scope) -> Scope:
+    return scope.forget(frozenset(scope.variables))
+
+
+def _sets(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    """`read`, `unset`, `getopts` and the like: every name among the words becomes unknown."""
+    del given
+    names = set()
+    for word in words:
+        if word.literal is None:
+            scope = _all_unknown(scope)
+        elif found := _NAME.match(word.literal):
+            names.add(found[0])
+    _doubt_indices(walk, words)
+    for name in sorted(names):
+        scope = assign(walk, scope, name, unknown())
+    return silent(scope)
+
+
+def _printf(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    if words and words[0].prefix.startswith("-v"):
+        return _sets(walk, words[:2], scope, given)
+    return unchanged(scope, output("printf", words, given.text, walk.dialect))
+
+
+def _test(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
+    _doubt_indices(walk, words)
+    return silent(scope)
+
+
+def _doubt_indices(walk: Follower, words: tuple[Word, ...]) -> None:
+    if any(runs_in_arithmetic(str(word)) for word in words):
+        walk.doubt("arithmetic-code", "arithmetic would run a command inside a text")
+
+
+def _set(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del walk, given
+    if any(not word.prefix.startswith(("-", "+")) or word.literal == "--" for word in words):
+        scope = replace(scope, arguments=None)
+    return unchanged(scope)
+
+
+def _shift(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del walk, given
+    count = words[0].literal if words else "1"
+    if scope.arguments is None or count is None or not count.isdecimal():
+        return silent(replace(scope, arguments=None))
+    return silent(replace(scope, arguments=scope.arguments[int(count) :]))
+
+
+def _eval(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    return walk.here(joined(words), scope, given)
+
+
+def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    if not words:
+        return unchanged(scope)
+    interpreter = "bash" if walk.dialect == "bash" else "dash"
+    inside = replace(scope, arguments=words[1:]) if words[1:] else scope
+    if words[0].literal in STANDARD_INPUT:
+        return run_input(walk, interpreter, inside, given)
+    written = walk.files.at(words[0], scope.directories[0])
+    if not written and not words[0].unknown:
+        walk.doubt("sourced-file", f"it reads {words[0]}, which may change what later words mean")
+        return unchanged(_all_unknown(scope))
+    return run_script(walk, words[0], interpreter, inside, given)
+
+
+def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
+    operands = _operands(words)
+    if len(operands) > 1 and operands[0].literal not in ("-", ""):
+        walk.later(operands[0], scope)
+    return unchanged(scope)
+
+
+def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    for word in _operands(words):
+        name, equals, _ = word.prefix.partition("=")
+        if equals:
+            walk.aliases.add(name)
+            walk.here(word.after(len(name) + 1), scope, given)
+        elif word.literal is None:
+            walk.doubt("alias", "it defines an alias that is not known")
+    return unchanged(scope)
+
+
+def _changes_shell(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    del given
+    if words:
+        walk.doubt("shell-changed", "it changes what the shell takes a command's name for")
+    return unchanged(scope)
+
+
+def _mapfile(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+    for callback in option_values(words, "C", ()):
+        walk.here(callback, scope, given)
+    return _sets(walk, words, scope, given)
+
+
+BUILTINS: dict[str, Builtin] = {
+    "cd": _change_directory,
+    "chdir": _change_directory,
+    "pushd": _change_directory,
+    "popd": _pop_directory,
+    "export": _export,
+    "readonly": _readonly,
+    "local": _local,
+    "declare": _local,
+    "typeset": _local,
+    "nameref": _changes_shell,
+    "read": _sets,
+    "unset": _sets,
+    "getopts": _sets,
+    "let": _sets,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "printf": _printf,
+    "test": _test,
+    "[": _test,
+    "set": _set,
+    "shift": _shift,
+    "eval": _eval,
+    ".": _source,
+    "source": _source,
+    "trap": _trap,
+    "alias": _alias,
+    "hash": _changes_shell,
+    "enable": _changes_shell,
+    "bind": _changes_shell,
+}

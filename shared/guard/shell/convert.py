@@ -1,0 +1,328 @@
+"""From the JSON of shfmt to the tree of `tree.py`, refusing every node it does not know."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from shared.guard.shell.quoting import ansi_c, double_quoted, heredoc, unquoted_pieces
+from shared.guard.shell.tree import (
+    OPAQUE,
+    AndOr,
+    Apart,
+    Assignment,
+    Block,
+    Case,
+    Command,
+    Evaluation,
+    Function,
+    Group,
+    If,
+    Literal,
+    Loop,
+    Opaque,
+    Parameter,
+    Part,
+    Pipeline,
+    Redirect,
+    Simple,
+    Statement,
+    Substitution,
+    WordNode,
+    as_quoted,
+)
+
+Node = dict[str, Any]
+"""A node of shfmt's JSON: the only place where it is known."""
+
+MOST_STATEMENTS = 2000
+_DEFAULT_OPERATORS = frozenset({"-", ":-", "+", ":+", "=", ":=", "?", ":?"})
+_END_OF_OPTIONS = (WordNode((Literal("--", quoted=False),)),)
+_PARAMETER_KEYS = frozenset({"Type", "Pos", "End", "Dollar", "Rbrace", "Short", "Param", "Exp"})
+
+
+class Unreadable(ValueError):
+    """The text cannot be read as shell, or not safely; the message says why."""
+
+
+class Conversion:
+    """One tree from one parse of `source`; `posix` where a shell knows no more than POSIX."""
+
+    def __init__(self, source: bytes, *, posix: bool) -> None:
+        self._posix = posix
+        self._bytes = source
+        self._statements = 0
+
+    def block(self, nodes: list[Node] | None) -> Block:
+        """A list of statements; raises Unreadable."""
+        return tuple(self._statement(node) for node in nodes or ())
+
+    def _statement(self, node: Node) -> Statement:
+        self._statements += 1
+        if self._statements > MOST_STATEMENTS:
+            raise Unreadable(f"it has more than {MOST_STATEMENTS} statements")
+        if node.get("Coprocess") or node.get("Disown"):
+            raise Unreadable("it uses a form of another shell")
+        command = node.get("Cmd")
+        return Statement(
+            command=self._command(command) if command else None,
+            redirects=tuple(self._redirect(item) for item in node.get("Redirs") or ()),
+            background=bool(node.get("Background")),
+            source=self._source(node),
+            negated=bool(node.get("Negated")),
+        )
+
+    def _source(self, node: Node) -> str:
+        start, end = node["Pos"]["Offset"], node["End"]["Offset"]
+        return self._bytes[start:end].decode("utf-8", "replace")
+
+    def _command(self, node: Node) -> Command:
+        understood: dict[str, Callable[[Node], Command]] = {
+            "CallExpr": self._call,
+            "DeclClause": self._declaration,
+            "BinaryCmd": self._binary,
+            "Block": self._group,
+            "Subshell": self._group,
+            "IfClause": self._if,
+            "WhileClause": self._while,
+            "ForClause": self._for,
+            "CaseClause": self._case,
+            "FuncDecl": self._function,
+            "TestClause": self._evaluation,
+            "ArithmCmd": self._evaluation,
+            "LetClause": self._evaluation,
+            "TimeClause": self._timed,
+            "CoprocClause": self._coprocess,
+        }
+        kind = node["Type"]
+        if kind not in understood:
+            raise Unreadable(f"it uses a form that is not understood ({kind})")
+        return understood[kind](node)
+
+    def _group(self, node: Node) -> Group:
+        return Group(self.block(node.get("Stmts")), apart=node["Type"] == "Subshell")
+
+    def _while(self, node: Node) -> Loop:
+        return Loop(self.block(node.get("Cond")), self.block(node.get("Do")))
+
+    def _function(self, node: Node) -> Function:
+        return Function(node["Name"]["Value"], self._statement(node["Body"]))
+
+    def _evaluation(self, node: Node) -> Evaluation:
+        return Evaluation(self._inner(node), tuple(self._texts(node)))
+
+    def _coprocess(self, node: Node) -> Apart:
+        return Apart(self._statement(node["Stmt"]))
+
+    def _call(self, node: Node) -> Simple:
+        assignments = tuple(self._assignment(item) for item in node.get("Assigns") or ())
+        return Simple(assignments, tuple(self.word(item) for item in node.get("Args") or ()))
+
+    def _declaration(self, node: Node) -> Simple:
+        words = [WordNode((Literal(node["Variant"]["Value"], quoted=False),))]
+        for item in node.get("Args") or ():
+            if item.get("Naked") and item.get("Value"):
+                words.append(self.word(item["Value"]))
+            elif item.get("Naked"):
+                words.append(WordNode((Literal(item["Name"]["Value"], quoted=True),)))
+            else:
+                assigned = self._assignment(item)
+                name = Literal(f"{assigned.name}=", quoted=True)
+                # a declaration's value is not split into words
+                words.append(WordNode((name, *map(as_quoted, assigned.value.parts))))
+        return Simple((), tuple(words))
+
+    def _assignment(self, node: Node) -> Assignment:
+        inner = self._inner({key: node.get(key) for key in ("Index", "Array")})
+        value = self.word(node["Value"]) if node.get("Value") else WordNode(())
+        plain = not (node.get("Append") or node.get("Index") or node.get("Array"))
+        if not plain:
+            inner += self._inner(node.get("Value"))
+            value = WordNode((Opaque(quoted=True, inner=inner),))
+        return Assignment(node["Name"]["Value"], value, plain)
+
+    def _binary(self, node: Node) -> Command:
+        left, right = self._statement(node["X"]), self._statement(node["Y"])
+        match node["Op"]:
+            case "|" | "|&":
+                stages = [left]
+                if isinstance(left.command, Pipeline) and not left.redirects:
+                    stages = list(left.command.stages)
+                return Pipeline((*stages, right))
+            case "&&" | "||" as operator:
+                return AndOr(operator, left, right)
+            case unknown:
+                raise Unreadable(f"it uses an operator that is not understood ({unknown})")
+
+    def _if(self, node: Node) -> If:
+        otherwise: Block = ()
+        if following := node.get("Else"):
+            if following.get("Cond"):
+                nested = self._if(following)
+                otherwise = (Statement(nested, (), background=False, source=""),)
+            else:
+                otherwise = self.block(following.get("Then"))
+        return If(self.block(node.get("Cond")), self.block(node.get("Then")), otherwise)
+
+    def _for(self, node: Node) -> Loop:
+        loop, body = node["Loop"], self.block(node.get("Do"))
+        if loop["Type"] == "CStyleLoop":
+            return Loop((), body, inner=self._inner(loop))
+        given = loop.get("Items")
+        if given is None and loop.get("InPos"):
+            given = []
+        items = None if given is None else tuple(self.word(item) for item in given)
+        return Loop((), body, loop["Name"]["Value"], items)
+
+    def _timed(self, node: Node) -> Group:
+        inside = node.get("Stmt")
+        if inside is None:
+            return Group(())
+        statement = self._statement(inside)
+        simple = statement.command
+        if isinstance(simple, Simple) and simple.words[:1] == _END_OF_OPTIONS:
+            statement = replace(statement, command=replace(simple, words=simple.words[1:]))
+        return Group((statement,))
+
+    def _case(self, node: Node) -> Case:
+        arms = node.get("Items") or ()
+        words = [self.word(node["Word"])]
+        words += [self.word(word) for arm in arms for word in arm.get("Patterns") or ()]
+        return Case(tuple(words), tuple(self.block(arm.get("Stmts")) for arm in arms))
+
+    def _redirect(self, node: Node) -> Redirect:
+        body = None
+        if found := node.get("Hdoc"):
+            body = self._heredoc(found, node)
+        elif node["Op"] == "<<<":
+            body = self.word(node["Word"])
+        elif node["Op"] in ("<<", "<<-"):
+            body = WordNode(())
+        descriptor = (node.get("N") or {}).get("Value", "")
+        target = self.word(node["Word"])
+        if self._posix and descriptor.isdigit() and len(descriptor) > 1:
+            raise Unreadable(f"{descriptor} is a descriptor in some shells, in others an argument")
+        if node["Op"] in ("<&", ">&") and not _names_one_thing(target):
+            raise Unreadable("what stands behind `&-` is a word of its own in some shells")
+        return Redirect(node["Op"], target, descriptor, body)
+
+    def _heredoc(self, node: Node, redirect: Node) -> WordNode:
+        delimiter = redirect["Word"].get("Parts") or ()
+        literal = any(
+            item["Type"] in ("SglQuoted", "DblQuoted") or "\\" in item.get("Value", "")
+            for item in delimiter
+        )
+        parts: list[Part] = []
+        line_start = True
+        for item in node.get("Parts") or ():
+            if item["Type"] == "Lit":
+                text: str = item.get("Value", "")
+                if redirect["Op"] == "<<-":
+                    text = _without_tabs(text, line_start=line_start)
+                parts.append(Literal(text if literal else heredoc(text), quoted=True))
+                line_start = text.endswith("\n")
+            else:
+                parts.append(as_quoted(self._part(item, quoted=True)))
+                line_start = False
+        return WordNode(tuple(parts))
+
+    def word(self, node: Node) -> WordNode:
+        """One word; raises Unreadable."""
+        parts: list[Part] = []
+        for item in node.get("Parts") or ():
+            match item["Type"]:
+                case "Lit":
+                    pieces = unquoted_pieces(item.get("Value", ""))
+                    parts += [Literal(text, quoted=quoted) for text, quoted in pieces]
+                case "SglQuoted":
+                    text = item.get("Value", "")
+                    text = ansi_c(text) if item.get("Dollar") else text
+                    parts.append(Literal(text, quoted=True))
+                case "DblQuoted":
+                    parts += self._double_quoted(item)
+                case _:
+                    parts.append(self._part(item, quoted=False))
+        return WordNode(tuple(parts))
+
+    def _double_quoted(self, node: Node) -> list[Part]:
+        parts: list[Part] = []
+        if not node.get("Parts"):
+            return [Literal("", quoted=True)]  # "" is a word of its own
+        for item in node["Parts"]:
+            if item["Type"] == "Lit":
+                parts.append(Literal(double_quoted(item.get("Value", "")), quoted=True))
+            else:
+                parts.append(self._part(item, quoted=True))
+        return parts
+
+    def _part(self, node: Node, *, quoted: bool) -> Part:
+        match node["Type"]:
+            case "ParamExp":
+                return self._parameter(node, quoted=quoted)
+            case "CmdSubst" | "ProcSubst":
+                return self._substitution(node, quoted=quoted)
+            case "ArithmExp":
+                return Opaque(quoted, self._inner(node), number=True)
+            case "ExtGlob":
+                if "$" in node["Pattern"]["Value"] or "`" in node["Pattern"]["Value"]:
+                    raise Unreadable("it computes a pattern")
+                return Opaque(quoted)
+            case unknown:
+                raise Unreadable(f"it uses a form that is not understood ({unknown})")
+
+    def _substitution(self, node: Node, *, quoted: bool) -> Substitution:
+        if node.get("Backquotes") and "\\" in self._source(node):
+            raise Unreadable("it has a backslash inside backticks, which shells read differently")
+        body = self.block(node.get("Stmts"))
+        return Substitution(body, quoted, "file" if node["Type"] == "ProcSubst" else "value")
+
+    def _parameter(self, node: Node, *, quoted: bool) -> Parameter:
+        name = (node.get("Param") or {}).get("Value", "")
+        expansion = node.get("Exp")
+        if any(value for key, value in node.items() if key not in _PARAMETER_KEYS):
+            return Parameter(name, quoted, OPAQUE, inner=self._inner(list(node.values())))
+        if not expansion:
+            return Parameter(name, quoted, bare=bool(node.get("Short")))
+        word = expansion.get("Word")
+        if expansion["Op"] not in _DEFAULT_OPERATORS:
+            return Parameter(name, quoted, OPAQUE, inner=self._inner(expansion))
+        argument = self.word(word) if word else WordNode(())
+        return Parameter(name, quoted, expansion["Op"].lstrip(":"), argument)
+
+    def _inner(self, node: object) -> tuple[Substitution, ...]:
+        """Every substitution below, outermost first: whatever the rest means, these run."""
+        return tuple(self._substitutions(node))
+
+    def _substitutions(self, node: object) -> Iterator[Substitution]:
+        if isinstance(node, list):
+            for item in node:
+                yield from self._substitutions(item)
+        elif isinstance(node, dict):
+            if node.get("Type") in ("CmdSubst", "ProcSubst"):
+                yield self._substitution(node, quoted=True)
+                return
+            for value in node.values():
+                yield from self._substitutions(value)
+
+    def _texts(self, node: object) -> Iterator[str]:
+        if isinstance(node, list):
+            for item in node:
+                yield from self._texts(item)
+        elif isinstance(node, dict):
+            if node.get("Type") in ("Lit", "SglQuoted"):
+                yield node.get("Value", "")
+            for value in node.values():
+                yield from self._texts(value)
+
+
+def _names_one_thing(target: WordNode) -> bool:
+    """False for `-x`: bash closes the descriptor and takes `x` as an argument."""
+    first = target.parts[0] if target.parts else None
+    return not (isinstance(first, Literal) and first.text.startswith("-")) or (
+        first.text == "-" and len(target.parts) == 1
+    )
+
+
+def _without_tabs(text: str, *, line_start: bool) -> str:
+    stripped = re.sub(r"(?<=\n)\t+", "", text)
+    return stripped.lstrip("\t") if line_start else stripped

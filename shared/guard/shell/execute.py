@@ -1,0 +1,109 @@
+"""One command with its words known: what runs, directly and inside its arguments."""
+
+import re
+from dataclasses import replace
+
+from shared.guard.programs.inline_code import INTERPRETERS, SHELL_NAMES, language
+from shared.guard.programs.interpreters import script_program, shell_program
+from shared.guard.shell.arguments import follow_embedded
+from shared.guard.shell.builtins import BUILTINS
+from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.outputs import output
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.scripts import run_file, run_shell
+from shared.guard.shell.streams import Input, Outcome, sources, unchanged
+from shared.guard.shell.wrapped import follow_wrapped
+from shared.guard.shell.written_files import File, copies, downloads, written
+from shared.guard.words import Run, Word, unknown
+
+MOST_WORDS = 2000
+"""A command with more is not judged without a person."""
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+
+
+def execute(
+    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
+) -> Outcome:
+    """Follow a command; `functions` is False where the shell's functions are not looked at."""
+    name = words[0].literal
+    if len(words) > MOST_WORDS:
+        walk.doubt("too-large", f"a command of it has more than {MOST_WORDS} words")
+        words = words[:MOST_WORDS]
+    if name is None:
+        walk.doubt("unknown-command", f"which program runs is not known: {words[0]}")
+        return unchanged(scope)
+    if _ASSIGNMENT.match(name):
+        walk.doubt("unknown-command", f"it may be a variable or a program: {name}")
+        words = words[1:] or words
+        name = words[0].literal or ""
+    if name in walk.aliases:
+        walk.doubt("alias", f"{name} is an alias")
+    called = scope.functions.get(name) if functions else None
+    with walk.deeper():
+        if not called:
+            return _program(walk, name, words, scope, given)
+        outcome = walk.call(name, called, replace(scope, arguments=words[1:]), given)
+        return Outcome(
+            replace(outcome.succeeded, arguments=scope.arguments),
+            replace(outcome.failed, arguments=scope.arguments),
+            outcome.output,
+        )
+
+
+def _program(
+    walk: Follower, name: str, words: tuple[Word, ...], scope: Scope, given: Input
+) -> Outcome:
+    program = name.rpartition("/")[2] or name
+    rest = words[1:]
+    feeders = sources(_feeders(walk, program, rest, scope, given))
+    run = walk.found(words, program, scope, writes=written(program, rest), feeders=feeders)
+    _remember_files(walk, run, rest, given)
+    run_file(walk, words[0], rest, scope, given)
+    if program in SHELL_NAMES:
+        return run_shell(walk, program, rest, scope, given).within(scope)
+    if program in BUILTINS and "/" not in name:
+        return BUILTINS[program](walk, rest, scope, given)
+    outcome = follow_wrapped(walk, program, rest, scope, given)
+    follow_embedded(walk, program, rest, scope, given)
+    if outcome is not None:
+        return outcome
+    return unchanged(scope, output(program, rest, given.text, walk.dialect))
+
+
+def _feeders(
+    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+) -> tuple[Run, ...]:
+    """The runs whose output is the program, or otherwise the input, of this one."""
+    if program in ("eval", ".", "source"):
+        return _makers(walk, words, scope, given)
+    if program in SHELL_NAMES:
+        source = shell_program(words)
+    elif language(program) in INTERPRETERS:
+        source = script_program(words)
+    else:
+        return given.makers
+    if source.word is None:
+        return given.makers if source.source == "input" else ()
+    return _makers(walk, (source.word,), scope, given)
+
+
+def _makers(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> tuple[Run, ...]:
+    makers = [maker for word in words for maker in word.makers]
+    for word in words:
+        if word.literal in ("/dev/stdin", "/dev/fd/0"):
+            makers += given.makers
+        for file in walk.files.at(word, scope.directories[0]):
+            makers += file.content.makers
+    return tuple(makers)
+
+
+def _remember_files(walk: Follower, run: Run, words: tuple[Word, ...], given: Input) -> None:
+    """What the run writes may be run later."""
+    here = run.directories[0]
+    content = given.word if run.program == "tee" else unknown(makers=sources((run,)))
+    append = run.program == "tee" and any(word.literal in ("-a", "--append") for word in words)
+    for path in (*run.writes, *downloads(run.program, words)):
+        walk.files.write(path, here, File(content), append=append)
+    for source, path in copies(run.program, words):
+        walk.files.write(path, here, File(unknown(), copy_of=source))

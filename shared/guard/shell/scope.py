@@ -1,0 +1,99 @@
+"""What is known at one point of a text: variables, functions, where it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from shared.domain.secret import VARIABLE
+from shared.guard.paths import NOWHERE, START, canonical
+from shared.guard.shell.tree import Function
+from shared.guard.words import HOME, Hole, Word, known, unknown
+
+_MOST_DIRECTORIES = 6
+_NUMBERS = frozenset({"#", "?", "$", "!", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A value: every change makes a new one.
+
+    A variable that is not in `variables` is unknown. `arguments` are `$1` and so on, None when
+    they are unknown. `directories` are those it may run in, the likeliest first.
+    """
+
+    variables: Mapping[str, Word] = field(default_factory=dict)
+    exported: frozenset[str] = frozenset()
+    arguments: tuple[Word, ...] | None = None
+    functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
+    directories: tuple[Word, ...] = (START,)
+
+    def value(self, name: str) -> Word:
+        """What `$name` stands for."""
+        found = self.variables.get(name)
+        if found is not None:
+            return found
+        if name.startswith(VARIABLE):
+            return Word((Hole(secret=name),))
+        if name in _NUMBERS:
+            return Word((Hole(below=True),))
+        if name == "HOME":
+            return known(HOME)
+        if name == "IFS":
+            return known(" \t\n")
+        if name == "PWD" and len(self.directories) == 1:
+            return self.directories[0]
+        if name.isdecimal() and name != "0" and self.arguments is not None:
+            index = int(name) - 1
+            return self.arguments[index] if index < len(self.arguments) else known("")
+        return unknown()
+
+    def assign(self, name: str, value: Word) -> "Scope":
+        """With a variable set."""
+        return replace(self, variables={**self.variables, name: value})
+
+    def forget(self, names: frozenset[str]) -> "Scope":
+        """With these variables unknown."""
+        return replace(self, variables={**self.variables, **dict.fromkeys(names, unknown())})
+
+    def export(self, name: str) -> "Scope":
+        """With a variable handed to the programs that run."""
+        return replace(self, exported=self.exported | {name})
+
+    def define(self, function: Function) -> "Scope":
+        """With a function defined."""
+        return replace(self, functions={**self.functions, function.name: (function,)})
+
+    def go(self, path: Word) -> "Scope":
+        """In another directory."""
+        gone = tuple(dict.fromkeys(canonical(path, here) for here in self.directories))
+        return replace(self, directories=gone)
+
+    def child(self) -> "Scope":
+        """What a new shell process knows: exported variables and the directory."""
+        kept = {name: value for name, value in self.variables.items() if name in self.exported}
+        hidden = dict.fromkeys(self.variables.keys() - kept.keys(), unknown())
+        return Scope({**hidden, **kept}, self.exported, (), {}, self.directories)
+
+
+def merged(first: Scope, second: Scope) -> Scope:
+    """What is known when either may be the case; the first is the likelier."""
+    if first is second:
+        return first
+    names = first.variables.keys() | second.variables.keys()
+    variables = {
+        name: first.value(name) if first.value(name) == second.value(name) else unknown()
+        for name in names
+    }
+    functions = {
+        name: tuple(dict.fromkeys(first.functions.get(name, ()) + second.functions.get(name, ())))
+        for name in first.functions.keys() | second.functions.keys()
+    }
+    directories = tuple(dict.fromkeys((*first.directories, *second.directories)))
+    if len(directories) > _MOST_DIRECTORIES:
+        directories = (directories[0], NOWHERE)
+    return Scope(
+        variables,
+        first.exported & second.exported,
+        first.arguments if first.arguments == second.arguments else None,
+        functions,
+        directories,
+    )

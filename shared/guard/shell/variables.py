@@ -1,0 +1,55 @@
+"""Variables that change which programs run, or what a program does."""
+
+import re
+
+from shared.guard.shell.arithmetic import runs_in_arithmetic
+from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.scope import Scope
+from shared.guard.shell.streams import Input
+from shared.guard.words import Word, unknown
+
+_CHANGES_PROGRAMS = re.compile(
+    r"PATH|HOME|TMPDIR|XDG_\w+|(?:\w+_)?(?:proxy|PROXY)|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|SHELL"
+    r"|LD_\w+|DYLD_\w+|BASH_FUNC\w*|GCONV_PATH|NLSPATH|LOCPATH"
+    r"|PYTHON(PATH|STARTUP|HOME|BREAKPOINT|INSPECT|WARNINGS)|PERL5(LIB|OPT|DB)|RUBY(OPT|LIB)"
+    r"|NODE_(OPTIONS|PATH)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH"
+    r"|GIT_(?!AUTHOR_|COMMITTER_|SSH$|SSH_COMMAND$|EXTERNAL_DIFF$|PAGER$|EDITOR$)\w+"
+    r"|RSYNC_CONNECT_PROG|TAR_OPTIONS|SSH_ASKPASS|SUDO_ASKPASS|DOCKER_HOST|KUBECONFIG"
+)
+_COMMANDS = re.compile(
+    r"PAGER|\w+_PAGER|MANPAGER|EDITOR|VISUAL|\w+_EDITOR|BROWSER|LESSOPEN|LESSCLOSE"
+    r"|PROMPT_COMMAND|GIT_SSH|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF|RSYNC_RSH|CVS_RSH|FCEDIT|TAPE"
+)
+
+
+_BY_EXPANSION = re.compile(r"\$\{(\w+):?=")
+_BY_ARITHMETIC = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+
+
+def dangerous_in(text: str) -> str:
+    """A variable that the text sets by `${NAME:=…}`, or by arithmetic, and that steers programs."""
+    names = [found[1] for found in _BY_EXPANSION.finditer(text)]
+    if "((" in text or "let" in text:
+        names += (found[1] for found in _BY_ARITHMETIC.finditer(text))
+    return next((name for name in names if changes_programs(name) or holds_command(name)), "")
+
+
+def changes_programs(name: str) -> bool:
+    """True when setting the variable may change what later words mean."""
+    return _CHANGES_PROGRAMS.fullmatch(name) is not None
+
+
+def holds_command(name: str) -> bool:
+    """True when programs run the variable's value as a command."""
+    return _COMMANDS.fullmatch(name) is not None
+
+
+def assign(walk: Follower, scope: Scope, name: str, value: Word) -> Scope:
+    """A variable is set; doubts where that changes what later words mean."""
+    if changes_programs(name):
+        walk.doubt("environment", f"it sets {name}, which changes what programs do")
+    elif holds_command(name):
+        walk.code(value, "sh", scope.child(), Input())
+    if runs_in_arithmetic(str(value)):
+        walk.doubt("arithmetic-code", f"arithmetic would run a command inside {name}")
+    return scope.assign(name, unknown() if name in walk.fixed else value)

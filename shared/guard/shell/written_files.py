@@ -1,0 +1,130 @@
+"""Files that a command text writes itself, as it may run them later."""
+
+from dataclasses import dataclass
+
+from shared.guard.paths import canonical
+from shared.guard.programs.inline_code import option_values
+from shared.guard.words import Word, joined, known
+
+_OUTPUT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sort": ("o", ("output",)),
+    "curl": ("o", ("output",)),
+    "wget": ("O", ("output-document",)),
+    "pv": ("o", ("output",)),
+    "git": ("", ("output",)),
+    "gcc": ("o", ()),
+    "cp": ("t", ("target-directory",)),
+    "mv": ("t", ("target-directory",)),
+    "ln": ("t", ("target-directory",)),
+    "install": ("t", ("target-directory",)),
+}
+_WRITE_ALL = frozenset({"tee", "truncate", "shred", "badblocks", "sponge"})
+_WRITE_LAST = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
+_COPY = frozenset({"cp", "mv", "ln", "install"})
+_WRITE_BUT_FIRST = frozenset({"ddrescue", "dcfldd", "dd_rescue"})
+_PREDICATES_THAT_WRITE = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What a file may hold: a text, or what another file holds."""
+
+    content: Word
+    copy_of: Word | None = None
+
+
+class Files:
+    """The files written so far; each may have several contents, of which any may be the last."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[File]] = {}
+        self._commands: dict[str, list[File]] = {}
+        self._ran: set[str] = set()
+        self._late: set[str] = set()
+
+    def write(self, path: Word, directory: Word, file: File, *, append: bool = False) -> None:
+        """A file is written."""
+        name = canonical(path, directory).literal
+        if name is None:
+            return
+        before = self._known.setdefault(name, [])
+        if append and before and file.copy_of is None:
+            file = File(joined((before[-1].content, file.content), ""))
+        before.append(file)
+        if name in self._ran:
+            self._late.add(name)
+        place, _, program = name.rpartition("/")
+        if place.endswith("bin"):
+            self._commands.setdefault(program, []).append(file)
+
+    def ran(self, path: Word, directory: Word) -> None:
+        """A file is run; should it be written later, it may be the other way round."""
+        name = canonical(path, directory).literal
+        if name is not None:
+            self._ran.add(name)
+
+    def run_before_written(self) -> list[str]:
+        """Files that were run, at a time when this text had not yet written them."""
+        return sorted(self._late)
+
+    def run_as(self, program: Word, directory: Word) -> list[File]:
+        """What a program may be, given by its path or found on PATH, that this text has written."""
+        name = program.literal
+        if name is None or "/" in name:
+            return self.at(program, directory)
+        return self._commands.get(name, [])
+
+    def at(self, path: Word, directory: Word) -> list[File]:
+        """All that the file may hold; nothing when this text has not written it."""
+        name = canonical(path, directory).literal
+        return self._known.get(name, []) if name is not None else []
+
+
+def operands(words: tuple[Word, ...]) -> list[Word]:
+    """The words that are no options."""
+    return [word for word in words if not word.prefix.startswith("-") or word.literal == "-"]
+
+
+def written(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """The files that a program opens for writing, as far as its arguments tell."""
+    found = list(option_values(words, *_OUTPUT_OPTIONS.get(program, ("", ()))))
+    plain = operands(words)
+    if program in _WRITE_ALL or (program == "sed" and _in_place(words)):
+        found += plain
+    elif program in _WRITE_LAST:
+        found += plain[-1:]
+    elif program in _WRITE_BUT_FIRST:
+        found += plain[1:]
+    elif program == "dd":
+        found += [word.after(3) for word in plain if word.prefix.startswith("of=")]
+    elif program == "find":
+        found += [
+            words[i + 1] for i, w in enumerate(words[:-1]) if w.literal in _PREDICATES_THAT_WRITE
+        ]
+    return tuple(found)
+
+
+def _in_place(words: tuple[Word, ...]) -> bool:
+    return any(word.prefix.startswith(("-i", "--in-place")) for word in words)
+
+
+def copies(program: str, words: tuple[Word, ...]) -> list[tuple[Word, Word]]:
+    """(source, copy) pairs that cp, mv, ln and install make."""
+    *from_where, target = operands(words) or [known("")]
+    if program not in _COPY:
+        return []
+    pairs = []
+    for source in from_where:
+        pairs.append((source, target))
+        if source.literal is not None:
+            name = known(source.literal.rpartition("/")[2])
+            pairs.append((source, joined((target, name), "/")))
+    return pairs
+
+
+def downloads(program: str, words: tuple[Word, ...]) -> list[Word]:
+    """The names that wget and curl give to what they load, where no option names one."""
+    if program not in ("wget", "curl"):
+        return []
+    names = [str(word).partition("?")[0].rpartition("/")[2] for word in operands(words)]
+    return [known(name) for name in names if name]

@@ -1,0 +1,1 @@
+"""A pass: a worker carries out a step, whatever carries out its subtasks."""

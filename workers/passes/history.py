@@ -1,0 +1,126 @@
+"""What earlier attempts mean for a pass: what is done, what counts, and the next numbers."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from shared.domain.attempt import GREEN, SAID, Answer, Attempt, CommandResult, Outcome
+from shared.domain.plan import Subtask
+from workers.ports import PassOrder
+from workers.shells.corrections.table import HELD
+
+_WAITS = frozenset(rule.name for rule in HELD)
+_REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
+_UNFINISHED = frozenset({Outcome.NEEDS_APPROVAL, Outcome.CANCELLED})
+"""Outcomes of the planned command after which the same pass may still run it."""
+
+
+def is_red(check: CommandResult | None) -> bool:
+    """True for a check that ran to its end and said no; one that was ended said nothing."""
+    return check is not None and check.exit_code not in (0, None)
+
+
+class History:
+    """The attempts of a step in a run: those given with the order, and those of this pass."""
+
+    def __init__(self, order: PassOrder) -> None:
+        self._pass_no = order.pass_no
+        self._numbers: dict[int, int] = defaultdict(int)
+        self._revision: dict[int, list[Attempt]] = defaultdict(list)
+        self._pass: dict[int, list[Attempt]] = defaultdict(list)
+        for attempt in order.earlier:
+            self._numbers[attempt.subtask] = attempt.number
+            if attempt.revision == order.revision:
+                self._revision[attempt.subtask].append(attempt)
+                if attempt.pass_no == order.pass_no:
+                    self._pass[attempt.subtask].append(attempt)
+        self.errors = sum(attempt.counted for attempt in _counting(order))
+
+    def add(self, attempt: Attempt) -> None:
+        """Take a finished attempt in."""
+        self._numbers[attempt.subtask] = attempt.number
+        self._revision[attempt.subtask].append(attempt)
+        self._pass[attempt.subtask].append(attempt)
+        self.errors += attempt.counted
+
+    def note_rollback(self, attempt: Attempt) -> None:
+        """Take in that a subtask of an earlier revision was undone: only its number counts here."""
+        self._numbers[attempt.subtask] = attempt.number
+
+    def next_number(self, subtask: int) -> int:
+        """The number of its next attempt in this run."""
+        return self._numbers[subtask] + 1
+
+    def next_try(self, subtask: int) -> int:
+        """The number of its next attempt in this pass, from 0."""
+        return len(self._pass[subtask])
+
+    def last(self, subtask: int) -> Attempt | None:
+        """The last attempt of this pass that settles anything; a correction left out does not."""
+        for attempt in reversed(self._pass[subtask]):
+            if attempt.correction is None or attempt.outcome is not Outcome.NEEDS_APPROVAL:
+                return None if attempt.outcome in _UNFINISHED else attempt
+        return None
+
+    def corrected(self, subtask: int) -> int:
+        """How many corrected attempts of it have run in this pass (S0.44)."""
+        return sum(
+            attempt.correction is not None
+            and attempt.correction not in _WAITS
+            and attempt.outcome not in _REFUSED
+            for attempt in self._pass[subtask]
+        )
+
+    def unknown(self, subtask: int) -> int:
+        """How many attempts of it in this pass have an outcome that nobody can tell."""
+        return sum(attempt.outcome is Outcome.UNKNOWN for attempt in self._pass[subtask])
+
+    def used(self, subtask: int) -> set[str]:
+        """The corrections already used, or refused, on it in this pass."""
+        return {a.correction for a in self._pass[subtask] if a.correction is not None}
+
+    def tried(self, subtask: int) -> set[str]:
+        """The texts that have already run for it in this pass."""
+        return {attempt.command for attempt in self._pass[subtask]}
+
+    def done_before(self, subtask: Subtask) -> bool:
+        """Whether it was green in this revision and has no check to tell if that still holds.
+
+        S1.15: finished work is not redone.
+        """
+        of_revision = self._revision[subtask.ordinal]
+        return subtask.check is None and bool(of_revision) and of_revision[-1].outcome in GREEN
+
+    def seen_red(self, subtask: int) -> bool:
+        """Whether its check was red at any attempt of this revision."""
+        return any(
+            is_red(attempt.check)
+            for attempt in self._revision[subtask]
+            if attempt.outcome is not Outcome.PRECONDITION_UNMET
+        )
+
+
+def _counting(order: PassOrder) -> Iterable[Attempt]:
+    """The earlier attempts whose errors count in this pass.
+
+    Those of this pass, and those of the passes that it goes on with: a pass that stopped for an
+    approval, or for a person to say how a command ended, has come to no end of its own. A pass that
+    did has been answered already (by another try of a step whose recovery is `retry`, S1.4, or by
+    a person's resume, S1.13, a new revision having none), so its errors do not count again.
+    """
+    passes: dict[int, list[Attempt]] = defaultdict(list)
+    for attempt in order.earlier:
+        if attempt.revision == order.revision:
+            passes[attempt.pass_no].append(attempt)
+    counting = list(passes.pop(order.pass_no, ()))
+    for pass_no in sorted(passes, reverse=True):
+        if not _waited(passes[pass_no][-1]):
+            break
+        counting += passes[pass_no]
+    return counting
+
+
+def _waited(last: Attempt) -> bool:
+    """Whether a pass whose last attempt this is stopped to wait for a person's word."""
+    if last.outcome is Outcome.UNKNOWN or last.reason.endswith(SAID[Answer.RAN]):
+        return True
+    return last.outcome is Outcome.NEEDS_APPROVAL and last.correction is None

@@ -1,0 +1,52 @@
+"""What the executor has tested already, in sentences for the planner (S0.69); pure."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from shared.domain.attempt import GREEN, Attempt, Outcome
+from workers.passes.failed_assumptions import last_words
+from workers.shells.corrections.table import BY_NAME
+
+_REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
+
+
+def hypotheses(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """One sentence for each thing that was tried, in order, with what came of it.
+
+    What was tried several times with the same result is one sentence with a count. Give it the
+    attempts of one revision.
+    """
+    said = (sentence for attempt in attempts if (sentence := _sentence(attempt)) is not None)
+    return tuple(_counted(sentence, list(same)) for sentence, same in groupby(said))
+
+
+def _counted(sentence: str, same: Sequence[str]) -> str:
+    return sentence if len(same) == 1 else f"{sentence} ({len(same)} times)"
+
+
+def _undone(attempt: Attempt) -> str:
+    what = f"undid subtask {attempt.subtask} of revision {attempt.revision} ({attempt.command})"
+    return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.reason)
+
+
+def _sentence(attempt: Attempt) -> str | None:
+    where = f"subtask {attempt.subtask}"
+    if attempt.rollback:
+        return _undone(attempt)
+    rule = BY_NAME.get(attempt.correction or "")
+    tried = rule.tested if rule else attempt.correction or "ran the command as planned"
+    if attempt.outcome in _REFUSED:
+        refused = "forbidden" if attempt.outcome is Outcome.DENIED else "not run without approval"
+        return f"{where}: {refused}: {attempt.command} ({attempt.reason})"
+    if attempt.outcome is Outcome.SATISFIED:
+        return f"{where}: nothing to do, its check was green before anything ran"
+    if attempt.outcome in GREEN:
+        return f"{where}: {tried}: that worked" if attempt.correction else None
+    if attempt.outcome is Outcome.UNKNOWN:
+        return f"{where}: {tried}: nobody can say how it ended ({attempt.reason})"
+    if not attempt.counted:
+        return None
+    if attempt.outcome is Outcome.PRECONDITION_UNMET:
+        return f"{where}: {attempt.reason}"
+    words = last_words(attempt)
+    return f"{where}: {tried}: {attempt.reason}" + (f" ({words})" if words else "")

@@ -1,0 +1,1 @@
+"""A worker process: how it takes jobs, keeps their leases, reports, and ends."""

@@ -1,0 +1,87 @@
+"""A worker that is told to stop gives what it has in hand to others, within seconds."""
+
+import threading
+import time
+from collections.abc import Callable
+from time import monotonic
+
+import structlog
+
+from workers.process.capacity import Capacity
+from workers.process.journal import Journal
+from workers.process.leases import LeaseKeeper
+
+log = structlog.get_logger()
+
+PARTING = 2.0
+"""Seconds that a job has to end by itself once it was told that it is given up."""
+
+_LOOK_EVERY = 0.05
+
+
+class Handover:
+    """Once begun: takes no new job, lets those in hand go on for `grace` seconds, gives them back.
+
+    A job that does not end when it is told that it is given up (nothing can interrupt a question
+    to a model) is given back all the same, and `leave` is called to end the process without it.
+    """
+
+    def __init__(
+        self,
+        capacity: Capacity,
+        keeper: LeaseKeeper,
+        journal: Journal,
+        *,
+        grace: float,
+        leave: Callable[[], None],
+    ) -> None:
+        self._capacity = capacity
+        self._keeper = keeper
+        self._journal = journal
+        self._grace = grace
+        self._leave = leave
+        self._begun = threading.Event()
+        # Started beforehand: a signal handler must not start threads.
+        self._thread = threading.Thread(target=self._run, name="handover", daemon=True)
+
+    def start(self) -> None:
+        """Be ready."""
+        self._thread.start()
+
+    def begin(self) -> None:
+        """Hand over, and return at once; may be called by a signal handler, and again."""
+        self._begun.set()
+
+    def close(self) -> None:
+        """Hand over, and return when nothing is in hand any more."""
+        self._begun.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        self._begun.wait()
+        self._capacity.close()
+        log.info("worker_stops", in_hand=self._capacity.taken, grace=self._grace)
+        if self._ended_within(self._grace):
+            return
+        if not self._ended_within(PARTING, given_up=True):
+            self._give_back_the_rest()
+            self._leave()
+
+    def _ended_within(self, seconds: float, *, given_up: bool = False) -> bool:
+        """Whether nothing is in hand any more before so long; `given_up` tells what is."""
+        until = monotonic() + seconds
+        while self._capacity.taken:
+            if given_up:
+                for hold in self._keeper.in_hand():
+                    hold.given_up.set()
+            if monotonic() >= until:
+                return False
+            time.sleep(_LOOK_EVERY)
+        return True
+
+    def _give_back_the_rest(self) -> None:
+        for hold in self._keeper.in_hand():
+            log.warning("job_left_behind", job=hold.job.id, kind=hold.job.kind.value)
+            self._keeper.let_go(hold)
+            self._journal.give_back(hold.job)

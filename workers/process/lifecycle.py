@@ -1,0 +1,160 @@
+"""Claim, perform, report: the life of every job, and where what goes wrong in it is caught."""
+
+import re
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from uuid import uuid4
+
+import structlog
+
+from shared.domain.budget import Ending
+from shared.domain.errors import Defect, ReplanError, Transient
+from shared.domain.facts import Fact, JobFailed, PassFinished, PassStarted
+from shared.domain.jobs import Job, JobKind, QueueName
+from shared.store import jobs
+from shared.store.database import Database
+from workers.process.journal import Journal
+from workers.process.leases import Hold, LeaseKeeper
+
+log = structlog.get_logger()
+
+Perform = Callable[[Hold], Fact]
+"""Does the work of a job in hand and says what happened."""
+
+
+CLAIM_PAUSES = (0.05, 0.5, 2.0)
+"""Seconds between two tries of a claim while the database is away; then its job is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A job that was claimed, and when it was asked for (`time.monotonic`)."""
+
+    job: Job
+    asked_at: float
+
+
+class Lifecycle:
+    """Carries out jobs of some queues for a process known as `owner`; a lease lasts `lease` s."""
+
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        keeper: LeaseKeeper,
+        *,
+        owner: str,
+        lease: float,
+        queues: Collection[QueueName],
+        performers: dict[JobKind, Perform],
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        self._mask = mask
+        self._database = database
+        self._journal = journal
+        self._keeper = keeper
+        self._owner = owner
+        self._lease = lease
+        self._queues = [queue.value for queue in queues]
+        self._performers = performers
+
+    def carry_out(self, job_id: int) -> bool:
+        """Do a job if it is to be had; returns whether it was. A stale message changes nothing."""
+        taken = self.take([job_id])
+        for each in taken:
+            self.do(each)
+        return bool(taken)
+
+    def take(self, job_ids: Sequence[int]) -> list[Taken]:
+        """Claim those of the jobs that are to be had; each of them is to be done, and at once.
+
+        More than once where an answer was lost: it is one claim all the same. Raises Transient
+        when the database stays away.
+        """
+        owner = f"{self._owner}.{uuid4().hex[:8]}"
+        for number, pause in enumerate(CLAIM_PAUSES):
+            try:
+                return self._try_claim(job_ids, owner, again=number > 0)
+            except Transient as error:
+                log.warning("claim_waits", jobs=list(job_ids), reason=error.reason)
+                time.sleep(pause)
+        return self._try_claim(job_ids, owner, again=True)
+
+    def do(self, taken: Taken) -> None:
+        """Do a job that was taken, and report what came of it."""
+        job = taken.job
+        with (
+            structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
+            self._keeper.hold(job, taken.asked_at) as hold,
+        ):
+            if job.kind is JobKind.EXECUTE and job.step is not None and not job.ending:
+                self._journal.started(job, PassStarted(job.step, job.revision, job.pass_no))
+            if self._conclude(hold, self._perform(hold)):
+                _follow_up(hold)
+            self._journal.forget(job)
+
+    def _try_claim(self, job_ids: Sequence[int], owner: str, *, again: bool) -> list[Taken]:
+        asked_at = monotonic()
+        with self._database.at_once() as connection:
+            claimed = jobs.claim(connection, job_ids, owner, self._lease, self._queues, again=again)
+        return [Taken(job, asked_at) for job in claimed]
+
+    def _perform(self, hold: Hold) -> Fact:
+        try:
+            return self._performers[hold.job.kind](hold)
+        except ReplanError as error:
+            log.warning("job_failed", family=error.family, stage=error.stage, reason=error.reason)
+            return self._failed(hold.job, error)
+        except Exception as error:
+            log.exception("job_broke")
+            reason = f"{type(error).__name__}: {error}"
+            return self._failed(hold.job, Defect(reason, stage=hold.job.kind.value))
+
+    def _failed(self, job: Job, error: ReplanError) -> JobFailed:
+        return JobFailed(
+            kind=job.kind,
+            step=job.step,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            family=error.family,
+            stage=error.stage,
+            reason=self._mask(error.reason),
+            next_step_cmd=_of_task(error.next_step_cmd, job),
+            retry_after=getattr(error, "retry_after", None),
+            attempt=job.attempt,
+        )
+
+    def _conclude(self, hold: Hold, fact: Fact) -> bool:
+        """Report what happened, or give the job back if it was given up before its end.
+
+        Returns whether the report was taken.
+
+        A report on what is another's by now, or was withdrawn, is refused; then it is let go of.
+        """
+        if hold.given_up.is_set() and _unfinished(fact):
+            log.info("job_given_back")
+            self._journal.give_back(hold.job).result()
+            return False
+        return self._journal.report(hold.job, fact).result()
+
+
+def _of_task(command: str | None, job: Job) -> str | None:
+    """The command for this very task: who failed may not know which it was about."""
+    return None if command is None else re.sub(r"\bTASK\b", f"T{job.task_id}", command)
+
+
+def _follow_up(hold: Hold) -> None:
+    for step in hold.afterwards:
+        try:
+            step()
+        except ReplanError as error:
+            log.warning("not_followed_up", stage=error.stage, reason=error.reason)
+
+
+def _unfinished(fact: Fact) -> bool:
+    """Whether the work was broken off: cut short, or failed while it was to stop."""
+    if isinstance(fact, PassFinished):
+        return fact.ending is Ending.CANCELLED
+    return isinstance(fact, JobFailed)

@@ -1,0 +1,94 @@
+"""A worker looks for jobs itself, so that a dead broker, or a lost message, costs time only."""
+
+import random
+import threading
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from shared.domain.errors import Transient
+from shared.store import jobs
+from shared.store.database import Database
+from workers.process.capacity import Capacity
+
+log = structlog.get_logger()
+
+_SOON = 1.0
+"""Seconds to the next look, at most, while there was something to be found."""
+
+_JITTER = 0.25
+"""The part of a pause that is left to chance, so that workers do not look all at once."""
+
+
+class Poller:
+    """Every `every` seconds, takes up due jobs of the queues as far as `capacity` goes.
+
+    While everything is in hand it does not look. `hand_on` has a job done, for which a place was
+    taken, and returns at once; `sign` is called after every look that the database answered.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        queues: Sequence[str],
+        capacity: Capacity,
+        hand_on: Callable[[int], None],
+        *,
+        every: float,
+        sign: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._queues = queues
+        self._capacity = capacity
+        self._hand_on = hand_on
+        self._every = every
+        self._sign = sign
+        self._stop = threading.Event()
+        self._reason = "it has not looked yet"
+        self._thread = threading.Thread(target=self._run, name="polling", daemon=True)
+
+    @property
+    def reason(self) -> str:
+        """What came of the last look, in words."""
+        return self._reason
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more; jobs in hand go on."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        pause = random.uniform(0, self._every)  # noqa: S311 - chance, no secret
+        while not self._stop.wait(pause):
+            found = self._look()
+            pause = min(self._every, _SOON) if found else self._every
+            pause *= random.uniform(1 - _JITTER, 1)  # noqa: S311 - chance, no secret
+
+    def _look(self) -> int:
+        """Take up what fits; returns how many jobs that was."""
+        places = self._capacity.take_free()
+        if not places:
+            self._reason = "everything it may do at once is in hand"
+            return 0
+        found: list[int] = []
+        try:
+            with self._database.autocommit() as connection:
+                found = jobs.claimable(connection, self._queues, places)
+            self._reason = f"found {len(found)} jobs"
+            self._sign()
+        except Transient as error:
+            self._reason = error.reason
+            log.warning("poll_failed", reason=error.reason)
+        except Exception as error:  # a thread that ended would leave its process deaf
+            self._reason = f"{type(error).__name__}: {error}"
+            log.exception("poll_broke")
+        finally:
+            self._capacity.give_back(places - len(found))
+        for job_id in found:
+            self._hand_on(job_id)
+        return len(found)

@@ -1,0 +1,1 @@
+"""What each queue's jobs ask for: one module for each role."""

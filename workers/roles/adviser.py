@@ -1,0 +1,39 @@
+"""The adviser: whether a failed step is worth another try, from its evidence (S1.35)."""
+
+from shared.domain.facts import Fact, RetryAdvised
+from shared.store.database import Database
+from workers.ports import ReviseRequest
+from workers.process.leases import Hold
+from workers.roles.backends import Backends
+from workers.store import step_with_evidence
+
+
+class Adviser:
+    """Answers advising jobs, with the backend that plans subtasks."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """The advice on the pass that failed last."""
+        job = hold.job
+        brief, stored = step_with_evidence(self._database, job)
+        backend = self._backends.named(brief.task.policy.subtask_planner)
+        advice = backend.advise(
+            ReviseRequest(
+                stored.bundle,
+                brief.task.policy,
+                brief.step,
+                brief.subtasks,
+                evidence=stored.evidence,
+            )
+        )
+        return RetryAdvised(
+            step=brief.step.ordinal,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            retry=advice.retry,
+            delay=advice.delay,
+            reason=advice.reason,
+        )

@@ -1,0 +1,213 @@
+"""The error handler: gathers the evidence of a step into the bundle (S0.22, S0.48–S0.52)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+
+import structlog
+
+from shared.domain.attempt import GREEN, Attempt
+from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
+from shared.domain.config import Policy
+from shared.domain.errors import ReplanError
+from shared.domain.facts import BundleReady, Fact
+from shared.domain.host import Connection, Host
+from shared.domain.ids import Ref
+from shared.domain.plan import Revision, Subtask
+from shared.store import bundles
+from shared.store.database import Database
+from workers.fixes.recall import failure_to_learn_from
+from workers.llm.evidence import evidence
+from workers.passes.failed_assumptions import failed_assumptions
+from workers.passes.hypotheses import hypotheses
+from workers.process.leases import Hold
+from workers.store import StepBrief, is_at_work, step_brief
+
+log = structlog.get_logger()
+
+LOOK_EVERY = 0.1
+PATIENCE = 15.0
+"""Seconds to wait for the end of a command that is being ended; then the evidence goes without."""
+
+TOLD_OF_EARLIER = 4
+"""Sentences about what came of an earlier revision, its last ones."""
+
+TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
+"""Looks at the state of a host on which these ran; raises what a connection raises."""
+
+
+class EscalationHandler:
+    """Answers gathering jobs."""
+
+    def __init__(
+        self, database: Database, snapshot: TakeSnapshot, mask: Callable[[str], str] = str
+    ) -> None:
+        self._database = database
+        self._snapshot = snapshot
+        self._mask = mask
+
+    def perform(self, hold: Hold) -> Fact:
+        """Build and keep the bundle of a step. A host that cannot be reached is part of it.
+
+        Where a pass was withdrawn for it, its worker first says how its command was ended.
+        """
+        job = hold.job
+        self._await_release(hold)
+        with self._database.begin() as connection:
+            brief = step_brief(connection, job)
+        bundle = compose(brief, self._look_at(brief))
+        with self._database.begin() as connection:
+            bundle_id = bundles.save(
+                connection,
+                brief.run_id,
+                brief.step.ordinal,
+                revision=job.revision,
+                pass_no=job.pass_no,
+                bundle=bundle,
+                evidence=self._mask(evidence(bundle)),
+                failure=failure_to_learn_from(brief, bundle),
+            )
+        return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
+
+    def _await_release(self, hold: Hold) -> None:
+        for _ in range(round(PATIENCE / LOOK_EVERY)):
+            with self._database.autocommit() as connection:
+                if not is_at_work(connection, hold.job):
+                    return
+            if hold.withdrawn.wait(LOOK_EVERY):
+                return
+
+    def _look_at(self, brief: StepBrief) -> Mapping[str, str]:
+        try:
+            return self._snapshot(brief.host, brief.task.policy, brief.revisions[-1].subtasks)
+        except ReplanError as error:
+            log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
+            return {"connection": f"no snapshot could be taken: {error.reason}"}
+
+
+def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
+    """The bundle, from what the rows say and what the host shows."""
+    newest = brief.revisions[-1]
+    tried = _tried(brief.attempts, newest.revision)
+    place = Ref(brief.task.id, brief.step.ordinal, target=brief.host.name)
+    return Bundle(
+        task_ref=f"T{brief.task.id}",
+        prompt=brief.task.prompt,
+        improved_prompt=brief.task.improved_prompt,
+        target=brief.host.name,
+        step_ref=str(place),
+        step_title=brief.step.title,
+        step_instruction=brief.step.instruction,
+        revision=newest.revision,
+        reason=brief.reason,
+        subtasks=tuple(_logged_subtask(s, tried) for s in newest.subtasks),
+        attempts=tuple(_logged(a, place) for a in tried),
+        earlier_revisions=tuple(_told(r, brief.attempts) for r in brief.revisions[:-1]),
+        snapshot=dict(snapshot),
+        failed_assumptions=failed_assumptions(tried),
+        hypotheses=hypotheses(tried),
+        config=_settings(brief.task.policy),
+        host=_way_to(brief.host),
+        plan=_plan(brief),
+    )
+
+
+def _tried(attempts: Sequence[Attempt], revision: int) -> tuple[Attempt, ...]:
+    """The attempts of a revision, and what was undone for it, which stands under older ones."""
+    passes = {a.pass_no for a in attempts if a.revision < revision and not a.rollback}
+    later = {a.pass_no for a in attempts if a.revision > revision and not a.rollback}
+    first, last = max(passes, default=0), min(later, default=None)
+    return tuple(a for a in attempts if _is_of(a, revision, first, last))
+
+
+def _is_of(attempt: Attempt, revision: int, first: int, last: int | None) -> bool:
+    if not attempt.rollback:
+        return attempt.revision == revision
+    return attempt.pass_no > first and (last is None or attempt.pass_no < last)
+
+
+def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtask:
+    own = [a for a in tried if a.subtask == subtask.ordinal and not a.rollback]
+    outcomes = [a.outcome for a in own]
+    status = outcomes[-1].value if outcomes else "not reached"
+    return LoggedSubtask(
+        ordinal=subtask.ordinal,
+        key=subtask.key,
+        title=subtask.title,
+        command=subtask.command,
+        check=subtask.check,
+        timeout=subtask.timeout,
+        preconditions=subtask.preconditions,
+        needs=subtask.needs,
+        status="done" if outcomes and outcomes[-1] in GREEN else status,
+        critical=subtask.critical,
+        rollback=subtask.rollback,
+        idempotent=subtask.idempotent,
+        kind=subtask.kind.value,
+        ran=any(a.result is not None for a in own),
+    )
+
+
+def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
+    result, check = attempt.result, attempt.check
+    ref = Ref(place.task, place.step, attempt.subtask, attempt.number, place.target)
+    return LoggedAttempt(
+        ref=str(ref),
+        subtask=attempt.subtask,
+        command=attempt.command,
+        outcome=attempt.outcome.value,
+        exit_code=None if result is None else result.exit_code,
+        stdout="" if result is None else _text(result.stdout),
+        stderr="" if result is None else _text(result.stderr),
+        retry_count=attempt.try_no,
+        started_at=attempt.started_at.isoformat(),
+        ended_at=attempt.ended_at.isoformat(),
+        correction=attempt.correction,
+        reason=attempt.reason,
+        check_command=None if check is None else check.command,
+        check_exit_code=None if check is None else check.exit_code,
+        check_output="" if check is None else _text(check.stdout + check.stderr),
+        rollback=attempt.rollback,
+    )
+
+
+def _text(output: bytes) -> str:
+    return output.decode(errors="backslashreplace")
+
+
+def _told(revision: Revision, attempts: Sequence[Attempt]) -> str:
+    """An earlier list: whose, why, what it undid, what came of it, and its commands."""
+    lines = [
+        f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")
+    ]
+    if revision.rollback:
+        lines.append(f"undone before: {', '.join(revision.rollback)}")
+    came_of_it = hypotheses(_tried(attempts, revision.revision))
+    last = (" ".join(sentence.split()) for sentence in came_of_it[-TOLD_OF_EARLIER:])
+    lines += [f"what came of it: {sentence}" for sentence in last]
+    lines += [f"  {subtask.command}" for subtask in revision.subtasks]
+    return "\n".join(lines)
+
+
+def _way_to(host: Host) -> dict[str, str]:
+    """S0.52: which machine it is, as whom commands run there, and with which rights."""
+    if host.connection is Connection.LOCAL:
+        way = {"connection": "local"}
+    else:
+        way = {"connection": "ssh", "address": f"{host.address}:{host.port}"}
+    way["account"] = "root, through sudo" if host.sudo else host.user or "that of the worker"
+    if host.workdir:
+        way["folder"] = host.workdir
+    return way
+
+
+def _plan(brief: StepBrief) -> tuple[str, ...]:
+    """Every step of the task on this host, and where it stands."""
+    return tuple(
+        f"{step.ordinal}. {step.title} [{brief.phases.get(step.ordinal, 'not_started')}]"
+        for step in brief.plan.steps
+    )
+
+
+def _settings(policy: Policy) -> dict[str, str]:
+    """S0.52, S0.68: what bounds the planner."""
+    return {f.name: str(getattr(policy, f.name)) for f in fields(policy)}

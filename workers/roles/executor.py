@@ -1,0 +1,286 @@
+"""Execution jobs: one pass over a step on its host, written to the journal as it goes."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+from shared.contracts.exchange import request_of, validate_request
+from shared.domain.attempt import Attempt
+from shared.domain.errors import Rejected
+from shared.domain.facts import Fact, PassFinished
+from shared.domain.jobs import Job
+from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.question import Question, answer_in
+from shared.domain.snippet import text_of
+from shared.guard import Guard, PlanGuard, Site, load_site, looks
+from shared.secrets.masking import Masker
+from shared.store.database import Database
+from workers.passes.clock import SystemClock
+from workers.passes.passes import carry_out
+from workers.passes.to_undo import to_undo
+from workers.ports import Connections, PassOrder, PassRecord
+from workers.process.journal import Journal
+from workers.process.leases import Hold
+from workers.roles.approvals import PassApprovals
+from workers.roles.signatures import Signatures
+from workers.secrets import Secrecy, texts_of, with_variables
+from workers.shells.allowed_tools import ToolsJudge
+from workers.shells.door import Judge
+from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
+from workers.store import PassBrief, pass_brief, subtasks_of_run
+
+ANSWER = "REPLAN_ANSWER"
+"""The variable in which a snippet finds what a person answered."""
+
+FENCES_A_JOB = 100_000
+"""More often than this no job is claimed."""
+
+
+class Executor:
+    """Carries out passes; many at once in one process, on warm connections."""
+
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        connections: Connections,
+        guards: "Guards",
+        secrecy: Secrecy,
+        *,
+        signatures: Signatures,
+    ) -> None:
+        self._secrecy = secrecy
+        self._database = database
+        self._journal = journal
+        self._connections = connections
+        self._guards = guards
+        self._signatures = signatures
+
+    def perform(self, hold: Hold) -> Fact:
+        """One pass. Raises Transient when the host cannot be reached or is lost on the way."""
+        job = hold.job
+        with self._database.autocommit() as connection:
+            brief = pass_brief(connection, job)
+        order = _order(brief, job)
+        _require_valid(order)
+        everything = _every_subtask(order)
+        known = replace(
+            self._secrecy.known(texts_of(everything)),
+            given=_answered(order, answer_in(job.note) or order.step.answer),
+        )
+        whole = self._guards(order.policy.forbidden_commands, order.host.name)
+        guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
+        approvals = PassApprovals(
+            database=self._database,
+            task=job.task_id,
+            step=brief.step.ordinal,
+            revision=job.revision,
+            host=brief.host,
+            policy=whole.version,
+            signatures=self._signatures,
+        )
+        log = HeldLog(self._journal, hold, known.masker)
+        shell = self._connections.shell(order.host, _record(brief, hold, log), known.masker)
+        provided = ProvidedShell(shell, known)
+        judge: Judge = DiscreetJudge(guard, known.masker)
+        if order.step.allowed_tools is not None:
+            judge = ToolsJudge(judge, whole.programs, order.step.allowed_tools)
+        try:
+            result = carry_out(
+                order,
+                provided,
+                judge,
+                log,
+                SystemClock(),
+                approvals=approvals,
+                looks=self._guards.looks() if order.policy.dry_run_mode else None,
+            )
+        finally:
+            shell.close()
+            if provided.used:
+                hold.afterwards.append(shell.erase)
+        return PassFinished(
+            step=brief.step.ordinal,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            ending=result.ending,
+            errors=result.errors,
+            reason=known.masker.text(result.reason),
+            asked=tuple(approvals.asked(each, known.masker) for each in result.unapproved),
+            error_class=result.error_class,
+            question=_discreet(result.question, known.masker),
+        )
+
+    def _elsewhere(self, order: PassOrder) -> Iterator[str]:
+        """What other steps and revisions run on the host; one that cannot be read runs nowhere."""
+        with self._database.autocommit() as connection:
+            planned = subtasks_of_run(connection, order.run_id)
+        for subtask in planned:
+            with suppress(Rejected):
+                yield from _texts([with_variables(subtask)])
+
+
+class HeldLog:
+    """The pass's view of the journal: everything under the fence of the job in hand."""
+
+    def __init__(self, journal: Journal, hold: Hold, masker: Masker) -> None:
+        self._masker = masker
+        self._journal = journal
+        self._hold = hold
+
+    def started(self, attempt: Attempt) -> None:
+        """An attempt begins."""
+        self._journal.began(self._hold.job, self._discreet(attempt))
+
+    def output(self, key: str, stream: str, chunk: bytes) -> None:
+        """Output of an attempt arrived."""
+        self._journal.output(key, stream, chunk)
+
+    def finished(self, attempt: Attempt) -> None:
+        """An attempt ended."""
+        self._journal.ended(self._hold.job, self._discreet(attempt))
+
+    def _discreet(self, attempt: Attempt) -> Attempt:
+        # Output has been masked where it came from. Of a command only values are: it may run again.
+        return replace(
+            attempt,
+            command=self._masker.values(attempt.command),
+            reason=self._masker.text(attempt.reason),
+        )
+
+    def cancelled(self) -> bool:
+        """True once nothing further is to be started."""
+        return self._hold.withdrawn.is_set() or self.given_up()
+
+    def withdrawn(self) -> bool:
+        """True once a person has cancelled the job."""
+        return self._hold.withdrawn.is_set()
+
+    def unwanted(self, key: str) -> bool:
+        """True once a person wants that attempt ended."""
+        return key in self._hold.unwanted
+
+    def given_up(self) -> bool:
+        """True once the job is somebody else's, or this process wants to stop."""
+        hold = self._hold
+        return (
+            hold.lost.is_set()
+            or hold.given_up.is_set()
+            or (self._journal.refused(hold.job) and not hold.withdrawn.is_set())
+        )
+
+
+class Guards:
+    """One guard for each policy: what it has judged before it knows."""
+
+    def __init__(self, policy_file: Path | None = None) -> None:
+        """Read the site's policy; raises Misconfigured for one that cannot be used."""
+        self._site: Site = load_site(policy_file)
+        self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
+        self._by_version: dict[str, Guard] = {}
+        self._looks: Guard | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
+        """The guard for a host, under a task's own list; hosts of one policy share theirs.
+
+        Raises Misconfigured for a list or a policy that cannot be used.
+        """
+        asked = (forbidden, host)
+        with self._lock:
+            if asked not in self._by_asked:
+                policy = self._site.for_host(host, forbidden)
+                if policy.version not in self._by_version:
+                    self._by_version[policy.version] = Guard(policy)
+                self._by_asked[asked] = self._by_version[policy.version]
+            return self._by_asked[asked]
+
+    def looks(self) -> Guard:
+        """The guard that allows only what looks at a host."""
+        with self._lock:
+            if self._looks is None:
+                self._looks = Guard(looks())
+            return self._looks
+
+
+def _require_valid(order: PassOrder) -> None:
+    """Hold the order against the contract of what an executor is asked (S3.29)."""
+    ref = f"{order.task_ref}.{order.step.ordinal}@{order.host.name}"
+    corr_id = f"{order.run_id}-{order.step.ordinal}-{order.revision}-{order.pass_no}"
+    try:
+        validate_request(
+            request_of(
+                order.step,
+                order.subtasks,
+                order.policy,
+                ref=ref,
+                corr_id=corr_id,
+                task=order.task_ref,
+            )
+        )
+    except ValueError as error:
+        raise Rejected(
+            f"step {order.step.ordinal} is nothing that an executor can be asked: {error}",
+            stage="execute",
+            next_step_cmd=f"replan step revise {ref} --file FILE",
+        ) from error
+
+
+def _answered(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
+    """What a person answered, for the snippets of the step: commands run in what was approved."""
+    if answer is None:
+        return {}
+    snippets = (s for s in order.subtasks if s.kind is SubtaskKind.CODE)
+    return {text_of(snippet): {ANSWER: answer} for snippet in snippets}
+
+
+def _discreet(question: Question | None, masker: Masker) -> Question | None:
+    if question is None:
+        return None
+    return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
+
+
+def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
+    """What may be sent to a host as it is written, to be judged in one go."""
+    return texts_of(subtask for subtask in subtasks if subtask.kind is SubtaskKind.COMMAND)
+
+
+def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:
+    job = hold.job
+    return PassRecord(
+        # Hosts keep their records in folders that many runs share.
+        name=f"{brief.token[:2]}/{brief.token}-{brief.step.ordinal}-{job.revision}-{job.pass_no}",
+        # Of several jobs for one pass the later one has the greater number.
+        fence=job.id * FENCES_A_JOB + job.fence,
+        resumed=job.resumed,
+        since=job.age,
+        valid_for=lambda: hold.valid_until - monotonic(),
+        given_up=log.given_up,
+    )
+
+
+def _order(brief: PassBrief, job: Job) -> PassOrder:
+    if job.run_id is None:
+        raise AssertionError("a pass belongs to a run")
+    return PassOrder(
+        run_id=job.run_id,
+        task_ref=f"T{job.task_id}",
+        host=brief.host,
+        step=brief.step,
+        subtasks=tuple(map(with_variables, brief.subtasks)),
+        revision=job.revision,
+        pass_no=job.pass_no,
+        policy=brief.policy,
+        earlier=brief.attempts,
+        undo=tuple(
+            replace(undo, subtask=with_variables(undo.subtask))
+            for undo in to_undo(brief.revisions, brief.attempts)
+        ),
+    )
+
+
+def _every_subtask(order: PassOrder) -> tuple[Subtask, ...]:
+    return (*(undo.subtask for undo in order.undo), *order.subtasks)

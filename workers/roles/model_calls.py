@@ -1,0 +1,172 @@
+"""Calls to models accounted for: each is a row before it is made, and none is made past a cap."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+
+import structlog
+
+from shared.domain.errors import Misconfigured, ReplanError
+from shared.domain.facts import Fact
+from shared.domain.jobs import Job
+from shared.domain.spending import SPENDING
+from shared.store import model_calls
+from shared.store.database import Database
+from shared.store.model_calls import BegunCall, EndedCall, Spent
+from workers.llm.calls import CallRecord, Question, Usage
+from workers.llm.prices import Prices
+from workers.process.leases import Hold
+
+log = structlog.get_logger()
+
+_PAUSES = (0.1, 0.5, 2.0)
+"""Seconds after each try to enter how a call ended, while the database is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a call is made for; `replay_of` is the call that it asks again."""
+
+    task_id: int
+    run_id: int | None = None
+    step: int | None = None
+    revision: int = 0
+    job_id: int | None = None
+    replay_of: int | None = None
+
+    @classmethod
+    def of(cls, job: Job) -> "Place":
+        """The place of a job."""
+        return cls(job.task_id, job.run_id, job.step, job.revision, job.id)
+
+
+_PLACE: ContextVar[Place] = ContextVar("place of the calls that are made")
+
+
+class ModelCalls:
+    """The log of calls in Postgres; `daily_cap` in dollars, 0 for none. For many threads.
+
+    What is spent is looked at before each call, and counted when it has ended: planners that ask at
+    the same time can go over a cap by what is then being asked, and by no further call.
+    """
+
+    def __init__(self, database: Database, prices: Prices, daily_cap: float) -> None:
+        self._database = database
+        self._prices = prices
+        self._daily_cap = Decimal(str(daily_cap))
+
+    @contextmanager
+    def made_for(self, place: Place) -> Iterator[None]:
+        """The calls that this thread makes within the block are made for that place."""
+        token = _PLACE.set(place)
+        try:
+            yield
+        finally:
+            _PLACE.reset(token)
+
+    def accounted(self, perform: Callable[[Hold], Fact]) -> Callable[[Hold], Fact]:
+        """The same work, with the calls that it makes entered for its job."""
+
+        def performed(hold: Hold) -> Fact:
+            with self.made_for(Place.of(hold.job)):
+                return perform(hold)
+
+        return performed
+
+    def began(self, question: Question) -> int:
+        """Enter a call; raises Misconfigured at stage `spending` when it may not be made."""
+        place = _PLACE.get()
+        with self._database.begin() as connection:
+            self._refuse_past_a_cap(place, question, model_calls.spent(connection, place.task_id))
+            return model_calls.begin(connection, _begun(place, question))
+
+    def ended(self, number: int, record: CallRecord) -> None:
+        """Enter how it ended; where the database stays away, that it was made is all there is."""
+        used = record.usage != Usage()
+        cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
+        ended = _ended(record, cost)
+        for pause in _PAUSES:
+            try:
+                with self._database.begin() as connection:
+                    model_calls.end(connection, number, ended)
+            except ReplanError as error:
+                log.warning("call_not_entered", call=number, reason=error.reason)
+                time.sleep(pause)
+            else:
+                return
+
+    def _refuse_past_a_cap(self, place: Place, question: Question, spent: Spent) -> None:
+        task = f"T{place.task_id}"
+        if (spent.cap or self._daily_cap) and self._prices.price(question.model) is None:
+            raise _refused(
+                f"nobody has said what {question.model} costs, so no cap can be kept: name its "
+                "price (model_prices) where the planners run, or lift the cap",
+                f"replan task resume {task} --cost-cap 0" if spent.cap else "replan config show",
+            )
+        if 0 < spent.cap <= spent.task:
+            raise _refused(
+                f"models have cost ${_told(spent.task)} for {task}, which may cost "
+                f"${_told(spent.cap)} (task_cost_cap)",
+                f"replan task resume {task} --cost-cap {_more(spent.cap, spent.task)}",
+            )
+        if 0 < self._daily_cap <= spent.today:
+            raise _refused(
+                f"models have cost ${_told(spent.today)} today (UTC), and may cost "
+                f"${_told(self._daily_cap)} a day: raise daily_cost_cap where the planners run and "
+                "start them anew, or go on tomorrow",
+                f"replan task resume {task}",
+            )
+
+
+def _refused(reason: str, command: str) -> Misconfigured:
+    return Misconfigured(reason, stage=SPENDING, next_step_cmd=command)
+
+
+def _more(cap: Decimal, spent: Decimal) -> str:
+    """A cap that leaves as much as the old one did: twice of what counts, in whole cents."""
+    return str((2 * max(cap, spent)).quantize(Decimal("0.01"), ROUND_UP))
+
+
+def _told(dollars: Decimal) -> str:
+    return f"{dollars:.4f}" if dollars % Decimal("0.01") else f"{dollars:.2f}"
+
+
+def _begun(place: Place, question: Question) -> BegunCall:
+    return BegunCall(
+        task_id=place.task_id,
+        run_id=place.run_id,
+        step=place.step,
+        revision=place.revision,
+        job_id=place.job_id,
+        replay_of=place.replay_of,
+        role=question.role,
+        purpose=question.purpose,
+        prompt=question.prompt,
+        model=question.model,
+        effort=question.effort,
+        question={
+            "system": list(question.system),
+            "turns": [
+                {"speaker": turn.speaker.value, "text": turn.text} for turn in question.turns
+            ],
+        },
+    )
+
+
+def _ended(record: CallRecord, cost: Decimal | None) -> EndedCall:
+    return EndedCall(
+        input_tokens=record.usage.input_tokens,
+        cache_read_tokens=record.usage.cache_read_tokens,
+        cache_written_tokens=record.usage.cache_written_tokens,
+        output_tokens=record.usage.output_tokens,
+        cost=cost,
+        seconds=record.seconds,
+        stop_reason=record.stop_reason,
+        request_id=record.request_id,
+        error=record.error,
+        reason=record.reason,
+        answer=record.answer,
+    )

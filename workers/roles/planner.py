@@ -1,0 +1,38 @@
+"""The planner: the main steps of a task (S0.19, S0.26)."""
+
+from shared.domain.facts import Fact, PlanDrafted
+from shared.domain.plan import check_steps
+from shared.store.database import Database
+from workers.ports import PlanRequest
+from workers.process.leases import Hold
+from workers.roles.backends import Backends
+from workers.roles.briefings import Briefings
+from workers.store import task_brief
+
+
+class Planner:
+    """Answers planning jobs."""
+
+    def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
+        self._database = database
+        self._backends = backends
+        self._briefings = briefings
+
+    def perform(self, hold: Hold) -> Fact:
+        """The plan. Raises Rejected when the backend has none that can be carried out."""
+        with self._database.begin() as connection:
+            task = task_brief(connection, hold.job.task_id)
+        backend = self._backends.named(task.policy.planner)
+        told = self._briefings.of(task.targets, look=backend.uses_facts)
+        plan = backend.plan(
+            PlanRequest(
+                task.wanted,
+                told.targets,
+                task.policy,
+                facts=told.facts,
+                rules=told.rules,
+                replies=task.replies,
+            )
+        )
+        check_steps(plan.steps)
+        return PlanDrafted(plan)

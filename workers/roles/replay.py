@@ -1,0 +1,74 @@
+"""A question that was kept, asked of another model; nothing follows from the answer."""
+
+from dataclasses import asdict
+from typing import Any
+
+from shared.contracts.schemas import schema_of
+from shared.domain.errors import Rejected
+from shared.secrets.vaults.opening import open_vaults
+from shared.settings import Settings
+from shared.store import model_calls
+from shared.store.database import Database
+from workers.installation_secrets import own_secrets
+from workers.llm.calls import Question, Speaker, Turn
+from workers.llm.model import AnthropicModel
+from workers.llm.prices import Prices
+from workers.llm.settings import LlmSettings
+from workers.roles.model_calls import ModelCalls, Place
+from workers.secrets import Secrecy
+
+_SCHEMAS = {
+    "refine": "refine-answer",
+    "plan": "plan-answer",
+    "detail": "detail-answer",
+    "revise": "revision-answer",
+    "replan": "plan-answer",
+    "advise": "advice-answer",
+}
+"""The form of an answer, by what is asked for."""
+
+
+def replay(settings: Settings, number: int, model: str, environ: dict[str, str]) -> dict[str, Any]:
+    """Ask the question of call `number` of that model; both answers, and what this one used.
+
+    The call is entered like any other and counts towards the caps. Raises Rejected when no such
+    call was kept, and what asking a model raises.
+    """
+    server = settings.server
+    secrecy = Secrecy(open_vaults(server, environ), own_secrets(server))
+    database = Database(server.database_url, pooled=False)
+    try:
+        with database.begin() as connection:
+            row = model_calls.kept(connection, number)
+        if row is None or row.purpose not in _SCHEMAS:
+            reason = f"no call {number} that can be asked again was kept"
+            raise Rejected(reason, stage="replay", next_step_cmd="replan task list")
+        calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
+        asked = AnthropicModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
+        place = Place(row.task_id, row.run_id, row.step, row.revision, replay_of=number)
+        with calls.made_for(place):
+            reply = asked.ask(_question(row, model))
+    finally:
+        database.close()
+    return {
+        "call": number,
+        "kept": {"model": row.model, "answer": row.answer or ""},
+        "replayed": {"model": model, "answer": secrecy.text(reply.text), "fault": reply.fault},
+        "usage": asdict(reply.usage),
+    }
+
+
+def _question(row: Any, model: str) -> Question:
+    """The question as it was kept, without an earlier answer that was of no use."""
+    turns = tuple(Turn(Speaker(t["speaker"]), t["text"]) for t in row.question["turns"])
+    return Question(
+        purpose=row.purpose,
+        role=row.role,
+        prompt=row.prompt,
+        model=model,
+        system=tuple(row.question["system"]),
+        turns=turns[:1],
+        schema=schema_of(_SCHEMAS[row.purpose]),
+        effort=row.effort,
+        next_step_cmd=f"replan plan calls T{row.task_id}",
+    )

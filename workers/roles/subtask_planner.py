@@ -1,0 +1,130 @@
+"""The subtask planner: the commands of a step (S0.20, S0.28), and their revisions (S0.54)."""
+
+from shared.domain.errors import Defect, Rejected
+from shared.domain.facts import Fact, StepDetailed, StepHandedUp, StepRevised
+from shared.domain.jobs import Job
+from shared.domain.plan import Author, Role, check_subtasks
+from shared.domain.question import Reply
+from shared.store.database import Database
+from workers.fixes.recall import past_fixes, past_fixes_for, recalled
+from workers.ports import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
+from workers.process.leases import Hold
+from workers.repetition import refuse_repetition
+from workers.roles.backends import Backends
+from workers.roles.briefings import Briefings
+from workers.store import StepBrief, step_with_evidence, task_brief
+
+
+class SubtaskPlanner:
+    """Answers detailing jobs."""
+
+    def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
+        self._database = database
+        self._backends = backends
+        self._briefings = briefings
+
+    def perform(self, hold: Hold) -> Fact:
+        """Revision 0 of a step."""
+        with self._database.begin() as connection:
+            task = task_brief(connection, hold.job.task_id)
+        if task.plan is None or hold.job.step is None:
+            raise Defect(f"job {hold.job.id} names no step of a plan", stage="detail")
+        step = task.plan.step(hold.job.step)
+        name = task.policy.subtask_planner
+        backend = self._backends.named(name)
+        told = self._briefings.of(task.targets, look=backend.uses_facts)
+        subtasks = backend.detail(
+            DetailRequest(
+                task.wanted,
+                told.targets,
+                task.policy,
+                task.plan,
+                step,
+                facts=told.facts,
+                rules=told.rules,
+                replies=task.replies,
+                past_fixes=past_fixes(self._database, task.targets)
+                if task.policy.fix_memory
+                else (),
+            )
+        )
+        check_subtasks(subtasks, where=f"step {step.ordinal}")
+        return StepDetailed(step.ordinal, subtasks, Author(Role.SUBTASK_PLANNER, name))
+
+
+class Reviser:
+    """Answers revision jobs, for the role and the backend that planned the step (S0.47)."""
+
+    def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
+        self._database = database
+        self._backends = backends
+        self._briefings = briefings
+
+    def perform(self, hold: Hold) -> Fact:
+        """The next list of subtasks, or that there is none for the step as it was planned.
+
+        Raises Rejected for a list that has failed before, and for what cannot be undone.
+        """
+        job = hold.job
+        brief, stored = step_with_evidence(self._database, job)
+        if (from_memory := recalled(self._database, brief, stored, job.note)) is not None:
+            return from_memory
+        backend = self._backends.named(brief.author.backend)
+        told = self._briefings.of((brief.host.name,), look=False)
+        request = ReviseRequest(
+            bundle=stored.bundle,
+            policy=brief.task.policy,
+            step=brief.step,
+            subtasks=brief.subtasks,
+            note=_note(brief, job),
+            earlier=brief.revisions,
+            evidence=stored.evidence,
+            target=told.targets[0],
+            rules=told.rules,
+            past_fixes=past_fixes_for(self._database, stored.failure),
+        )
+        try:
+            draft = backend.revise(request)
+        except NotAsPlanned as error:
+            if brief.author.role is not Role.SUBTASK_PLANNER:
+                raise
+            planner = _planner_of(brief)
+            return StepHandedUp(
+                brief.step.ordinal, job.revision, job.pass_no, planner, error.reason
+            )
+        check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
+        _refuse_repetition(brief, draft)
+        return StepRevised(
+            step=brief.step.ordinal,
+            revision=job.revision + 1,
+            author=brief.author,
+            subtasks=draft.subtasks,
+            reason=draft.reason,
+            rollback=draft.rollback,
+        )
+
+
+def _note(brief: StepBrief, job: Job) -> str:
+    """What people said: when the step was planned, and of this revision."""
+    step = brief.step
+    answered = "" if step.answer is None else str(Reply(step.ask_question, step.answer))
+    return "\n".join(part for part in (answered, job.note) if part)
+
+
+def _planner_of(brief: StepBrief) -> Author:
+    """Who planned the task as a whole: what cannot be done as planned goes there."""
+    if brief.task.plan_given:
+        return Author(Role.HUMAN, "human")
+    return Author(Role.PLANNER, brief.task.policy.planner)
+
+
+def _refuse_repetition(brief: StepBrief, draft: RevisionDraft) -> None:
+    place = f"T{brief.task.id}.{brief.step.ordinal}@{brief.host.name}"
+    try:
+        refuse_repetition(draft.subtasks, draft.rollback, brief.revisions)
+    except Rejected as error:
+        raise Rejected(
+            f"the planner's answer is refused: {error.reason}",
+            stage="revise",
+            next_step_cmd=f"replan step revise {place} --file FILE",
+        ) from error

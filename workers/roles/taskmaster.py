@@ -1,0 +1,28 @@
+"""The taskmaster: improves the prompt before it is planned (S0.2, S0.18)."""
+
+from shared.domain.facts import Fact, PromptRefined, QuestionAsked
+from shared.domain.question import Question
+from shared.store.database import Database
+from workers.ports import PlanRequest
+from workers.process.leases import Hold
+from workers.roles.backends import Backends
+from workers.store import task_brief
+
+
+class Taskmaster:
+    """Answers refinement jobs."""
+
+    def __init__(self, database: Database, backends: Backends) -> None:
+        self._database = database
+        self._backends = backends
+
+    def perform(self, hold: Hold) -> Fact:
+        """The improved prompt, kept beside the original one, or what a person has to be asked."""
+        with self._database.begin() as connection:
+            task = task_brief(connection, hold.job.task_id)
+        backend = self._backends.named(task.policy.taskmaster)
+        request = PlanRequest(task.prompt, task.targets, task.policy, replies=task.replies)
+        answer = backend.refine(request)
+        if isinstance(answer, Question):
+            return QuestionAsked(answer)
+        return PromptRefined(answer)

@@ -1,0 +1,114 @@
+"""The secrets that a worker gives to the commands which name them, and hides everywhere else."""
+
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from time import monotonic
+
+from shared.domain.errors import ReplanError
+from shared.domain.plan import Subtask
+from shared.domain.secret import VARIABLE
+from shared.secrets.expansion import to_environment, variable
+from shared.secrets.masking import Masker
+from shared.secrets.named import variables_in
+from shared.secrets.value import Secret
+from shared.secrets.vaults.vault import Vaults
+
+_FRESH_SECONDS = 5.0
+"""For so long the vaults are not asked again what they have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The secrets that some commands need, and the masker that hides them and all others.
+
+    `given` are variables that are no secrets, for the commands that get them.
+    """
+
+    masker: Masker
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+    given: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def variables(self, command: str) -> Mapping[str, str]:
+        """What a command needs in its environment."""
+        secret = {
+            variable(name): self.secrets[name].reveal()
+            for name in _names(command)
+            if name in self.secrets
+        }
+        return {**self.given.get(command, {}), **secret}
+
+
+class Secrecy:
+    """Asks the vaults, and hides every value that they list or that was ever fetched from them.
+
+    Values are fetched anew for each pass: a changed one counts from the next on, while the old one
+    is still hidden. Safe to use from many threads.
+    """
+
+    def __init__(self, vaults: Vaults, own: Iterable[Secret] = ()) -> None:
+        """`own` are hidden, and cannot be named (`workers.installation_secrets`)."""
+        self._vaults = vaults
+        self._secrets = {(secret.name, secret.reveal()): secret for secret in own}
+        self._masker = Masker(self._secrets.values())
+        self._listed_at = -_FRESH_SECONDS
+        self._lock = threading.Lock()
+
+    def known(self, commands: Iterable[str] = ()) -> Known:
+        """What the commands need; raises Misconfigured when a vault cannot give it."""
+        names = dict.fromkeys(name for command in commands for name in _names(command))
+        asked = self._vaults.secrets(names)
+        with self._lock:
+            if monotonic() - self._listed_at >= _FRESH_SECONDS:
+                self._learn(self._vaults.listed())
+                self._listed_at = monotonic()
+            self._learn(asked)
+            return Known(self._masker, {secret.name: secret for secret in asked})
+
+    def reveal(self, name: str) -> str:
+        """The value of a secret that a host's entry names; raises Misconfigured as `known`."""
+        secret = self._vaults.secret(name)
+        with self._lock:
+            self._learn([secret])
+        return secret.reveal()
+
+    def text(self, text: str) -> str:
+        """A text for people, models and logs, without any value that is known by now."""
+        with suppress(ReplanError):
+            self.known()
+        return self._masker.text(text)
+
+    def _learn(self, secrets: Iterable[Secret]) -> None:
+        found = {(secret.name, secret.reveal()): secret for secret in secrets}
+        if not found.keys() <= self._secrets.keys():
+            self._secrets |= found
+            self._masker = Masker(self._secrets.values())
+
+
+def with_variables(subtask: Subtask) -> Subtask:
+    """The subtask as it runs, with a variable for each `${secret:NAME}`; raises Rejected."""
+    return replace(
+        subtask,
+        command=_expanded(subtask.command),
+        check=None if subtask.check is None else _expanded(subtask.check),
+        preconditions=tuple(map(_expanded, subtask.preconditions)),
+    )
+
+
+def texts_of(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
+    """Everything in subtasks that a host is asked."""
+    return tuple(
+        text
+        for subtask in subtasks
+        for text in (subtask.command, subtask.check, *subtask.preconditions)
+        if text is not None
+    )
+
+
+def _expanded(text: str) -> str:
+    return to_environment(text)[0]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.removeprefix(VARIABLE) for name in variables_in(text))

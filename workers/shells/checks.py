@@ -1,0 +1,41 @@
+"""Running a check: once, or patiently after a command that went well."""
+
+from dataclasses import replace
+
+from shared.domain.attempt import CommandResult
+from workers.passes.clock import Clock, wait_unless
+from workers.passes.outcomes import seconds_taken
+from workers.shells.door import Door
+
+SETTLE = (0.25, 0.75, 1.5, 2.5)
+"""Seconds before each further look at a check that is red after exit code 0.
+
+A service that was just started needs a moment. Five seconds in all; the looks and the pauses
+together never take longer than the policy's `check_timeout`. What needs longer says so in its check
+(`for i in …; sleep`), where the planner can see it.
+"""
+
+
+def run_check(
+    check: str,
+    door: Door,
+    clock: Clock,
+    *,
+    timeout: float,
+    key: str | None = None,
+    settle: tuple[float, ...] = (),
+) -> CommandResult:
+    """The last look at the check; `settle` are the pauses before further looks while it is red.
+
+    `key` is the one under which it was cleared, where the guard alone does not allow it.
+    """
+    look = door.run(check, timeout=timeout, key=key)
+    left = timeout - seconds_taken(look)
+    for pause in settle:
+        if look.ok or look.cancelled or pause >= left:
+            break
+        if not wait_unless(door.cancelled, clock, pause):
+            return replace(look, cancelled=True)
+        look = door.run(check, timeout=left - pause, key=key)
+        left -= pause + seconds_taken(look)
+    return look

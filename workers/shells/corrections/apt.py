@@ -1,0 +1,192 @@
+"""Corrections of package installations with apt."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workers.shells.corrections.command_line import Simple, Word, inserted, replaced
+from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+
+_TAKES_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release"})
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_NOT_FOUND = re.compile(r"Unable to locate package (\S+)|Package '?([^'\s]+)'? (?:has no|is not)")
+_STALE = re.compile(
+    r"Unable to locate package|has no installation candidate|is not available, but is referred"
+    r"|Unable to fetch|Failed to fetch|Hash Sum mismatch|404 +Not Found|Version '.*' for '.*' was"
+)
+_UNSOLVED = re.compile(
+    r"unmet dependencies|held broken packages|Unable to correct problems"
+    r"|don't have enough free space|Unable to fetch|Failed to fetch"
+)
+_PROMPT = re.compile(
+    r"continue\? \[Y/n\][\s\S]*Abort|[Ii]s this ok \[[yY]/[yYdDNn/]+\][\s\S]*abort"
+)
+_APT_ERROR = 100
+"""The exit code of apt for whatever went wrong."""
+UPDATING = 120.0
+"""Seconds that reading the package lists anew may take."""
+NO_REMOVE = "--no-remove"
+"""What an answer given unseen must never allow: taking packages away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """An installation inside a command line."""
+
+    simple: Simple
+    program: Word
+    verb: Word
+    packages: tuple[Word, ...]
+
+    def has(self, *flags: str) -> bool:
+        """Whether one of the flags is given."""
+        return any(word.text in flags for word in self.simple.arguments)
+
+
+def installs(failure: Failure, *names: str, verbs: tuple[str, ...] = ("install",)) -> list[Install]:
+    """The calls of those package managers with one of the verbs, as they stand in the command."""
+    return [
+        found
+        for simple in failure.commands
+        if simple.name in names and (found := _install(simple, verbs)) is not None
+    ]
+
+
+def _install(simple: Simple, verbs: tuple[str, ...]) -> Install | None:
+    operands = tuple(_operands(simple.arguments))
+    if simple.program is None or not operands or operands[0].text not in verbs:
+        return None
+    return Install(simple, simple.program, operands[0], operands[1:])
+
+
+def _operands(words: tuple[Word, ...]) -> Iterator[Word]:
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word.text in _TAKES_VALUE:
+            skip = True
+        elif not word.text.startswith("-"):
+            yield word
+
+
+def _apt(failure: Failure) -> list[Install]:
+    return installs(failure, "apt", "apt-get")
+
+
+def _fails_with(failure: Failure, pattern: re.Pattern[str]) -> bool:
+    return (
+        failure.exit_code == _APT_ERROR
+        and bool(_apt(failure))
+        and bool(pattern.search(failure.output))
+    )
+
+
+def _refreshed(failure: Failure, _: Probe) -> Proposal | None:
+    """Read the package lists anew; let apt go on without what it cannot fetch (S0.38, S0.39)."""
+    found = _apt(failure)[0]
+    if found.has("--fix-missing", "-m"):
+        return None
+    update = f"{found.simple.prefix(failure.command)}{found.program.text} update"
+    updated_before = any(
+        simple.name in ("apt", "apt-get") and any(w.text == "update" for w in simple.arguments)
+        for simple in failure.commands
+    )
+    return Proposal(
+        inserted(failure.command, found.verb.end, " --fix-missing"),
+        first=() if updated_before else (update,),
+        allowance=UPDATING,
+    )
+
+
+def _without_recommends(failure: Failure, _: Probe) -> Proposal | None:
+    """Ask for less: only what the package cannot do without (S0.39)."""
+    found = _apt(failure)[0]
+    if found.has("--no-install-recommends"):
+        return None
+    return Proposal(inserted(failure.command, found.verb.end, " --no-install-recommends"))
+
+
+def _renamed(failure: Failure, probe: Probe) -> Proposal | None:
+    """Ask the host's own index which name it has for a package that it does not know (S0.43)."""
+    missing = {one or other for one, other in _NOT_FOUND.findall(failure.output)}
+    for found in _apt(failure):
+        for word in found.packages:
+            if word.text not in missing or not _PACKAGE.fullmatch(word.text):
+                continue
+            other = _other_name(word.text, probe)
+            if other is not None:
+                return Proposal(replaced(failure.command, word, other))
+    return None
+
+
+def _other_name(package: str, probe: Probe) -> str | None:
+    stem = re.sub(r"^python-|-devel$", "", package)
+    listed = probe.ask(f"apt-cache search --names-only {shlex.quote(re.escape(stem))}")
+    return best_name(package, {line.split(" ", 1)[0] for line in listed.splitlines()})
+
+
+def best_name(package: str, known: set[str]) -> str | None:
+    """The known name that is most surely the same software; None when none surely is.
+
+    It is `package` with letters, digits and dots added, whatever the host lists.
+
+    A spelling of another distribution first (`openssl-devel`, `python-yaml`), then the same name
+    with a version: the highest, since the plan asked for none. A version that the plan did ask for
+    is never changed: that choice belongs to the planner.
+    """
+    spellings = []
+    if package.endswith("-devel"):
+        stem = package.removesuffix("-devel")
+        spellings = [f"lib{stem}-dev", f"{stem}-dev", f"lib{stem.removeprefix('lib')}-dev"]
+    elif package.startswith("python-"):
+        spellings = [f"python3-{package.removeprefix('python-')}"]
+    for spelling in spellings:
+        if spelling in known:
+            return spelling
+    versioned = re.compile(rf"{re.escape(package)}-?(\d+(?:\.\d+)*)")
+    found = [(match[1], name) for name in known if (match := versioned.fullmatch(name))]
+    return max(found, key=lambda pair: [int(n) for n in pair[0].split(".")])[1] if found else None
+
+
+def _prompts(failure: Failure) -> list[Install]:
+    verbs = ("install", "upgrade")
+    return [
+        found
+        for found in installs(failure, "apt", "apt-get", "dnf", "yum", verbs=verbs)
+        if not found.has("-y", "--yes", "--assume-yes", "--assumeyes")
+    ]
+
+
+def _assured(failure: Failure, _: Probe) -> Proposal | None:
+    """Nobody can answer a prompt: answer yes, but never to the removal of a package."""
+    found = _prompts(failure)[0]
+    flags = f" -y {NO_REMOVE}" if found.simple.name.startswith("apt") else " -y"
+    return Proposal(inserted(failure.command, found.verb.end, flags))
+
+
+UPDATE_FIX_MISSING = Correction(
+    "apt_update_fix_missing",
+    "read the package lists anew (apt update) and installed with --fix-missing",
+    lambda failure: _fails_with(failure, _STALE),
+    _refreshed,
+)
+OTHER_PACKAGE = Correction(
+    "apt_other_package",
+    "tried another package name that the host's index knows",
+    lambda failure: _fails_with(failure, _NOT_FOUND),
+    _renamed,
+)
+NO_RECOMMENDS = Correction(
+    "apt_no_recommends",
+    "installed without the recommended packages (--no-install-recommends)",
+    lambda failure: _fails_with(failure, _UNSOLVED),
+    _without_recommends,
+)
+ASSUME_YES = Correction(
+    "answer_prompt",
+    "answered the package manager's question with yes",
+    lambda failure: bool(_prompts(failure)) and bool(_PROMPT.search(failure.output)),
+    _assured,
+)

@@ -1,0 +1,65 @@
+"""Corrections of files that cannot be written to, and can be put anew in their place."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from workers.shells.corrections.command_line import Simple, inserted
+from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+
+_PATH = re.compile(r"[A-Za-z0-9_.+@%:,/-]+")
+_DANGLING = re.compile(r"cp: not writing through dangling symlink '([^']+)'")
+_BUSY = re.compile(r"cp: cannot create regular file '([^']+)': Text file busy")
+_LINK_EXISTS = re.compile(r"ln: failed to create symbolic link '([^']+)': File exists")
+
+
+def _named(failure: Failure, name: str) -> Iterator[Simple]:
+    return (simple for simple in failure.commands if simple.name == name and simple.program)
+
+
+def _dangles(path: str, probe: Probe) -> bool:
+    quoted = shlex.quote(path)
+    return (
+        bool(_PATH.fullmatch(path))
+        and probe.holds(f"test -L {quoted}")
+        and not probe.holds(f"test -e {quoted}")
+    )
+
+
+def _copied_anew(failure: Failure, probe: Probe) -> Proposal | None:
+    """Put the copy in the place of a link to nothing, or of the file of a running program.
+
+    What runs keeps its file; of a link to nothing, nothing is lost.
+    """
+    dangling = _DANGLING.search(failure.output)
+    if dangling is not None and not _dangles(dangling[1], probe):
+        return None
+    simple = next(_named(failure, "cp"), None)
+    if simple is None or simple.program is None or "--remove-destination" in failure.command:
+        return None
+    return Proposal(inserted(failure.command, simple.program.end, " --remove-destination"))
+
+
+def _linked_anew(failure: Failure, probe: Probe) -> Proposal | None:
+    """Put the link in the place of one that leads nowhere."""
+    found = _LINK_EXISTS.search(failure.output)
+    simple = next(_named(failure, "ln"), None)
+    if found is None or simple is None or simple.program is None or not _dangles(found[1], probe):
+        return None
+    return Proposal(inserted(failure.command, simple.program.end, " -fn"))
+
+
+COPY_ANEW = Correction(
+    "copy_anew",
+    "put the copy in the place of a file that could not be written to (--remove-destination)",
+    lambda failure: bool(
+        failure.exit_code and (_DANGLING.search(failure.output) or _BUSY.search(failure.output))
+    ),
+    _copied_anew,
+)
+LINK_ANEW = Correction(
+    "link_anew",
+    "put the link in the place of one that led nowhere",
+    lambda failure: bool(failure.exit_code and _LINK_EXISTS.search(failure.output)),
+    _linked_anew,
+)

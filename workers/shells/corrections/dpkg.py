@@ -1,0 +1,103 @@
+"""Corrections of what stands in dpkg's way: a lock, an interruption, a question."""
+
+import re
+
+from workers.shells.corrections.command_line import Simple, inserted
+from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+
+_LOCK = re.compile(
+    r"Could not get lock \S|Unable to acquire the dpkg frontend lock"
+    r"|Unable to lock (?:the \w+ )?directory|lock was locked by another process"
+)
+_LISTS = re.compile(r"lock (?:(?:the \w+ )?directory )?\S*/(?:lists|archives)\b")
+_INTERRUPTED = re.compile(r"dpkg was interrupted, you must manually run")
+_BROKEN = re.compile(r"--fix-broken install|apt-get -f install")
+_CONFFILE = re.compile(r"end of file on stdin at conffile prompt")
+
+LOCK_PATIENCE = 300
+"""Seconds that a command may wait for a lock."""
+_CONFIGURING = 300.0
+"""Seconds that completing what was left half-installed may take."""
+
+
+def _package_commands(failure: Failure) -> list[Simple]:
+    return [s for s in failure.commands if s.name in ("apt", "apt-get", "aptitude", "dpkg")]
+
+
+def _lock_is_held(failure: Failure) -> bool:
+    """Read from what was said: a held lock has the same exit code as a package that is absent."""
+    return bool(failure.exit_code and _LOCK.search(failure.output))
+
+
+def _wait_for_lock(failure: Failure, _: Probe) -> Proposal | None:
+    """Let apt wait for dpkg's locks itself; for those it cannot wait for, come back a little later.
+
+    `DPkg::Lock::Timeout` has no effect on the locks of the lists and of the archives.
+    """
+    apt_can_wait = not _LISTS.search(failure.output)
+    programs = [s.program for s in failure.commands if s.name in ("apt", "apt-get") and s.program]
+    if apt_can_wait and "DPkg::Lock::Timeout" in failure.command:
+        return None
+    if apt_can_wait and programs:
+        command = failure.command
+        for program in reversed(programs):
+            command = inserted(command, program.end, f" -o DPkg::Lock::Timeout={LOCK_PATIENCE}")
+        return Proposal(command, allowance=LOCK_PATIENCE)
+    if failure.waited >= LOCK_PATIENCE:
+        return None
+    return Proposal(failure.command, pause=max(1.0, min(15.0, failure.waited)))
+
+
+def _before(failure: Failure, remedy: str) -> Proposal | None:
+    simple = _package_commands(failure)[0]
+    first = f"{simple.prefix(failure.command)}{remedy}"
+    return Proposal(failure.command, first=(first,), allowance=_CONFIGURING)
+
+
+def _configured(failure: Failure, _: Probe) -> Proposal | None:
+    """Do what dpkg asks for before anything else."""
+    return _before(failure, "dpkg --configure -a --force-confdef --force-confold")
+
+
+def _mended(failure: Failure, _: Probe) -> Proposal | None:
+    """Complete half-installed dependencies, taking nothing away."""
+    return _before(failure, "apt-get -y --no-remove --fix-broken install")
+
+
+def _keeps_conffiles(failure: Failure, _: Probe) -> Proposal | None:
+    """A changed configuration file stays as the administrator left it."""
+    found = next((s for s in _package_commands(failure) if s.name in ("apt", "apt-get")), None)
+    if found is None or found.program is None or "--force-conf" in failure.command:
+        return None
+    options = "".join(f" -o Dpkg::Options::=--force-{choice}" for choice in ("confdef", "confold"))
+    return Proposal(inserted(failure.command, found.program.end, options))
+
+
+def _says(pattern: re.Pattern[str], failure: Failure) -> bool:
+    return bool(failure.exit_code and _package_commands(failure) and pattern.search(failure.output))
+
+
+LOCK_HELD = Correction(
+    "dpkg_lock",
+    "waited for another package manager to give its lock back",
+    _lock_is_held,
+    _wait_for_lock,
+)
+INTERRUPTED = Correction(
+    "dpkg_configure",
+    "completed an interrupted installation (dpkg --configure -a)",
+    lambda failure: _says(_INTERRUPTED, failure),
+    _configured,
+)
+FIX_BROKEN = Correction(
+    "apt_fix_broken",
+    "completed broken dependencies (apt-get --fix-broken install)",
+    lambda failure: _says(_BROKEN, failure),
+    _mended,
+)
+KEEP_CONFFILES = Correction(
+    "dpkg_keep_conffiles",
+    "kept changed configuration files as they are (--force-confold)",
+    lambda failure: _says(_CONFFILE, failure),
+    _keeps_conffiles,
+)

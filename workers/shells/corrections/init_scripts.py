@@ -1,0 +1,52 @@
+"""Corrections of plans for systemd on a host that starts its services by scripts."""
+
+import re
+import shlex
+
+from workers.shells.corrections.command_line import Simple
+from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+
+_NO_SYSTEMD = re.compile(
+    r"systemctl: (?:command )?not found|System has not been booted with systemd"
+    r"|Failed to connect to bus"
+)
+_UNIT = re.compile(r"[A-Za-z0-9][\w@.-]*")
+_SAME = frozenset({"start", "stop", "restart", "reload", "status"})
+_QUIET = frozenset({"-q", "--quiet", "--no-pager"})
+
+
+def _systemctl(failure: Failure) -> tuple[Simple, str, str] | None:
+    """The call of systemctl, its verb and its unit, where it is as plain as that."""
+    for simple in failure.commands:
+        if simple.name != "systemctl" or not all(word.literal for word in simple.arguments):
+            continue
+        words = [word.text for word in simple.arguments if word.text not in _QUIET]
+        if len(words) != 2:  # noqa: PLR2004 - a verb and a unit
+            continue
+        verb, unit = words[0], words[1].removesuffix(".service")
+        if verb in (*_SAME, "enable") and _UNIT.fullmatch(unit):
+            return simple, verb, unit
+    return None
+
+
+def _by_script(failure: Failure, probe: Probe) -> Proposal | None:
+    """Have the service's own script do the same."""
+    found = _systemctl(failure)
+    if found is None or found[0].program is None:
+        return None
+    simple, verb, unit = found
+    if not probe.holds(f"test -x {shlex.quote(f'/etc/init.d/{unit}')}"):
+        return None
+    instead = f"update-rc.d {unit} defaults" if verb == "enable" else f"service {unit} {verb}"
+    start, end = found[0].program.start, simple.words[-1].end
+    return Proposal(f"{failure.command[:start]}{instead}{failure.command[end:]}")
+
+
+INIT_SCRIPT = Correction(
+    "init_script",
+    "had the service's script do what systemd, which does not run there, was to do",
+    lambda failure: bool(
+        failure.exit_code and _NO_SYSTEMD.search(failure.output) and _systemctl(failure)
+    ),
+    _by_script,
+)

@@ -1,0 +1,35 @@
+"""Corrections of shared libraries that are there, but not known to the linker."""
+
+import re
+import shlex
+
+from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+
+_NOT_LOADED = re.compile(
+    r"error while loading shared libraries: (lib[\w.+-]+): cannot open shared object file"
+)
+_FOLDERS = ("/usr/local/lib", "/usr/local/lib64", "/lib", "/usr/lib", "/usr/lib64")
+_READING = 30.0
+"""Seconds that reading all libraries anew may take."""
+
+
+def _known_to_linker(failure: Failure, probe: Probe) -> Proposal | None:
+    """Have the linker read its folders anew, where the library lies in one of them."""
+    found = _NOT_LOADED.search(failure.output)
+    if found is None:
+        return None
+    places = " ".join(shlex.quote(f"{folder}/{found[1]}") for folder in _FOLDERS)
+    if not probe.ask(f"ls -1d {places}").strip():
+        return None
+    sudo = "sudo -n " if any(s.wrapped_in("sudo") for s in failure.commands) else ""
+    if not sudo and probe.ask("id -u").strip() != "0":
+        return None
+    return Proposal(failure.command, first=(f"{sudo}ldconfig",), allowance=_READING)
+
+
+LINKER_CACHE = Correction(
+    "linker_cache",
+    "had the linker read its folders anew (ldconfig)",
+    lambda failure: bool(failure.exit_code and _NOT_LOADED.search(failure.output)),
+    _known_to_linker,
+)

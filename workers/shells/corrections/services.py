@@ -1,0 +1,99 @@
+"""Corrections of services: restart the one that the command, or its check, is about (S0.41)."""
+
+import re
+from collections.abc import Iterator
+
+from workers.shells.corrections.command_line import Simple, read
+from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+
+_UNIT = re.compile(r"[A-Za-z0-9][\w@:.-]*")
+_VERBS = frozenset(
+    [
+        *("start", "restart", "reload", "try-restart", "reload-or-restart"),
+        *("status", "is-active", "enable"),
+    ]
+)
+_CLIENTS: dict[str, tuple[str, ...]] = {
+    "docker": ("docker",),
+    "psql": ("postgresql",),
+    "pg_isready": ("postgresql",),
+    "createdb": ("postgresql",),
+    "createuser": ("postgresql",),
+    "mysql": ("mysql", "mariadb"),
+    "mysqladmin": ("mysql", "mariadb"),
+    "mariadb": ("mariadb",),
+    "redis-cli": ("redis-server", "redis"),
+    "rabbitmqctl": ("rabbitmq-server",),
+    "nginx": ("nginx",),
+}
+"""The services that a client program talks to."""
+_RESTARTING = 90.0
+"""Seconds that a service may take to come up: systemd's own limit."""
+_NO_ANSWER = re.compile(
+    r"[Cc]onnection refused|Cannot connect to the Docker daemon|Can't connect to"
+    r"|could not connect to server|Could not connect|No such file or directory\s+Is the server"
+    r"|is not active, cannot reload|Job for \S+ failed|unable to connect to node"
+    r"|no response|invalid PID number"
+)
+_STALE_UNIT = re.compile(r"changed on disk\. Run 'systemctl daemon-reload'|Unit \S+ not found")
+_NEVER = re.compile(r"network|systemd-|NetworkManager|dbus|firewalld|init\b|ssh")
+"""Services through which the host itself is reached or held together: never restarted by a rule."""
+
+
+def _concerned(failure: Failure) -> Iterator[tuple[Simple, str]]:
+    """The services that the command, and then its check, is about."""
+    for simple in (*failure.commands, *(read(failure.check) if failure.check else ())):
+        arguments = [word.text for word in simple.arguments if not word.text.startswith("-")]
+        names: tuple[str, ...] = _CLIENTS.get(simple.name, ())
+        if simple.name == "systemctl" and len(arguments) > 1 and arguments[0] in _VERBS:
+            names = tuple(arguments[1:])
+        elif simple.name == "service" and len(arguments) > 1 and arguments[1] in _VERBS:
+            names = (arguments[0],)
+        for name in names:
+            if _UNIT.fullmatch(name) and not _NEVER.search(name):
+                yield simple, name
+
+
+def _service_is_silent(failure: Failure) -> bool:
+    if failure.check_is_red:
+        return any(_concerned(failure))
+    return bool(
+        failure.exit_code and _NO_ANSWER.search(failure.output) and any(_concerned(failure))
+    )
+
+
+def _restarted(failure: Failure, probe: Probe) -> Proposal | None:
+    """Restart a service that exists and does not run, then repeat."""
+    for simple, name in _concerned(failure):
+        if not probe.holds(f"systemctl cat {name}") or probe.holds(f"systemctl is-active {name}"):
+            continue
+        sudo = "sudo -n " if simple.wrapped_in("sudo") else ""
+        first = (f"{sudo}systemctl reset-failed {name}", f"{sudo}systemctl restart {name}")
+        return Proposal(failure.command, first=first, allowance=_RESTARTING)
+    return None
+
+
+def _unit_is_stale(failure: Failure) -> bool:
+    uses = any(simple.name in ("systemctl", "service") for simple in failure.commands)
+    return bool(failure.exit_code and uses and _STALE_UNIT.search(failure.output))
+
+
+def _reloaded(failure: Failure, probe: Probe) -> Proposal | None:
+    """Let systemd read its units anew, when a file of that unit is there."""
+    for simple, name in _concerned(failure):
+        unit = name if "." in name else f"{name}.service"
+        places = " ".join(f"{folder}/{unit}" for folder in _UNIT_FOLDERS)
+        if probe.ask(f"ls -1d {places}").strip():
+            sudo = "sudo -n " if simple.wrapped_in("sudo") else ""
+            return Proposal(failure.command, first=(f"{sudo}systemctl daemon-reload",))
+    return None
+
+
+_UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+
+RESTART = Correction(
+    "restart_service", "restarted the service and repeated", _service_is_silent, _restarted
+)
+DAEMON_RELOAD = Correction(
+    "daemon_reload", "let systemd read its units anew", _unit_is_stale, _reloaded
+)

@@ -1,0 +1,87 @@
+"""Opens shells on any host, however it is reached."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shared.domain.host import Connection, Host
+from shared.secrets.masking import Masker
+from workers.ports import PassRecord, Shell
+from workers.shells.remote.local import LocalShell
+from workers.shells.remote.local_channel import LocalCarrier
+from workers.shells.remote.runners import RunnerPool
+from workers.shells.remote.shell import RunnerShell
+
+if TYPE_CHECKING:
+    from workers.shells.remote.ssh import SshConnections
+
+_COOLING_SECONDS = 5.0
+
+
+class HostConnections:
+    """The `workers.ports.Connections` of a worker; safe to use from many threads.
+
+    `reveal` gives the secret of a name that a host's entry mentions; without it there is no vault.
+    """
+
+    def __init__(self, reveal: Callable[[str], str] | None = None) -> None:
+        self._reveal = reveal
+        self._ssh: SshConnections | None = None
+        self._here: dict[Host, RunnerPool] = {}
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._cooling: threading.Thread | None = None
+
+    def shell(
+        self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
+    ) -> Shell:
+        """A shell on the host; see `workers.ports.Connections.shell`."""
+        self._keep_cool()
+        if host.connection is not Connection.LOCAL:
+            return self._over_ssh().shell(host, record, masker)
+        if not Path("/proc/self/stat").exists():
+            # Nothing tells processes apart for good here, so commands end with their worker.
+            return LocalShell(host, masker=masker)
+        return RunnerShell(host, self._at_hand(host), record, masker=masker)
+
+    def close(self) -> None:
+        """Close every connection; commands that still run go on."""
+        self._closing.set()
+        with self._lock:
+            if self._ssh is not None:
+                self._ssh.close()
+            for runners in self._here.values():
+                runners.close()
+
+    def _at_hand(self, host: Host) -> RunnerPool:
+        with self._lock:
+            if host not in self._here:
+                self._here[host] = RunnerPool(host, lambda *_: LocalCarrier())
+            return self._here[host]
+
+    def _over_ssh(self) -> "SshConnections":
+        with self._lock:
+            if self._ssh is None:
+                # paramiko is loaded by those who need it.
+                from workers.shells.remote.ssh import SshConnections
+
+                self._ssh = (
+                    SshConnections(reveal=self._reveal) if self._reveal else SshConnections()
+                )
+            return self._ssh
+
+    def _keep_cool(self) -> None:
+        with self._lock:
+            if self._cooling is None:
+                self._cooling = threading.Thread(target=self._cool, name="cooling", daemon=True)
+                self._cooling.start()
+
+    def _cool(self) -> None:
+        while not self._closing.wait(_COOLING_SECONDS):
+            with self._lock:
+                runners, ssh = list(self._here.values()), self._ssh
+            for pool in runners:
+                pool.cool_down()
+            if ssh is not None:
+                ssh.cool_down()

@@ -1,0 +1,151 @@
+"""What is asked of a host before work is given to it: its key, and whether all parts work."""
+
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from shared.domain.errors import ReplanError
+from shared.domain.host import Connection, Host
+from workers.ports import Shell
+from workers.shells.remote.connections import HostConnections
+from workers.shells.remote.facts import FACTS_TIMEOUT, gather
+from workers.shells.remote.fitness import SESSIONS_WANTED, Problem, notice, notices
+from workers.shells.remote.host_secrets import Reveal, no_vault
+from workers.shells.remote.hostkeys import HostKey, pinned_key
+
+_ROUND_TRIPS = 5
+_OTHERS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What a check found. `round_trip_ms` is the time of an empty command, in milliseconds."""
+
+    host: str
+    reachable: bool
+    authenticated: bool
+    runs_commands: bool
+    facts: Mapping[str, str] = field(default_factory=dict)
+    round_trip_ms: float | None = None
+    host_key: str | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True when commands can run on the host."""
+        return self.runs_commands and not any(problem.blocking for problem in self.problems)
+
+
+def fetch_host_key(
+    address: str,
+    port: int = 22,
+    *,
+    timeout: float = 10.0,
+    via: Host | None = None,
+    reveal: Reveal = no_vault,
+) -> HostKey:
+    """The key that the host offers, for a person to compare; nobody logs in there.
+
+    `via` is the jump host, whose key is known; `reveal` gives the secrets that its entry names.
+
+    It is the one the connection would use later: ed25519 where the host has it. Raises Transient
+    (unreachable) or Misconfigured (no such name).
+    """
+    from workers.shells.remote.transport import Timing, host_key_of, negotiate
+
+    host = Host(
+        name=address, address=address, port=port, via=via, jump=None if via is None else via.name
+    )
+    timing = Timing(connect=timeout, banner=timeout, handshake=timeout)
+    with closing(negotiate(host, None, timing, reveal=reveal)) as transport:
+        return host_key_of(transport)
+
+
+def check_host(host: Host, reveal: Reveal = no_vault) -> HostReport:
+    """Reach the host, log in, run a command, and gather facts; never raises for what it finds.
+
+    `reveal` gives the secrets that the host's entry names.
+    """
+    with closing(HostConnections(reveal)) as connections:
+        try:
+            shell = connections.shell(host)
+        except ReplanError as error:
+            return _unusable(host, error)
+        return look_at(host, shell)
+
+
+def _unusable(host: Host, error: ReplanError) -> HostReport:
+    return HostReport(
+        host=host.name,
+        reachable=error.stage != "connect",
+        authenticated=error.stage not in ("connect", "host_key", "authenticate"),
+        runs_commands=False,
+        problems=(_problem(error),),
+    )
+
+
+def look_at(host: Host, shell: Shell) -> HostReport:
+    """The report on a host whose shell stands; never raises for what it finds."""
+    try:
+        facts = gather(shell)
+        round_trip = _round_trip(shell)
+        facts |= _sessions(host)
+    except ReplanError as error:
+        return HostReport(
+            host=host.name,
+            reachable=True,
+            authenticated=True,
+            runs_commands=False,
+            host_key=_fingerprint(host),
+            problems=(_problem(error),),
+        )
+    return HostReport(
+        host=host.name,
+        reachable=True,
+        authenticated=True,
+        runs_commands=True,
+        facts={name: value for name, value in facts.items() if name != "sudo_drops"},
+        round_trip_ms=round(round_trip * 1000, 2),
+        host_key=_fingerprint(host),
+        problems=(*notices(host, facts), *_key_file(host)),
+    )
+
+
+def _round_trip(shell: Shell) -> float:
+    spans = []
+    for _ in range(_ROUND_TRIPS):
+        began = time.perf_counter()
+        shell.run("true", timeout=FACTS_TIMEOUT)
+        spans.append(time.perf_counter() - began)
+    return median(spans)
+
+
+def _sessions(host: Host) -> dict[str, str]:
+    if host.connection is Connection.LOCAL:
+        return {}
+    from workers.shells.remote.sessions import sessions_given
+
+    # It can be used, whatever becomes of one more login.
+    with suppress(ReplanError):
+        return {"sessions": str(sessions_given(host, SESSIONS_WANTED))}
+    return {}
+
+
+def _key_file(host: Host) -> tuple[Problem, ...]:
+    if host.key_path and Path(host.key_path).expanduser().stat().st_mode & _OTHERS:
+        said = f"the key file {host.key_path} can be read by other users of this machine"
+        return (notice("authenticate", said, f"chmod 600 {host.key_path}"),)
+    return ()
+
+
+def _fingerprint(host: Host) -> str | None:
+    if host.connection is Connection.LOCAL or not host.host_key:
+        return None
+    return str(pinned_key(host))
+
+
+def _problem(error: ReplanError) -> Problem:
+    return Problem(error.stage, error.reason, error.next_step_cmd, error.family)

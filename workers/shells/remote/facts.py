@@ -1,0 +1,102 @@
+"""What a host says of itself: one command, whose lines are facts."""
+
+import time
+
+from workers.ports import Shell
+from workers.shells.remote.environment import KEPT_BY_SUDO
+
+FACTS_TIMEOUT = 20.0
+"""Seconds for all of it."""
+
+_SCRIPT = r"""
+[ -r /etc/os-release ] && . /etc/os-release
+echo "os=${PRETTY_NAME:-$(uname -s)}"
+echo "kernel=$(uname -r)"
+echo "arch=$(uname -m)"
+echo "hostname=$(uname -n)"
+echo "user=$(id -un)"
+echo "uid=$(id -u)"
+echo "home=$HOME"
+echo "login_shell=$SHELL"
+echo "workdir=$(pwd)"
+echo "cpus=$(getconf _NPROCESSORS_ONLN)"
+echo "clock=$(date +%s)"
+command -v systemctl >/dev/null && [ -d /run/systemd/system ] && echo systemd=yes
+[ -r /proc/self/stat ] && echo proc=yes
+command -v setsid >/dev/null && echo setsid=yes
+if [ "$(id -u)" = 0 ]; then echo sudo=root
+elif ! command -v sudo >/dev/null; then echo sudo=absent
+elif allowed=$(sudo -n -l 2>/dev/null); then
+  echo sudo=yes
+  for name in KEPT; do
+    case $allowed in *"$name"*) ;; *) echo sudo_drops=yes; break ;; esac
+  done
+else echo sudo=no
+fi
+
+kind_of() { # folder: the type of the file system that it lies on
+  place=$(cd "$1" && pwd -P) || return
+  longest= kind=
+  while read -r _ at type _; do
+    at=${at%/}
+    case $place/ in "$at"/*) [ ${#at} -ge ${#longest} ] && longest=$at kind=$type ;; esac
+  done </proc/mounts
+  echo "$kind"
+}
+if [ "$REPLAN_ATTEMPT" ]; then
+  records=${REPLAN_ATTEMPT%/looks/*}
+  echo "records=$records"
+  echo "records_fs=$(kind_of "$records")"
+fi
+case $records in
+/dev/shm/*)
+  jobs=$HOME/.replan/jobs try=$HOME/.replan/jobs/.try.$$
+  # Never through a link, or in a folder that somebody else may have prepared.
+  if [ ! -L "$jobs" ] && { [ ! -e "$jobs" ] || [ -O "$jobs" ]; }; then
+    said=$({ mkdir -p -m 700 "$jobs" && cat /proc/self/stat >"$try"; } 2>&1) ||
+      echo "home_refuses=${said##*: }"
+    rm -f "$try" 2>/dev/null
+  fi
+  ;;
+esac
+set -- $(df -Pk "$HOME" 2>/dev/null | tail -n 1)
+echo "home_free_kb=$4"
+
+read_logind() {
+  loginctl show-user -p KillUserProcesses -p KillExcludeUsers -p KillOnlyUsers \
+    -p RemoveIPC 2>/dev/null | grep -E '^(Kill|RemoveIPC)' ||
+    cat /etc/systemd/logind.conf /etc/systemd/logind.conf.d/*.conf 2>/dev/null |
+    grep -E '^(Kill|RemoveIPC)'
+}
+read_logind | sed '
+  s/^KillUserProcesses=/logout_kills=/
+  s/^KillExcludeUsers=/logout_spares=/
+  s/^KillOnlyUsers=/logout_kills_only=/
+  s/^RemoveIPC=/logout_empties_shm=/'
+[ -e "/var/lib/systemd/linger/$(id -un)" ] && echo linger=yes
+case $(cat /proc/self/cgroup 2>/dev/null) in */session-*.scope*) echo login_scope=yes ;; esac
+exit 0
+"""
+
+
+def gather(shell: Shell) -> dict[str, str]:
+    """Facts by short names; one that a host cannot tell is absent or empty. Raises as `run`.
+
+    `clock_off` is by how many seconds its clock is ahead of ours, at least.
+    """
+    began = time.time()
+    result = shell.run(_SCRIPT.replace("KEPT", " ".join(KEPT_BY_SUDO)), timeout=FACTS_TIMEOUT)
+    ended = time.time()
+    lines = result.stdout.decode("utf-8", "replace").splitlines()
+    facts = {name: value for name, mark, value in (line.partition("=") for line in lines) if mark}
+    clock = facts.pop("clock", "")
+    if clock.isdecimal():
+        facts["clock_off"] = str(_distance(int(clock), began, ended))
+    return facts
+
+
+def _distance(clock: int, began: float, ended: float) -> int:
+    """From the span in which the clock was read to what it showed."""
+    if clock < int(began):
+        return clock - int(began)
+    return max(0, clock - int(ended))

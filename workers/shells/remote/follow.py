@@ -1,0 +1,214 @@
+"""Waiting for a command: one's own, or one that another driver started."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from shared.domain.errors import Transient
+from workers.shells.remote.errors import not_ended, transient
+from workers.shells.remote.output import Output, tell_live
+from workers.shells.remote.records import Record, State
+from workers.shells.remote.runner import LATE_SECONDS, NOT_KILLED, Ended, Killed, Refused, Runner
+from workers.shells.remote.runner_text import asks
+from workers.shells.remote.runners import RunnerPool
+from workers.shells.remote.takeover import Known
+from workers.shells.remote.waiting import POLL_SECONDS, Deadline, Stop
+
+_LIVE_AFTER = 0.3
+_ENDING_SECONDS = 3.0
+_LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How waiting for a command went: it ended, or why nobody can say how it did.
+
+    `stop` says what ended it before its time, `killed` how. `reader` is the runner to read its
+    output with, where the one that ran it does not answer.
+    """
+
+    ended: Ended | None
+    stop: Stop = Stop.EXITED
+    killed: Killed = NOT_KILLED
+    unknown: str = ""
+    reader: Runner | None = None
+
+
+class Follower:
+    """Waits for the commands of one pass, or of none; see `RunnerShell`."""
+
+    def __init__(self, pool: RunnerPool, given_up: Callable[[], bool]) -> None:
+        self._pool = pool
+        self._given_up = given_up
+
+    def own(
+        self,
+        runner: Runner,
+        record: Record,
+        deadline: Deadline,
+        output: Output,
+        *,
+        more: bool = False,
+    ) -> Outcome | Refused:
+        """Wait for the command that this runner was given.
+
+        `more` says that it may have been given further ones: when this one has to be ended, it
+        starts none of them.
+        """
+        begun, live = monotonic(), False
+        while True:
+            ended = runner.ended(min(deadline.patience(), POLL_SECONDS))
+            if isinstance(ended, Refused):
+                return ended
+            if ended is not None:
+                return Outcome(ended)
+            if output.failed is not None:
+                raise output.failed
+            stop = self._stop(runner, deadline)
+            if stop is not None:
+                return self._ended_early(runner, record, stop, more=more)
+            if output.wanted and not live and monotonic() - begun > _LIVE_AFTER:
+                live = True
+                tell_live(self._pool, record, runner.identity, output)
+
+    def other(self, runner: Runner, known: Known, deadline: Deadline, output: Output) -> Outcome:
+        """Wait for a command that another runner was given, from this one."""
+        stop, killed = None, NOT_KILLED
+        record = known.record
+        if record.state is State.RUNNING:
+            stop, killed = self._until_over(runner, known, deadline, output)
+            record = runner.log(record.stem).records[record.key]
+            runner.quit(known.runner)
+        if record.exit_code is None:
+            hung = stop is not None and asks(record.command)
+            unknown = "" if hung else _why_unknown(runner, known)
+            return Outcome(None, stop or Stop.LOST, killed, unknown=unknown)
+        return Outcome(_as_recorded(record), stop or _STOPS.get(record.why, Stop.EXITED), killed)
+
+    def abandon(self, runner: Runner, record: Record) -> None:
+        """End a command that nobody waits for."""
+        self._kill(runner, Known(record, runner.identity), Stop.CANCELLED)
+
+    def _until_over(
+        self, runner: Runner, known: Known, deadline: Deadline, output: Output
+    ) -> tuple[Stop | None, Killed]:
+        if known.runner.space != runner.identity.space or known.runner.boot != runner.identity.boot:
+            return self._from_afar(runner, known, deadline)
+        runner.follow(known.record, known.runner, output.told)
+        stop, killed = None, NOT_KILLED
+        while True:
+            came = runner.followed(min(deadline.patience(), POLL_SECONDS))
+            if came is not None and came[0] in {"ended", "gone"}:
+                break
+            if came is not None:
+                output.live(*came)
+            if stop is None and (stop := self._stop(runner, deadline)) is not None:
+                killed = self._kill(runner, known, stop)
+                if asks(known.record.command):
+                    self._quit(runner, known)
+        if came[0] == "gone":
+            return self._orphan(runner, known, deadline, stop, killed)
+        return stop, killed
+
+    def _ended_early(self, runner: Runner, record: Record, stop: Stop, *, more: bool) -> Outcome:
+        known = Known(record, runner.identity)
+        second = self._pool.beside(runner)
+        try:
+            if more:
+                second.stop(record.stem)
+            killed = self._killed(second, known, stop)
+            ended = runner.ended(_ENDING_SECONDS)
+            if isinstance(ended, Ended):
+                self._pool.give_back(second)
+                return Outcome(ended, stop, killed)
+            found = second.log(record.stem).records.get(record.key, record)
+            if asks(record.command):
+                second.quit(known.runner)
+                if found.exit_code is not None:  # the next one hangs, before this answer was sent
+                    stop, killed = Stop.EXITED, NOT_KILLED
+        except BaseException:
+            self._pool.drop(second)
+            raise
+        return Outcome(_as_recorded(found), stop, killed, reader=second)
+
+    def _orphan(
+        self, runner: Runner, known: Known, deadline: Deadline, stop: Stop | None, killed: Killed
+    ) -> tuple[Stop | None, Killed]:
+        """The runner was killed; what it had started is waited for."""
+        while runner.left(known.record, known.runner):
+            if stop is None and (stop := self._stop(runner, deadline)) is not None:
+                killed = runner.kill(known.record, known.runner, _WHY[stop])
+                break
+            deadline.pause(_LOOK_SECONDS)
+        return stop, killed
+
+    def _from_afar(
+        self, runner: Runner, known: Known, deadline: Deadline
+    ) -> tuple[Stop | None, Killed]:
+        """Its processes cannot be seen from here: only its record tells whether it has ended."""
+        if known.runner.boot == runner.identity.boot:
+            while runner.log(known.record.stem).open is not None:
+                stop = self._stop(runner, deadline)
+                if stop is not None:
+                    return stop, Killed("LEFT", ("what runs in another container",))
+                deadline.pause(_LOOK_SECONDS)
+        return None, NOT_KILLED
+
+    def _stop(self, runner: Runner, deadline: Deadline) -> Stop | None:
+        if self._given_up():
+            raise left_to_another(runner)
+        return deadline.passed()
+
+    def _kill(self, runner: Runner, known: Known, stop: Stop) -> Killed:
+        second = self._pool.beside(runner)
+        try:
+            killed = self._killed(second, known, stop)
+        except BaseException:
+            self._pool.drop(second)
+            raise
+        self._pool.give_back(second)
+        return killed
+
+    def _quit(self, runner: Runner, known: Known) -> None:
+        """End a runner that hangs in a question, as on a file system that does not answer."""
+        second = self._pool.beside(runner)
+        try:
+            second.quit(known.runner)
+        except BaseException:
+            self._pool.drop(second)
+            raise
+        self._pool.give_back(second)
+
+    def _killed(self, runner: Runner, known: Known, stop: Stop) -> Killed:
+        killed = runner.kill(known.record, known.runner, _WHY[stop])
+        if killed.how == "LEFT" and stop is Stop.TIMED_OUT:
+            raise not_ended(runner.host, " ".join(killed.left))
+        return killed
+
+
+def left_to_another(runner: Runner) -> Transient:
+    """This driver gives the pass up; what it runs goes on."""
+    return transient(runner.host, "the pass was handed to another worker", stage="execute")
+
+
+def remaining(runner: Runner, record: Record) -> float:
+    """Seconds until the timeout of a command that runs."""
+    return max(0.0, record.until - LATE_SECONDS - runner.uptime())
+
+
+def _as_recorded(record: Record) -> Ended | None:
+    if record.exit_code is None:
+        return None
+    return Ended(record.exit_code, number=record.number, cut=record.number is not None)
+
+
+def _why_unknown(runner: Runner, known: Known) -> str:
+    if known.runner.boot != runner.identity.boot:
+        return "the host was restarted while it ran"
+    if known.runner.space != runner.identity.space:
+        return "it was started in another container, whose processes cannot be seen from here"
+    return "the shell that ran it on the host was killed"
+
+
+_WHY = {Stop.TIMED_OUT: "timeout", Stop.CANCELLED: "cancel"}
+_STOPS = {"timeout": Stop.TIMED_OUT, "cancel": Stop.CANCELLED}

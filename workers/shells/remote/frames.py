@@ -1,0 +1,79 @@
+"""Reads what a runner says: lines that begin with a nonce, and the bytes before each."""
+
+from dataclasses import dataclass
+from time import monotonic
+
+from workers.shells.remote.channels import Carrier, LostError
+
+_NOISE_LIMIT = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a runner: its words, and the bytes that came before it."""
+
+    words: tuple[str, ...]
+    before: bytes
+
+    @property
+    def verb(self) -> str:
+        """The first word."""
+        return self.words[0] if self.words else ""
+
+
+class Frames:
+    """The frames that arrive on a carrier."""
+
+    def __init__(self, carrier: Carrier, nonce: str) -> None:
+        self._carrier = carrier
+        self._mark = f"@@{nonce} ".encode()
+        self._buffer = bytearray()
+        self._searched = 0
+        self.heard = False
+
+    def next(self, seconds: float) -> Frame | None:
+        """The next frame; None when none is complete after that many seconds.
+
+        Raises LostError when the runner is gone.
+        """
+        give_up, left = monotonic() + seconds, seconds
+        while True:
+            frame = self._cut()
+            if frame is not None:
+                self.heard = True
+                return frame
+            if left < 0:
+                return None
+            self._buffer += self._carrier.receive(left)
+            left = give_up - monotonic()
+            if not self.heard:
+                # What a login shell prints before the runner begins is of no use.
+                del self._buffer[:-_NOISE_LIMIT]
+
+    def expect(self, verb: str, seconds: float) -> Frame:
+        """The next frame, which must be of that kind; anything else counts as lost."""
+        frame = self.next(seconds)
+        if frame is None or frame.verb != verb:
+            raise LostError(f"no {verb!r} within {seconds:.0f} s, but {frame}")
+        return frame
+
+    def noise(self) -> str:
+        """What came instead of a frame."""
+        return bytes(self._buffer).decode("utf-8", "replace").strip()
+
+    def _cut(self) -> Frame | None:
+        start = self._buffer.find(self._mark, self._searched)
+        if start < 0:
+            self._searched = max(0, len(self._buffer) - len(self._mark))
+            return None
+        end = self._buffer.find(b"\n", start)
+        if end < 0:
+            self._searched = start
+            return None
+        line = bytes(self._buffer[start + len(self._mark) : end])
+        frame = Frame(
+            tuple(line.decode("utf-8", "replace").split(" ")), bytes(self._buffer[:start])
+        )
+        del self._buffer[: end + 1]
+        self._searched = 0
+        return frame

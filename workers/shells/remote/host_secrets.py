@@ -1,0 +1,31 @@
+"""Secrets that a host's entry names."""
+
+from collections.abc import Callable
+
+from shared.domain.errors import Misconfigured
+from shared.domain.host import Host
+from shared.domain.secret import name_of
+from workers.shells.remote.errors import misconfigured
+
+Reveal = Callable[[str], str]
+"""The secret of a name; raises Misconfigured when there is none."""
+
+
+def no_vault(name: str) -> str:
+    """What a process without a vault answers."""
+    raise Misconfigured(
+        f"the secret {name} is needed, and this process has no vault",
+        stage="secrets",
+        next_step_cmd="replan config show",
+    )
+
+
+def revealed(host: Host, reference: str | None, reveal: Reveal) -> str | None:
+    """The secret that a host's entry names, None for none; raises Misconfigured."""
+    if reference is None:
+        return None
+    name = name_of(reference)
+    if name is None:
+        sentence = "its entry has to name a secret as ${secret:NAME}, and holds something else"
+        raise misconfigured(host, sentence, stage="secrets")
+    return reveal(name)

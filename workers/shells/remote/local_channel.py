@@ -1,0 +1,101 @@
+"""The way to a runner on this machine: a socket."""
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+from workers.shells.remote.channels import LostError
+from workers.shells.remote.environment import local_environment
+
+_CHUNK = 65_536
+_ERRORS = 2
+
+_CHILDREN: set[int] = set()
+"""Runners that were let go and may still have a command in hand; they are ours to reap."""
+
+
+class LocalCarrier:
+    """A runner on this machine, in a session of its own that outlives this process.
+
+    Raises OSError when the machine has no room for another process.
+    """
+
+    def __init__(self) -> None:
+        self.noise = b""
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._pid = _spawn(theirs.fileno())
+            except BaseException:
+                self._socket.close()
+                raise
+        self.send(b"cd || cd /\n")
+
+    def send(self, data: bytes) -> None:
+        """Hand the bytes over."""
+        try:
+            self._socket.settimeout(None)
+            self._socket.sendall(data)
+        except OSError as error:
+            raise LostError(str(error)) from error
+
+    def receive(self, seconds: float) -> bytes:
+        """What has arrived, nothing after that many seconds."""
+        try:
+            self._socket.settimeout(max(seconds, 0.001))
+            data = self._socket.recv(_CHUNK)
+        except TimeoutError:
+            return b""
+        except OSError as error:
+            raise LostError(str(error)) from error
+        if not data:
+            raise LostError("the runner has ended")
+        return data
+
+    def beside(self) -> "LocalCarrier":
+        """A further runner."""
+        return LocalCarrier()
+
+    def close(self) -> None:
+        """End it: the runner finishes what it is at, and ends."""
+        self._socket.close()
+        _CHILDREN.add(self._pid)
+        for pid in list(_CHILDREN):
+            if _reaped(pid):
+                _CHILDREN.discard(pid)
+
+
+def _spawn(end: int) -> int:
+    return os.posix_spawn(
+        "/bin/sh",
+        ["/bin/sh"],
+        local_environment(),
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, end, 0),
+            (os.POSIX_SPAWN_DUP2, end, 1),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _handed_down()),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=range(1, 32),
+    )
+
+
+def _handed_down() -> list[int]:
+    """What this process was given by whoever started it, beside its three streams."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        number = int(entry.name)
+        with contextlib.suppress(OSError):
+            if number > _ERRORS and os.get_inheritable(number):
+                found.append(number)
+    return found
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True

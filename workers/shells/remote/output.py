@@ -1,0 +1,114 @@
+"""The output of a command: gathered at its end, and told while it runs."""
+
+import threading
+from contextlib import suppress
+
+from shared.domain.attempt import OnOutput
+from shared.domain.errors import ReplanError
+from shared.secrets.masking import Masker
+from workers.shells.remote.capture import Capture
+from workers.shells.remote.channels import LostError
+from workers.shells.remote.live_output import Teller
+from workers.shells.remote.records import Identity, Record
+from workers.shells.remote.runner import Ended, Runner
+from workers.shells.remote.runners import RunnerPool
+
+STREAMS = {"stdout": "o", "stderr": "e"}
+
+_LAST = 262_144
+"""Bytes before a cut that the host keeps."""
+
+
+class Output:
+    """Both streams of one command. What has been told of a stream is not told again."""
+
+    def __init__(
+        self, on_output: OnOutput | None, limit: int, masker: Masker | None = None
+    ) -> None:
+        self._teller = Teller(on_output, masker)
+        self._told = dict.fromkeys(STREAMS, 0)
+        self._passed = dict.fromkeys(STREAMS, 0)
+        self._lock = threading.Lock()
+        self._final = False
+        self.wanted = on_output is not None
+        self.failed: Exception | None = None
+        self.captures = {
+            name: Capture(name, self._at_end, limit=limit, masker=masker) for name in STREAMS
+        }
+
+    @property
+    def told(self) -> tuple[int, int]:
+        """How many bytes of each stream have been told."""
+        return self._told["stdout"], self._told["stderr"]
+
+    def live(self, stream: str, chunk: bytes) -> bool:
+        """Tell a chunk of a command that still runs; False once that is no longer wanted.
+
+        What the listener raises is kept in `failed`, for whoever waits for the command.
+        """
+        with self._lock:
+            if self._final or self.failed is not None:
+                return False
+            try:
+                self._tell(stream, chunk)
+            except Exception as error:  # noqa: BLE001 - raised where the command is waited for
+                self.failed = error
+            return self.failed is None
+
+    def finish(self) -> None:
+        """The command has ended: what comes now goes into the captures."""
+        with self._lock:
+            self._final = True
+
+    def gather(self, runner: Runner, stem: str, ended: Ended) -> None:
+        """Take both streams in, from what came with the end or from the host's files."""
+        self.finish()
+        self._take(runner, stem, ended)
+        self._teller.finish()
+
+    def _take(self, runner: Runner, stem: str, ended: Ended) -> None:
+        if ended.whole:
+            self.captures["stdout"].take(ended.out)
+            self.captures["stderr"].take(ended.err)
+            return
+        if ended.number is None:
+            return
+        for name, letter in STREAMS.items():
+            _fetch(runner, f"{stem}.{letter}.{ended.number}", self.captures[name], ended.cut)
+
+    def _at_end(self, stream: str, chunk: bytes) -> None:
+        begin = self._passed[stream]
+        self._passed[stream] += len(chunk)
+        new = chunk[max(0, self._told[stream] - begin) :]
+        if new:
+            self._tell(stream, new)
+
+    def _tell(self, stream: str, chunk: bytes) -> None:
+        self._told[stream] += len(chunk)
+        self._teller.tell(stream, chunk)
+
+
+def tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:
+    """Tell the output of a running command from now on, in a thread of its own."""
+    threading.Thread(
+        target=_tell_live, args=(pool, record, runner, output), name="output", daemon=True
+    ).start()
+
+
+def _tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:
+    # Whatever goes wrong here is made good at the command's end.
+    with suppress(ReplanError, LostError), pool.runner() as second:
+        second.follow(record, runner, output.told)
+        wanted = True
+        while (came := second.followed(60.0)) is None or came[0] in STREAMS:
+            if came is not None and wanted:
+                wanted = output.live(*came)
+
+
+def _fetch(runner: Runner, path: str, into: Capture, cut: bool) -> None:
+    missing = int(runner.read(f"{path}.cut") or b"0") if cut else 0
+    if missing:
+        missing -= runner.fetch(f"{path}.head", into)
+        into.skip(max(0, missing - _LAST))
+        runner.fetch(f"{path}.last", into)
+    runner.fetch(path, into)

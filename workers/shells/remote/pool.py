@@ -1,0 +1,263 @@
+"""The warm connections to one host: few of them, each shared by several commands at once."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import paramiko
+
+from shared.domain.errors import ReplanError, Transient
+from shared.domain.host import Host
+from workers.ports import Cancelled
+from workers.shells.remote.errors import transient
+from workers.shells.remote.foreign_errors import translated
+from workers.shells.remote.waiting import POLL_SECONDS
+
+CHANNELS_EACH = 5
+"""Commands at once on one connection; sshd allows 10 sessions and lets go of them late."""
+
+CONNECTIONS_AT_MOST = 4
+"""Connections to one host."""
+
+SLOT_SECONDS = 60.0
+"""How long a command waits for a free place before it is put off."""
+
+_REFUSALS_AT_MOST = 8
+_REGAIN_AFTER = 100
+
+Connect = Callable[[], paramiko.Transport]
+
+
+class Link:
+    """One connection with its places: `limit` is what the host has shown to allow."""
+
+    def __init__(self, transport: paramiko.Transport) -> None:
+        self.transport = transport
+        self.limit = CHANNELS_EACH
+        self.in_use = 0
+        self._opened = 0
+
+    def alive(self) -> bool:
+        """False once the connection is known to be lost."""
+        return self.transport.is_active()
+
+    def has_room(self) -> bool:
+        """True when a further command may start on it."""
+        return self.in_use < self.limit and self.alive()
+
+    def opened(self) -> None:
+        """The host gave a session: after many of them, one more is tried at once."""
+        self._opened += 1
+        if self._opened % _REGAIN_AFTER == 0 and self.limit < CHANNELS_EACH:
+            self.limit += 1
+
+    def refused(self) -> None:
+        """The host gave no session: those open now are as many as it allows."""
+        self.limit = max(1, self.in_use - 1)
+
+
+class Pool:
+    """Gives out sessions on connections to one host; safe to use from many threads."""
+
+    def __init__(self, host: Host, connect: Connect, *, open_timeout: float) -> None:
+        self._last_used = time.monotonic()
+        self._host = host
+        self._connect = connect
+        self._open_timeout = open_timeout
+        self._links: list[Link] = []
+        self._opening = False
+        self._failures = 0
+        self._last_failure: BaseException | None = None
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def warm_up(self) -> None:
+        """Make sure that a connection stands; raises what connecting raises."""
+        with self._changed:
+            if any(link.alive() for link in self._links):
+                return
+        self._give_back(self._take(None))
+
+    @contextmanager
+    def session(self, cancelled: Cancelled | None = None) -> Iterator[paramiko.Channel | None]:
+        """A fresh session channel, closed at the end; None when `cancelled` came first.
+
+        A session the host refuses for now is asked for again, on another connection if need be;
+        one on a connection that has died, on a new one. Nothing has run before this returns, so
+        all of it is safe to repeat. Raises Transient or Misconfigured.
+        """
+        link, channel = self._open(cancelled)
+        try:
+            yield channel
+        finally:
+            if channel is not None:
+                _close(channel)
+            if link is not None:
+                self._give_back(link)
+
+    @contextmanager
+    def session_beside(self, channel: paramiko.Channel) -> Iterator[paramiko.Channel]:
+        """A further session at once, however many are open: to end what runs on `channel`.
+
+        It is asked for on the same connection, else on one made for it. Raises Transient or
+        Misconfigured.
+        """
+        own: paramiko.Transport | None = None
+        try:
+            try:
+                beside = channel.get_transport().open_session(timeout=self._open_timeout)
+            except (paramiko.SSHException, EOFError, OSError):
+                own = self._connect()
+                beside = self._first_session(own)
+            try:
+                yield beside
+            finally:
+                _close(beside)
+        finally:
+            if own is not None:
+                own.close()
+
+    def cool_down(self, after: float) -> None:
+        """Close its connections when no command has used them for that many seconds."""
+        with self._changed:
+            busy = self._opening or any(link.in_use for link in self._links)
+            if busy or time.monotonic() - self._last_used < after:
+                return
+            links, self._links = self._links, []
+        for link in links:
+            link.transport.close()
+
+    def close(self) -> None:
+        """Close every connection; commands that run on them are lost."""
+        with self._changed:
+            self._closed = True
+            links, self._links = self._links, []
+            self._changed.notify_all()
+        for link in links:
+            link.transport.close()
+
+    def _open(self, cancelled: Cancelled | None) -> tuple[Link | None, paramiko.Channel | None]:
+        refusals = 0
+        while True:
+            link = self._take(cancelled)
+            if link is None:
+                return None, None
+            try:
+                channel = link.transport.open_session(timeout=self._open_timeout)
+            except (paramiko.SSHException, EOFError, OSError) as error:
+                refusals += 1
+                self._note_refusal(link, error)
+                failed = translated(error, self._host, stage="channel")
+                if refusals > _REFUSALS_AT_MOST or not isinstance(failed, Transient):
+                    raise failed from error
+            except BaseException:
+                self._give_back(link)
+                raise
+            else:
+                link.opened()
+                return link, channel
+
+    def _first_session(self, transport: paramiko.Transport) -> paramiko.Channel:
+        try:
+            return transport.open_session(timeout=self._open_timeout)
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise translated(error, self._host, stage="channel") from error
+
+    def _note_refusal(self, link: Link, error: Exception) -> None:
+        with self._changed:
+            link.refused()
+            if not _is_refusal(error):
+                # No answer, or no connection: nothing more is started on it.
+                self._forget(link)
+        alone = link.in_use == 1
+        self._give_back(link)
+        if alone and link.alive():
+            # Sessions just closed are still being counted by the host.
+            with self._changed:
+                self._changed.wait(POLL_SECONDS / 2)
+
+    def _take(self, cancelled: Cancelled | None) -> Link | None:
+        give_up_at = time.monotonic() + SLOT_SECONDS
+        failures = self._failures
+        while True:
+            with self._changed:
+                link = self._free_link()
+                if link is not None:
+                    link.in_use += 1
+                    return link
+                if self._failures > failures and self._last_failure is not None:
+                    # Whoever waited for that connection shares its fate, or each would wait again.
+                    raise self._last_failure
+                may_open = not self._opening and len(self._links) < CONNECTIONS_AT_MOST
+                if may_open:
+                    self._opening = True
+                else:
+                    self._changed.wait(POLL_SECONDS)
+            if may_open:
+                return self._new_link()
+            if cancelled is not None and cancelled():
+                return None
+            if time.monotonic() > give_up_at:
+                raise self._busy()
+
+    def _free_link(self) -> Link | None:
+        if self._closed:
+            raise self._was_closed()
+        for dead in [link for link in self._links if not link.alive()]:
+            self._links.remove(dead)
+        rooms = [link for link in self._links if link.has_room()]
+        return min(rooms, key=lambda link: link.in_use, default=None)
+
+    def _new_link(self) -> Link:
+        try:
+            link = Link(self._connect())
+        except BaseException as error:
+            with self._changed:
+                self._opening = False
+                self._failures += 1
+                self._last_failure = error
+                self._changed.notify_all()
+            raise
+        link.in_use = 1
+        with self._changed:
+            self._opening = False
+            if not self._closed:
+                self._links.append(link)
+            self._changed.notify_all()
+        if self._closed:
+            link.transport.close()
+            raise self._was_closed()
+        return link
+
+    def _give_back(self, link: Link | None) -> None:
+        if link is None:
+            return
+        with self._changed:
+            link.in_use -= 1
+            self._last_used = time.monotonic()
+            forgotten = link not in self._links
+            self._changed.notify()
+        if forgotten and not link.in_use:
+            link.transport.close()
+
+    def _forget(self, link: Link) -> None:
+        if link in self._links:
+            self._links.remove(link)
+
+    def _was_closed(self) -> ReplanError:
+        return transient(self._host, "the connections were closed", stage="connect")
+
+    def _busy(self) -> ReplanError:
+        return transient(self._host, "every connection to it is in use", stage="channel")
+
+
+def _is_refusal(error: Exception) -> bool:
+    # Of two threads that are refused at once, paramiko gives the reason to one of them only.
+    return isinstance(error, paramiko.ChannelException) or "Unable to open channel" in str(error)
+
+
+def _close(channel: paramiko.Channel) -> None:
+    """Say that a session is over; where that cannot be said any more, the connection is."""
+    with suppress(paramiko.SSHException, EOFError, OSError):
+        channel.close()

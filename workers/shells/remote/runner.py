@@ -1,0 +1,323 @@
+"""The near end of a runner: one command after another on a host, and looks at what others left."""
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+
+from shared.domain.errors import ReplanError
+from shared.domain.host import Host
+from workers.shells.remote.capture import Capture
+from workers.shells.remote.channels import Carrier, LostError
+from workers.shells.remote.errors import misconfigured
+from workers.shells.remote.frames import Frame, Frames
+from workers.shells.remote.records import Identity, Log, Record, nonce_of, read_log
+from workers.shells.remote.runner_text import JOB_ROOT, call, exported, flags, opening
+
+BLOCK = 32_768
+"""Bytes of a file that are asked for at once."""
+
+_HALF = 16
+"""Blocks of the beginning, and of the end, of a file that is too long."""
+
+INLINE = 16_384
+"""Bytes of a stream that come with the end of a command."""
+
+ANSWER_SECONDS = 10.0
+"""How long a runner may take for what is done at once."""
+
+GRACE_SECONDS = 2
+"""Between TERM and KILL."""
+
+LATE_SECONDS = 15
+"""How long after its timeout the host itself ends a command that nobody has ended."""
+
+
+class WrongSessionError(Exception):
+    """The login shell does not lead its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A command to be started, unless the host's uptime has passed `not_after` by then.
+
+    It is ended there some time after `span` seconds. `variables` are added to its environment, and
+    no record is kept of them. With `after` it is started only once the one before it has ended well
+    (True), or has said no (False); otherwise it is skipped.
+    """
+
+    key: str
+    command: str
+    not_after: int
+    span: float
+    label: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    after: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command came to its end.
+
+    The bytes are the beginning of each stream, `number` is that of its files, None when it wrote
+    nothing; `cut` says whether something was left out of a file.
+    """
+
+    exit_code: int
+    out: bytes = b""
+    err: bytes = b""
+    number: int | None = None
+    cut: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the bytes are all that there is."""
+        return not self.cut and max(len(self.out), len(self.err)) < INLINE
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A command was not started, and why: late, full, nodir, over or skip."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """How a command was ended: signal TERM or KILL, LEFT when it was not, empty when it was over.
+
+    `left` names what remains, number and name of each process.
+    """
+
+    how: str
+    left: tuple[str, ...] = ()
+
+
+NOT_KILLED = Killed("")
+
+
+class Runner:
+    """A runner on a host. Every function raises LostError once the way to it is gone."""
+
+    def __init__(self, carrier: Carrier, host: Host, root: str = JOB_ROOT) -> None:
+        self.host = host
+        self.stem = ""
+        self.quiet_since = monotonic()
+        self._carrier = carrier
+        self._records = secrets.token_hex(6)
+        nonce = secrets.token_hex(6)
+        self._frames = Frames(carrier, nonce)
+        carrier.send(opening(nonce, self._records, root))
+        self.identity, self._clock = self._greeted()
+
+    def uptime(self, after: float = 0.0) -> int:
+        """The host's uptime in whole seconds, that many seconds from now."""
+        return int(self._clock + monotonic() + after)
+
+    def open(self, stem: str, then: Iterable[Start] = ()) -> tuple[str, ...]:
+        """Keep the records of what follows under a stem below the root; the others of its pass.
+
+        The names of their files begin with it, "folder/pass.fence.count".
+
+        `then` is begun right away; what has an `after` is skipped when there are others. Raises
+        Misconfigured when the host has no place for records.
+        """
+        opening = call("o", stem, self.host.workdir or "")
+        self._carrier.send(opening + _begin(tuple(then)))
+        others: list[str] = []
+        while True:
+            frame = self._answer()
+            match frame.verb:
+                case "other":
+                    others.append(" ".join(frame.words[1:]))
+                case "open":
+                    self.identity = replace(self.identity, watch=int(frame.words[1]))
+                    self.stem = " ".join(frame.words[2:])
+                    return tuple(others)
+                case _:
+                    raise no_room(self.host)
+
+    def begin(self, *starts: Start) -> None:
+        """Start commands, one after another; see `ended`, which is asked once for each."""
+        self._carrier.send(_begin(starts))
+
+    def ended(self, seconds: float) -> Ended | Refused | None:
+        """What became of the command that was begun; None when it still runs after so long."""
+        frame = self._frames.next(seconds)
+        if frame is None:
+            return None
+        match frame.words:
+            case ["e", _, code]:
+                return Ended(int(code))
+            case ["E", _, code, number, cut]:
+                return Ended(int(code), self._data(), self._data(), int(number), bool(cut))
+            case [why, *_]:
+                return Refused(why)
+        raise LostError(f"{frame}")
+
+    def fetch(self, path: str, into: Capture) -> int:
+        """Read a file, of a long one its beginning and its end; returns its size in bytes."""
+        self._carrier.send(call("h", path))
+        size = int(self._expect("h").words[1])
+        blocks = -(-size // BLOCK)
+        for number in range(min(blocks, _HALF)):
+            into.take(self._block(path, number))
+        tail = max(_HALF, blocks - _HALF - 1)
+        if tail > _HALF:
+            into.skip((tail - _HALF) * BLOCK)
+        for number in range(tail, blocks):
+            into.take(self._block(path, number))
+        return size
+
+    def read(self, path: str) -> bytes:
+        """The beginning of a file."""
+        return self._block(path, 0)
+
+    def log(self, stem: str) -> Log:
+        """What is recorded under a stem."""
+        self._carrier.send(call("t", stem))
+        self._expect("d")
+        text = self._data()
+        names = self._expect("names").words[1:]
+        return read_log(stem, nonce_of(text), text, names)
+
+    def stop(self, stem: str) -> bool:
+        """Let nothing further be started under a stem; False when the host cannot note that."""
+        self._carrier.send(call("s", stem))
+        return self._answer().verb == "stopped"
+
+    def erase(self, name: str) -> None:
+        """Remove what the commands of a pass wrote; that they ran stays on record."""
+        self._carrier.send(call("x", name))
+        self._expect("erased")
+
+    def quit(self, other: Identity) -> None:
+        """End another runner that has nothing in hand."""
+        self._carrier.send(call("q", *other.words))
+        self._expect("quit")
+
+    def left(self, record: Record, runner: Identity) -> tuple[str, ...]:
+        """The processes of a command that still run, whatever became of its runner."""
+        self._carrier.send(
+            call("p", record.stem, record.key, runner.pid, runner.start, runner.watch)
+        )
+        return _names(self._answer().words[1:])
+
+    def kill(self, record: Record, runner: Identity, why: str) -> Killed:
+        """End a command with all that it started: TERM, after a grace KILL, and look again."""
+        words = (record.stem, record.key, why, GRACE_SECONDS)
+        self._carrier.send(call("k", *words, runner.pid, runner.start, runner.watch))
+        _, how, *left = self._answer().words
+        return Killed(how, _names(left) if how == "LEFT" else ())
+
+    def follow(self, record: Record, runner: Identity, told: tuple[int, int]) -> None:
+        """Begin to follow the output of a command of another runner; see `followed`.
+
+        `told` are the bytes of both streams that are known.
+        """
+        words = (record.stem, record.key, *told)
+        self._carrier.send(call("w", *words, *runner.words))
+
+    def followed(self, seconds: float) -> tuple[str, bytes] | None:
+        """What came: ("stdout" or "stderr", bytes), or ("ended" | "gone", b"") at its end."""
+        frame = self._frames.next(seconds)
+        if frame is None:
+            return None
+        match frame.verb:
+            case "o" | "e":
+                return ("stdout" if frame.verb == "o" else "stderr"), self._data()
+        return frame.verb, b""
+
+    def beside(self) -> "Runner":
+        """A further runner on the same host at once, however many there are."""
+        return Runner(self._carrier.beside(), self.host)
+
+    def close(self) -> None:
+        """Let it end."""
+        self._carrier.close()
+
+    def _block(self, path: str, number: int) -> bytes:
+        self._carrier.send(call("g", path, number))
+        self._expect("d")
+        return self._data()
+
+    def _greeted(self) -> tuple[Identity, float]:
+        frame = None
+        cause = f"nothing within {ANSWER_SECONDS:.0f} s"
+        try:
+            frame = self._frames.next(ANSWER_SECONDS)
+        except LostError as lost:
+            if not lost.alone or b"setsid" in self._carrier.noise:
+                raise
+            cause = str(lost)
+        if frame is None:
+            said = self._frames.noise() or self._carrier.noise.decode("utf-8", "replace").strip()
+            if self.host.sudo:
+                raise _no_sudo(self.host, said)
+            raise misconfigured(
+                self.host,
+                f"the account's login shell does not run /bin/sh ({cause}: {said or 'no output'})",
+                stage="execute",
+            )
+        match frame.words:
+            case ["hello", pid, start, boot, space, uptime]:
+                known = Identity(int(pid), int(start), boot, space)
+                return known, int(uptime) - monotonic()
+            case ["bad", "session"]:
+                raise WrongSessionError
+            case _:
+                raise misconfigured(
+                    self.host,
+                    "it has no /proc, by which a command is known again; mount it",
+                    stage="execute",
+                )
+
+    def _answer(self) -> Frame:
+        frame = self._frames.next(ANSWER_SECONDS)
+        if frame is None:
+            raise LostError(f"no answer within {ANSWER_SECONDS:.0f} s")
+        return frame
+
+    def _expect(self, verb: str) -> Frame:
+        return self._frames.expect(verb, ANSWER_SECONDS)
+
+    def _data(self) -> bytes:
+        return self._expect(".").before
+
+
+def _begin(starts: Sequence[Start]) -> bytes:
+    return b"".join(_call(start, last=start is starts[-1]) for start in starts)
+
+
+def _call(start: Start, *, last: bool) -> bytes:
+    span = int(start.span) + LATE_SECONDS
+    exports = exported(start.variables)
+    named = flags(start.command, more=not last)
+    words = (start.key, start.not_after, span, named, start.label, start.command, exports)
+    if start.after is None:
+        return call("r", *words)
+    return call("a", "y" if start.after else "n", *words)
+
+
+def _no_sudo(host: Host, said: str) -> ReplanError:
+    named = f"the password {host.sudo_password}" if host.sudo_password else "no password"
+    return misconfigured(
+        host,
+        f"sudo does not let the account become root with {named}: {said or 'no output'}; let it, "
+        "or enrol the host without --sudo",
+        stage="execute",
+    )
+
+
+def no_room(host: Host) -> ReplanError:
+    """The host has no place for records."""
+    return misconfigured(
+        host,
+        f"it has no place for the records of commands: neither {JOB_ROOT} nor /dev/shm can be "
+        "written; free some space, or make one of them a folder of the account alone",
+        stage="execute",
+    )
+
+
+def _names(words: "list[str] | tuple[str, ...]") -> tuple[str, ...]:
+    return tuple(word for word in words if word)

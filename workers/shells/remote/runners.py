@@ -1,0 +1,140 @@
+"""Where a shell gets its runners from: idle ones first, then new ones."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+
+from shared.domain.host import Host
+from workers.ports import Cancelled
+from workers.shells.remote.channels import Carrier, LostError, NoRoomError
+from workers.shells.remote.errors import misconfigured, transient
+from workers.shells.remote.runner import Runner, WrongSessionError
+
+IDLE_SECONDS = 30.0
+"""A runner that has had nothing to do for so long is let go."""
+
+Reach = Callable[[bool, Cancelled], Carrier]
+"""Opens a way to a new shell on a host, in a session of its own if asked to.
+
+Raises NoRoomError when it had to wait and the second argument answered True.
+"""
+
+
+class RunnerPool:
+    """The runners of one host; safe to use from many threads."""
+
+    def __init__(self, host: Host, reach: Reach) -> None:
+        self._host = host
+        self._reach = reach
+        self._idle: list[Runner] = []
+        self._out: set[Runner] = set()
+        self._closed = False
+        self._own_session = False
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def runner(self) -> Iterator[Runner]:
+        """A runner for as long as the block lasts; one that fails is not used again."""
+        runner = self.take()
+        try:
+            yield runner
+        except BaseException:
+            self.drop(runner)
+            raise
+        self.give_back(runner)
+
+    def take(self) -> Runner:
+        """An idle runner or a new one.
+
+        Raises Transient or Misconfigured when there is none, LostError when it is lost at once.
+        """
+        while True:
+            with self._lock:
+                if self._idle:
+                    runner = self._idle.pop()
+                    self._out.add(runner)
+                    return runner
+            with suppress(NoRoomError):
+                return self._noted(self._fresh())
+
+    def beside(self, runner: Runner) -> Runner:
+        """A further runner at once, however many there are; raises as `take`, and LostError."""
+        return self._noted(runner.beside())
+
+    def give_back(self, runner: Runner) -> None:
+        """The runner has nothing more to do for now."""
+        runner.quiet_since = monotonic()
+        with self._lock:
+            self._out.discard(runner)
+            if not self._closed:
+                self._idle.append(runner)
+                return
+        runner.close()
+
+    def drop(self, runner: Runner) -> None:
+        """The runner is lost, or may be in the middle of something: it is not used again."""
+        with self._lock:
+            self._out.discard(runner)
+        runner.close()
+
+    def cool_down(self, after: float = IDLE_SECONDS) -> None:
+        """Let go of those that have been idle for that many seconds."""
+        oldest = monotonic() - after
+        with self._lock:
+            tired = [runner for runner in self._idle if runner.quiet_since <= oldest]
+            self._idle = [runner for runner in self._idle if runner.quiet_since > oldest]
+        for runner in tired:
+            runner.close()
+
+    def close(self) -> None:
+        """Let go of all, also of those in use; what they run goes on."""
+        with self._lock:
+            self._closed = True
+            runners = [*self._idle, *self._out]
+            self._idle, self._out = [], set()
+        for runner in runners:
+            runner.close()
+
+    def _noted(self, runner: Runner) -> Runner:
+        with self._lock:
+            if not self._closed:
+                self._out.add(runner)
+                return runner
+        runner.close()
+        raise transient(self._host, "the connections were closed", stage="connect")
+
+    def _fresh(self) -> Runner:
+        try:
+            return self._start()
+        except WrongSessionError:
+            self._own_session = True
+        try:
+            return self._start()
+        except WrongSessionError:
+            raise self._no_session() from None
+
+    def _start(self) -> Runner:
+        carrier = self._reach(self._own_session, self._has_idle)
+        try:
+            return Runner(carrier, self._host)
+        except LostError as error:
+            carrier.close()
+            if b"setsid" in carrier.noise:
+                raise self._no_session() from error
+            raise
+        except BaseException:
+            carrier.close()
+            raise
+
+    def _has_idle(self) -> bool:
+        with self._lock:
+            return bool(self._idle)
+
+    def _no_session(self) -> Exception:
+        return misconfigured(
+            self._host,
+            "its login shell starts commands in its own session, and there is no setsid to give "
+            "them one; install util-linux or busybox there",
+            stage="execute",
+        )

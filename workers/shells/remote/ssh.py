@@ -1,0 +1,73 @@
+"""Shells on hosts that are reached over SSH, on connections that stay warm."""
+
+import threading
+from functools import partial
+
+from shared.domain.host import Host
+from shared.secrets.masking import Masker
+from workers.ports import Cancelled, PassRecord
+from workers.shells.remote.capture import STREAM_LIMIT
+from workers.shells.remote.host_secrets import Reveal, no_vault, revealed
+from workers.shells.remote.pool import Pool
+from workers.shells.remote.runner_text import exec_line
+from workers.shells.remote.runners import RunnerPool
+from workers.shells.remote.shell import RunnerShell
+from workers.shells.remote.ssh_channel import SshCarrier
+from workers.shells.remote.transport import DEFAULT_TIMING, Timing, connect
+
+IDLE_SECONDS = 300.0
+"""A host's connections are closed after this long without a command."""
+
+
+class SshConnections:
+    """Opens shells over SSH and keeps their connections warm; safe to use from many threads."""
+
+    def __init__(
+        self,
+        timing: Timing = DEFAULT_TIMING,
+        *,
+        stream_limit: int = STREAM_LIMIT,
+        reveal: Reveal = no_vault,
+    ) -> None:
+        self._reveal = reveal
+        self._timing = timing
+        self._stream_limit = stream_limit
+        self._places: dict[Host, tuple[Pool, RunnerPool]] = {}
+        self._lock = threading.Lock()
+
+    def shell(
+        self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
+    ) -> RunnerShell:
+        """A shell on the host; see `workers.ports.Connections.shell`."""
+        pool, runners = self._place(host)
+        pool.warm_up()
+        return RunnerShell(host, runners, record, stream_limit=self._stream_limit, masker=masker)
+
+    def cool_down(self) -> None:
+        """Let go of runners and connections that have had nothing to do for long."""
+        with self._lock:
+            places = list(self._places.values())
+        for pool, runners in places:
+            runners.cool_down()
+            pool.cool_down(IDLE_SECONDS)
+
+    def close(self) -> None:
+        """Close every connection; commands that still run go on."""
+        with self._lock:
+            places, self._places = list(self._places.values()), {}
+        for pool, runners in places:
+            runners.close()
+            pool.close()
+
+    def _place(self, host: Host) -> tuple[Pool, RunnerPool]:
+        with self._lock:
+            if host not in self._places:
+                opening = partial(connect, host, self._timing, reveal=self._reveal)
+                pool = Pool(host, opening, open_timeout=self._timing.open_session)
+                self._places[host] = pool, RunnerPool(host, partial(self._reach, host, pool))
+            return self._places[host]
+
+    def _reach(self, host: Host, pool: Pool, own_session: bool, unwanted: Cancelled) -> SshCarrier:
+        word = revealed(host, host.sudo_password, self._reveal) if host.sudo else None
+        line = exec_line(host, own_session=own_session)
+        return SshCarrier(host, pool, line, pool.session(unwanted), word or "")

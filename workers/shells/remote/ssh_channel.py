@@ -1,0 +1,86 @@
+"""The way to a runner over SSH: a session channel on a warm connection."""
+
+from contextlib import AbstractContextManager, ExitStack
+
+import paramiko
+
+from shared.domain.host import Host
+from workers.shells.remote.channels import LostError, NoRoomError
+from workers.shells.remote.foreign_errors import translated
+from workers.shells.remote.pool import Pool
+
+_CHUNK = 65_536
+_STATUS_SECONDS = 1.0
+_BY_SIGNAL = 128
+
+Session = AbstractContextManager[paramiko.Channel | None]
+
+
+class SshCarrier:
+    """A session channel on a warm connection of a pool.
+
+    `line` is executed, and sent `first` if there is anything to be sent before all else. Raises
+    NoRoomError when the pool gives none, Transient or Misconfigured when the host does not.
+    """
+
+    def __init__(
+        self, host: Host, pool: Pool, line: str, session: Session, first: str = ""
+    ) -> None:
+        self.noise = b""
+        self._line = line
+        self._first = first
+        self._host = host
+        self._pool = pool
+        with ExitStack() as stack:
+            channel = stack.enter_context(session)
+            if channel is None:
+                raise NoRoomError
+            try:
+                channel.exec_command(line)
+            except (paramiko.SSHException, EOFError, OSError) as error:
+                raise translated(error, host, stage="execute") from error
+            self._channel = channel
+            self._release = stack.pop_all()
+        if first:
+            self.send(f"{first}\n".encode())
+
+    def send(self, data: bytes) -> None:
+        """Hand the bytes over."""
+        try:
+            self._channel.settimeout(None)
+            self._channel.sendall(data)
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            raise LostError(str(error)) from error
+
+    def receive(self, seconds: float) -> bytes:
+        """What has arrived, nothing after that many seconds."""
+        channel = self._channel
+        if channel.recv_stderr_ready():
+            self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]
+        channel.settimeout(max(seconds, 0.001))
+        try:
+            data = channel.recv(_CHUNK)
+        except TimeoutError:
+            return b""
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            raise LostError(str(error)) from error
+        if not data:
+            raise self._closed()
+        return data
+
+    def _closed(self) -> LostError:
+        channel = self._channel
+        if channel.recv_stderr_ready():
+            self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]
+        known = channel.status_event.wait(_STATUS_SECONDS) and channel.exit_status >= 0
+        code = f"exit code {channel.exit_status}" if known else "no exit code"
+        return LostError(code, alone=known and channel.exit_status < _BY_SIGNAL)
+
+    def beside(self) -> "SshCarrier":
+        """A further session on the same connection, or on one made for it."""
+        session = self._pool.session_beside(self._channel)
+        return SshCarrier(self._host, self._pool, self._line, session, self._first)
+
+    def close(self) -> None:
+        """End it: the runner finishes what it is at, and ends."""
+        self._release.close()

@@ -1,0 +1,269 @@
+"""Opens one authenticated SSH connection to a host whose key is known."""
+
+import contextlib
+import itertools
+import logging
+import random
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import paramiko
+from paramiko.common import MSG_CHANNEL_REQUEST
+from paramiko.message import Message
+
+from shared.domain.errors import ReplanError, Transient
+from shared.domain.host import Host
+from workers.shells.remote.errors import misconfigured, replace_key_command, transient
+from workers.shells.remote.foreign_errors import translated
+from workers.shells.remote.host_secrets import Reveal, no_vault
+from workers.shells.remote.hostkeys import HostKey, HostKeyChanged, pinned_key
+from workers.shells.remote.login import log_in, login_of
+from workers.shells.remote.signals import exit_code_of
+from workers.shells.remote.tunnel import Tunnel, through
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long each part of a connection may take, in seconds."""
+
+    connect: float = 10.0
+    banner: float = 15.0
+    handshake: float = 15.0
+    authenticate: float = 20.0
+    open_session: float = 10.0
+    keepalive: int = 10
+    """A sign of life is sent after this long without one."""
+    dead_after: float = 30.0
+    """A connection on which nothing is acknowledged for so long is lost."""
+    tries: int = 6
+    """How often a host that is too busy to answer with its banner is asked."""
+    first_pause: float = 0.15
+    """Before the second try; doubled, and jittered, before each further one."""
+
+
+DEFAULT_TIMING = Timing()
+
+Sleep = Callable[[float], None]
+
+
+_handlers: dict[int, Callable[..., Any]] = vars(paramiko.Transport)["_channel_handler_table"]
+_handle_request = _handlers[MSG_CHANNEL_REQUEST]
+
+
+def _handle_request_or_signal(channel: paramiko.Channel, message: Message) -> None:
+    start = message.packet.tell()
+    if message.get_text() != "exit-signal":
+        message.packet.seek(start)
+        _handle_request(channel, message)
+        return
+    message.get_boolean()
+    channel.exit_status = exit_code_of(message.get_text())
+    channel.status_event.set()
+
+
+class ExitSignalTransport(paramiko.Transport):
+    """A transport whose channels also report an end by signal, as exit code 128 + its number.
+
+    paramiko ignores the server's "exit-signal", so that such an end would look like a loss. Its
+    dispatch table, which serves every channel, is the only place where the message can be seen.
+    """
+
+    _channel_handler_table: ClassVar = {
+        **_handlers,
+        MSG_CHANNEL_REQUEST: _handle_request_or_signal,
+    }
+
+
+def connect(
+    host: Host,
+    timing: Timing = DEFAULT_TIMING,
+    *,
+    sleep: Sleep = time.sleep,
+    reveal: Reveal = no_vault,
+) -> paramiko.Transport:
+    """An open, authenticated connection; only the enrolled host key is accepted.
+
+    It goes through the host's jump host, where there is one, with the same promises for that.
+    `reveal` gives the secret of a name. Raises Transient when the host cannot be reached or is
+    busy, Misconfigured when the key, the host key or the account are wrong. Keys of an agent or of
+    the worker's home are never tried.
+    """
+    login = login_of(host, reveal)
+    pinned = pinned_key(host)
+    transport = negotiate(host, pinned, timing, sleep=sleep, reveal=reveal)
+    try:
+        log_in(transport, host, login)
+    except BaseException:
+        transport.close()
+        raise
+    transport.set_keepalive(timing.keepalive)
+    return transport
+
+
+def negotiate(
+    host: Host,
+    pinned: HostKey | None,
+    timing: Timing = DEFAULT_TIMING,
+    *,
+    sleep: Sleep = time.sleep,
+    reveal: Reveal = no_vault,
+) -> paramiko.Transport:
+    """An encrypted connection before anybody has logged in; `pinned` None accepts any host key.
+
+    A host that closes the connection instead of greeting (sshd does so when too many log in at
+    once) is asked again, `timing.tries` times in all.
+    """
+    pause, give_up_at = timing.first_pause, time.monotonic() + timing.banner
+    for tried in itertools.count(1):
+        try:
+            return _negotiate_once(host, pinned, timing, reveal)
+        except _BusyError as busy:
+            if tried >= timing.tries or time.monotonic() > give_up_at:
+                raise busy.error from None
+        sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter, not a secret
+        pause *= 2
+    raise AssertionError("unreachable")
+
+
+class _BusyError(Exception):
+    """The host hung up before it greeted; `error` is what to raise when it keeps doing so."""
+
+    def __init__(self, error: ReplanError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _negotiate_once(
+    host: Host, pinned: HostKey | None, timing: Timing, reveal: Reveal
+) -> paramiko.Transport:
+    transport = _unstarted(host, _way(host, timing, reveal), timing)
+    try:
+        if pinned is not None:
+            _pin(transport, host, pinned)
+        _start(transport, host, timing, reveal)
+        if pinned is not None:
+            _compare(transport, host, pinned)
+    except BaseException:
+        transport.close()
+        # What a failed start leaves behind: its socket, and the timer of its handshake.
+        transport.sock.close()
+        transport.packetizer.complete_handshake()
+        raise
+    return transport
+
+
+def _way(host: Host, timing: Timing, reveal: Reveal) -> socket.socket | Tunnel:
+    if host.via is None:
+        return _socket(host, timing)
+    jump = connect(host.via, timing, reveal=reveal)
+    return through(jump, host, timeout=timing.connect)
+
+
+def _socket(host: Host, timing: Timing) -> socket.socket:
+    try:
+        connected = socket.create_connection((host.address, host.port), timeout=timing.connect)
+    except (OverflowError, UnicodeError):
+        raise misconfigured(host, "this is not an address", stage="connect") from None
+    except OSError as error:
+        raise translated(error, host, stage="connect") from error
+    # Without it every command waits 40 ms for a delayed acknowledgement.
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "linux":
+        milliseconds = int(timing.dead_after * 1000)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+    return connected
+
+
+def _unstarted(host: Host, connected: socket.socket | Tunnel, timing: Timing) -> paramiko.Transport:
+    _quieten()
+    try:
+        transport = ExitSignalTransport(cast(socket.socket, connected))
+    except paramiko.SSHException as error:
+        connected.close()
+        raise translated(error, host, stage="connect") from error
+    transport.banner_timeout = timing.banner
+    transport.handshake_timeout = timing.handshake
+    transport.auth_timeout = timing.authenticate
+    transport.channel_timeout = timing.open_session
+    return transport
+
+
+def _start(transport: paramiko.Transport, host: Host, timing: Timing, reveal: Reveal) -> None:
+    try:
+        transport.start_client(timeout=timing.banner + timing.handshake)
+        transport.get_remote_server_key()
+    except paramiko.ssh_exception.IncompatiblePeer as error:
+        if "host key" in str(error):
+            raise _no_pinned_key(host, timing, reveal) from error
+        raise translated(error, host, stage="connect") from error
+    except (paramiko.SSHException, EOFError, OSError) as error:
+        failed = translated(error, host, stage="connect")
+        if isinstance(failed, Transient) and not transport.remote_version:
+            raise _BusyError(_not_greeted(host, error)) from error
+        raise failed from error
+
+
+def _not_greeted(host: Host, error: Exception) -> Transient:
+    detail = f" ({error})" if str(error) else ""
+    return transient(
+        host,
+        f"it takes connections and does not greet{detail}: too many log in at once, or no SSH "
+        "server listens on that port; if it lasts, raise MaxStartups in its sshd_config",
+        stage="connect",
+    )
+
+
+def _pin(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None:
+    try:
+        transport.get_security_options().key_types = pinned.algorithms
+    except ValueError:
+        raise misconfigured(
+            host,
+            f"host keys of type {pinned.key_type} are not supported",
+            stage="host_key",
+            next_step_cmd=replace_key_command(host),
+        ) from None
+
+
+def _compare(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None:
+    offered = host_key_of(transport)
+    if offered != pinned:
+        raise _changed(host, pinned, offered)
+
+
+def host_key_of(transport: paramiko.Transport) -> HostKey:
+    """The key the host has proved to hold."""
+    key = transport.get_remote_server_key()
+    return HostKey(key.get_name(), key.asbytes())
+
+
+def _no_pinned_key(host: Host, timing: Timing, reveal: Reveal) -> HostKeyChanged:
+    pinned, offered = pinned_key(host), None
+    with contextlib.suppress(ReplanError):
+        transport = negotiate(host, None, timing, reveal=reveal)
+        offered = host_key_of(transport)
+        transport.close()
+    return _changed(host, pinned, offered)
+
+
+def _changed(host: Host, pinned: HostKey, offered: HostKey | None) -> HostKeyChanged:
+    now = (
+        "it no longer offers a key of that type" if offered is None else f"it now offers {offered}"
+    )
+    return HostKeyChanged(
+        host,
+        f"its host key has changed: {pinned} was enrolled, {now}; "
+        "either the host was set up anew or somebody stands between",
+    )
+
+
+def _quieten() -> None:
+    # Everything paramiko would log comes to us as an exception and is told in our words.
+    logger = logging.getLogger("paramiko")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.CRITICAL + 1)

@@ -1,0 +1,73 @@
+"""The state of a host in one round trip of read-only probes (S0.50, S0.67)."""
+
+from workers.ports import Shell
+from workers.shells.door import Door, Judge
+
+_MARK = "replan-probe:"
+_LINES = 60
+_CHARACTERS = 4_000
+_TIMEOUT = 30.0
+
+PROBES: dict[str, str] = {
+    "os": "uname -a; cat /etc/os-release",
+    "platform": (
+        "for p in apt-get dnf yum apk zypper pacman; do command -v $p; done; "
+        "ls -d /run/systemd/system /run/openrc"
+    ),
+    "memory": "cat /proc/meminfo",
+    "load": "cat /proc/loadavg",
+    "disk": "timeout 3 df -hPl",
+    "inodes": "timeout 3 df -iPl",
+    "processes": "ps -eo pid,ppid,stat,etime,pcpu,pmem,comm --sort=-pcpu",
+    "services": "timeout 3 systemctl list-units --type=service --state=running --no-legend --plain",
+    "failed_services": "timeout 3 systemctl list-units --state=failed --no-legend --plain",
+    "ports": "ss -ltun",
+    "network": "ip -s -o link; ip -o addr",
+    "network_errors": "cat /proc/net/dev",
+    "names": "cat /etc/resolv.conf",
+    "packages": "dpkg --audit; dpkg --get-selections | grep 'hold$'",
+    "repositories": "ls -nt /var/lib/apt/lists",
+    "locks": "cat /proc/locks",
+    "identity": "timeout 3 id",
+}
+"""Each probe and its command. None prints an environment or the arguments of a process: they hold
+secrets. A program that a host lacks leaves a probe with its error message, which also tells. None
+makes a host wait for another one (a mount that is gone, a directory of accounts, a name server)
+longer than its time, and none computes for long, as what asks apt does."""
+
+
+def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) -> dict[str, str]:
+    """What each probe printed, both streams, cut to 60 lines and 4,000 characters.
+
+    What the guard does not allow is left out. Raises what the shell raises.
+    """
+    door = Door(shell, guard)
+    allowed = {
+        name: line
+        for name, command in (PROBES if probes is None else probes).items()
+        if door.verdict(line := _line(name, command)).allowed
+    }
+    whole = "\n".join(allowed.values())
+    if not allowed or not door.verdict(whole).allowed:
+        return {}
+    result = door.run(whole, timeout=_TIMEOUT)
+    return parse(result.stdout.decode(errors="replace"), tuple(allowed))
+
+
+def parse(text: str, names: tuple[str, ...]) -> dict[str, str]:
+    """The parts of a snapshot's output; a probe that printed nothing has an empty text.
+
+    Read from the end, so that what a probe prints cannot pass itself off as another one's words.
+    """
+    parts: dict[str, str] = {}
+    for name in reversed(names):
+        text, found, part = text.rpartition(f"{_MARK}{name}\n")
+        if not found:
+            text = part
+            continue
+        parts[name] = part.strip()[:_CHARACTERS]
+    return {name: parts[name] for name in names if name in parts}
+
+
+def _line(name: str, command: str) -> str:
+    return f"echo {_MARK}{name}; {{ {command}; }} 2>&1 | head -n {_LINES}"
