@@ -19,6 +19,7 @@ from shared.domain.errors import Defect, Rejected, ReplanError
 from shared.settings import Settings, load_settings
 
 if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
+    from orchestrator.acts.caller import Caller, Reading
     from shared.store.database import Database
 
 FORMAT = typer.Option("--format", help="human, min-json (one object) or jsonl (one a line).")
@@ -27,13 +28,17 @@ CONFIG = typer.Option("--config", help="Settings file instead of replan.toml.", 
 
 @dataclass
 class Invocation:
-    """What every command may use; settings are read, and the database opened, when asked for."""
+    """What every command may use; settings are read, and the database opened, when asked for.
+
+    `verb` is the command's: `task.cancel`.
+    """
 
     output: Format
     config_file: Path | None
     console: Console = field(default_factory=lambda: Console(soft_wrap=True))
     complaints: Console = field(default_factory=lambda: Console(stderr=True, soft_wrap=True))
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    verb: str = "replan"
 
     @property
     def human(self) -> bool:
@@ -45,20 +50,26 @@ class Invocation:
         """The settings of this call. Raises Misconfigured."""
         return load_settings(self.environ, self.config_file)
 
+    @cached_property
+    def caller(self) -> "Caller":
+        """Who calls: the account that this command line runs under."""
+        from orchestrator.acts.caller import Caller
+
+        return Caller.of_account(self.settings)
+
+    def reading(self) -> "Reading":
+        """A transaction for the views that this command shows."""
+        return self.caller.reading(self.verb)
+
     @property
     def actor(self) -> Actor:
         """Who calls: the account that this command line runs under."""
         return account()
 
-    @cached_property
+    @property
     def database(self) -> "Database":
         """The database, of our version. Raises Misconfigured or Transient."""
-        from shared.store.database import Database
-        from shared.store.migrate import require_current
-
-        database = Database(self.settings.server.database_url, pooled=False)
-        require_current(database)
-        return database
+        return self.caller.database
 
 
 Command = Callable[..., Result]
@@ -80,7 +91,7 @@ def add(group: typer.Typer, name: str, *, example: str) -> Callable[[Command], C
         kind = name if group.info.name in {None, "replan"} else f"{group.info.name}.{name}"
 
         def run(**values: Any) -> None:
-            call = Invocation(values.pop("output"), values.pop("config_file"))
+            call = Invocation(values.pop("output"), values.pop("config_file"), verb=kind)
 
             def act() -> Result:
                 _check_text(values)

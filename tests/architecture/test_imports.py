@@ -27,6 +27,7 @@ DOORS: Final = {
         "shared.store.*",
         "orchestrator.store",
         "orchestrator.access.*",
+        "orchestrator.acts.caller",
         "orchestrator.acts.curating",
         "orchestrator.cleanup",
         "orchestrator.learning",

@@ -1,0 +1,27 @@
+"""What came of an act."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that the caller should know besides; `next_step_cmd` is what to do about it."""
+
+    reason: str
+    next_step_cmd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """What came of an act: a value that every face renders in its own way.
+
+    `taken` is false when facts were recorded and no coordinator has taken them up in time; the
+    value then shows how things stood before it.
+    """
+
+    value: T
+    taken: bool = True
+    notes: tuple[Note, ...] = ()

@@ -1,0 +1,57 @@
+"""Who acts: what a role covers, what only an account on the machine may do."""
+
+import pytest
+
+from orchestrator.access.actor import Actor
+from orchestrator.access.roles import ON_THE_MACHINE, VERBS, Role
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.verbs import ACTS, act
+from shared.domain.errors import Misconfigured, Rejected
+from shared.settings import Settings
+
+
+def token(role: Role) -> Caller:
+    """Somebody with a token of that role."""
+    return Caller(Actor("token:ci", role), Settings())
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_token_may_do_what_its_role_covers(role: Role) -> None:
+    for verb, needed in VERBS.items():
+        if role.covers(needed.role):
+            token(role).may(verb)
+        else:
+            with pytest.raises(Rejected, match="takes the role"):
+                token(role).may(verb)
+
+
+@pytest.mark.parametrize("verb", sorted(ON_THE_MACHINE))
+def test_no_token_is_for_what_takes_an_account_on_the_machine(verb: str) -> None:
+    Caller.of_account(Settings()).may(verb)
+    with pytest.raises(Misconfigured, match="cannot be done with a token"):
+        token(Role.ADMIN).may(verb)
+
+
+def test_there_is_no_verb_beside_the_table() -> None:
+    with pytest.raises(Misconfigured):
+        Caller.of_account(Settings()).may("task.destroy")
+
+
+def test_nothing_is_read_for_who_may_not() -> None:
+    with pytest.raises(Rejected, match="takes the role"), token(Role.VIEWER).reading("doctor"):
+        pytest.fail("it was let in")
+
+
+def test_an_act_is_done_only_for_who_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.acts.verbs.ACTS", dict(ACTS))
+    done: list[str] = []
+
+    @act("host.remove")
+    def remove(caller: Caller, name: str) -> None:
+        """Remove it."""
+        done.append(f"{caller.actor.name} {name}")
+
+    with pytest.raises(Rejected, match="takes the role admin"):
+        remove(token(Role.APPROVER), "web1")
+    remove(token(Role.ADMIN), "web1")
+    assert done == ["token:ci web1"]
