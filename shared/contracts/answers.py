@@ -21,10 +21,10 @@ from shared.domain.plan import (
 from shared.domain.question import MOST_OPTIONS, Question
 
 MOST_STEPS = 100
-"""More main steps than these are no plan that a person could follow."""
+"""Nobody can follow a plan with more main steps than this."""
 
 MOST_SUBTASKS = 200
-"""More commands than these are no step."""
+"""A step with more commands than this should be several steps."""
 
 _SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
 

@@ -20,7 +20,7 @@ def bundle_to_json(bundle: Bundle) -> dict[str, Any]:
 def bundle_from_json(data: object) -> Bundle:
     """The bundle that `bundle_to_json` gave; keys that a later version added are passed over.
 
-    Raises Defect when the data is no bundle, for only this program writes them.
+    Raises Defect when the data is not a bundle, for only this program writes them.
     """
     try:
         return _BUNDLE.validate_python(data)

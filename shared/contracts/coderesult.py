@@ -10,7 +10,7 @@ from shared.contracts.fields import Text
 from shared.domain.question import MOST_OPTIONS, Question
 
 _DEEPEST = 20
-"""More results inside one another than this are no result."""
+"""Results nested deeper than this are refused."""
 
 
 class Context(BaseModel):

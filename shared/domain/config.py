@@ -9,7 +9,7 @@ from typing import Any
 class Policy:
     """The `agent` scope of the configuration (S0.9–S0.17); a task keeps the one it came with.
 
-    Spans are in seconds. `task_cost_cap` is in dollars; 0 is no cap.
+    Spans are in seconds. `task_cost_cap` is in dollars; 0 means no cap.
     """
 
     taskmaster_enabled: bool = False

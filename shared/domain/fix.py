@@ -1,7 +1,7 @@
 """A fix: how a step that failed in some way was put right, and how that is done again.
 
 A fix is a patch of a step: the subtasks that failed, and those that stood in their place when the
-step's checks were green. What stood before and behind them is no part of it, so that nothing of
+step's checks were green. What stood before and behind them is not part of it, so that nothing of
 another step is lost where the fix is applied there.
 
 It is applied to words that it was not learnt with only where every one of them can be put into its

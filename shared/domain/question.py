@@ -46,7 +46,7 @@ def chosen(question: Question, given: str, *, next_step_cmd: str | None = None) 
     """The answer that a person means: any text, or where there are options one of them.
 
     An option is meant by its text, whatever its case, or by its number from 1. Raises Rejected
-    for an empty answer and for one that is no option.
+    for an empty answer and for one that is not an option.
     """
     answer = given.strip()
     if not answer:

@@ -65,6 +65,6 @@ def _told(text: str, position: int) -> str:
     written = text[position : end + 1]
     shown = written if len(written) <= LONGEST_NAME else f"{written[:LONGEST_NAME]}…"
     return (
-        f"{shown!r} is no name of a secret; write ${{secret:NAME}}, where NAME is a letter, then "
-        f"letters, digits and underscores, {LONGEST_NAME} characters at most"
+        f"{shown!r} is not a valid name of a secret; write ${{secret:NAME}}, where NAME is "
+        f"a letter, then letters, digits and underscores, {LONGEST_NAME} characters at most"
     )

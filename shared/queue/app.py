@@ -42,7 +42,7 @@ def message_id(*job_ids: int) -> str:
 def jobs_of(message: str) -> tuple[int, ...]:
     """The jobs that a message is about, given its name (or the name without what follows the dot).
 
-    Empty for anything that is no such name.
+    Empty for anything that is not such a name.
     """
     found = _MESSAGE.fullmatch(message)
     return () if found is None else tuple(map(int, found["job_ids"].split("-")))

@@ -40,7 +40,7 @@ def _compiled(pattern: str) -> str:
     try:
         found = re.compile(pattern)
     except re.error as error:
-        told = f"{pattern!r} is no regular expression: {error}"
+        told = f"{pattern!r} is not a regular expression: {error}"
         raise PydanticCustomError("pattern", "{told}", {"told": told}) from error
     if found.search("") is not None:
         told = f"{pattern!r} matches everything"

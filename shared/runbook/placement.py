@@ -51,7 +51,7 @@ def kept_by_python(snippet: str, values: list[str]) -> list[bool]:
 
 
 def _words(node: object) -> Iterator[str]:
-    """The literal text of every word below; what a here-document holds is no word."""
+    """The literal text of every word below; what a here-document holds is not a word."""
     if isinstance(node, WordNode):
         yield "".join(part.text if isinstance(part, Literal) else "\0" for part in node.parts)
     if isinstance(node, tuple):

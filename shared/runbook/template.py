@@ -96,7 +96,7 @@ def _misspelt(text: _Text, known: list[str]) -> Iterator[str]:
     for name in dict.fromkeys(_PLACE.findall(text.text)):
         near = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
         if near and re.search(rf"\b{name}=|\b(?:for|read)\b[^\n;]*\b{name}\b", text.text) is None:
-            yield f"${{{name}}} is no parameter; did you mean ${{{near[0]}}}?"
+            yield f"${{{name}}} is not a parameter; did you mean ${{{near[0]}}}?"
 
 
 def _misplaced(text: _Text, known: list[str]) -> Iterator[str]:

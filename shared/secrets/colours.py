@@ -25,7 +25,7 @@ def hidden_across_colours(line: bytes, known: KnownValues) -> bytes:
 
 
 def _places(line: bytes) -> list[int]:
-    """Where each byte that is no part of a sequence stands in the line."""
+    """Where each byte that is not part of a sequence stands in the line."""
     places: list[int] = []
     done = 0
     for found in _SEQUENCE.finditer(line):

@@ -28,7 +28,7 @@ class ServerSettings:
 
     A role without a model or an effort of its own uses `model` and `model_effort`; `model_timeout`
     is the longest silence of the model, `model_max_tokens` its longest answer. `model_prices` are
-    beside, or in place of, those that ship; `daily_cost_cap` is in dollars, 0 is no cap. What is
+    beside, or in place of, those that ship; `daily_cost_cap` is in dollars, 0 means no cap. What is
     secret is never part of the value's text.
     """
 

@@ -92,7 +92,7 @@ _NOTE_USE = text("""
     INSERT INTO fix_uses (fix_id, task_id, run_id, step, revision)
     SELECT id, :task_id, :run_id, :step, :revision FROM fixes WHERE id = :fix_id
     ON CONFLICT DO NOTHING
-""")  # a number that no fix has is no reason to stop the coordinator
+""")  # a number that no fix has is not a reason to stop the coordinator
 _SETTLE = text("""
     UPDATE fix_uses SET worked = :worked, settled_at = clock_timestamp()
     WHERE run_id = :run_id AND step = :step AND revision = :revision RETURNING fix_id

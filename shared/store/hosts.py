@@ -108,7 +108,7 @@ def _reached(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
     jump = find(connection, host.jump)
     if jump is None or jump.connection is not Via.SSH:
         raise Misconfigured(
-            f"{host.name} is reached through {host.jump}, which is no host enrolled for SSH",
+            f"{host.name} is reached through {host.jump}, which is not a host enrolled for SSH",
             stage="connect",
             next_step_cmd=f"replan host add {host.jump} --address ADDRESS --user USER --key FILE",
         )

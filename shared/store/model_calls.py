@@ -99,7 +99,7 @@ def kept(connection: Connection, number: int) -> Any | None:
 
 
 def set_cap(connection: Connection, task_id: int, dollars: Decimal) -> None:
-    """Change what models may cost for a task; 0 is no cap."""
+    """Change what models may cost for a task; 0 means no cap."""
     connection.execute(update(TaskRow).where(TaskRow.id == task_id).values(cost_cap=dollars))
 
 

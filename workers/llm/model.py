@@ -155,7 +155,7 @@ class AnthropicModel:
         if not isinstance(error, anthropic.AnthropicError):
             if not heard.opened:
                 return None
-            # the SDK trusts what it reads: what is no answer comes out of it as any error at all
+            # the SDK trusts what it reads: what is not an answer may end in any error at all
             told = f"what answered is not readable: {type(error).__name__}: {error}"
             return Transient(told, stage=stage)
         ours = translated(error, stage=stage, next_step_cmd=question.next_step_cmd)

@@ -98,7 +98,7 @@ def _dollars(text: str, entry: str) -> Decimal:
 
 def _wrong(entry: str) -> Misconfigured:
     return Misconfigured(
-        f"model_prices: {entry!r} is no price; they look like NAME=2/10 or NAME=2/10/0.2/2.5, "
+        f"model_prices: {entry!r} is not a price; they look like NAME=2/10 or NAME=2/10/0.2/2.5, "
         "in dollars per million tokens: input, output, read from and written to the cache",
         stage="config",
         next_step_cmd="replan config show",

@@ -31,7 +31,7 @@ class Library:
 def read_library(folders: Iterable[Path] = ()) -> Library:
     """Read the operator's folders and the shipped one.
 
-    Raises Misconfigured for a folder that is not there, and for a file that is no runbook, with the
+    Raises Misconfigured for a missing folder, and for a file that is not a runbook, with the
     place of the fault.
     """
     files = [_read(path) for folder in (*folders, SHIPPED) for path in _paths(folder)]
@@ -52,7 +52,7 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> RunbookFile:
-    origin = Origin(f"{path} is no runbook", "plan", "replan config show", Misconfigured)
+    origin = Origin(f"{path} is not a runbook", "plan", "replan config show", Misconfigured)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -44,7 +44,7 @@ class RuleText(Document):
                 raise ValueError("`run` names no program")
             for kind in self._kinds():
                 if kind_named(kind) is None:
-                    raise ValueError(f"{kind!r} is no kind of operand or value")
+                    raise ValueError(f"{kind!r} is not a kind of operand or value")
         except ValueError as error:
             raise PydanticCustomError("notation", "{told}", {"told": str(error)}) from error
         return self

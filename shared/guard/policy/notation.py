@@ -47,7 +47,7 @@ def options(text: str) -> Options:
     for word in text.split():
         match = _OPTION.fullmatch(word)
         if match is None:
-            raise ValueError(f"{word!r} is no option: write -x, --long, -x= or -x=KIND")
+            raise ValueError(f"{word!r} is not an option: write -x, --long, -x= or -x=KIND")
         name, equals, kind = match.groups()
         if name in found:
             raise ValueError(f"the option {name} stands twice")
@@ -61,7 +61,7 @@ def slots(text: str) -> tuple[Slot, ...]:
     for word in text.split():
         match = _COUNTED.fullmatch(word)
         if match is None:
-            raise ValueError(f"{word!r} is no kind of operand")
+            raise ValueError(f"{word!r} is not a kind of operand")
         count: Count = match[2] or "1"  # type: ignore[assignment]
         found.append(Slot(match[1], count))
     if sum(slot.count in ("*", "+") for slot in found) > 1:

@@ -36,15 +36,15 @@ EXEC = "exec"
 _MODE = r"([ugoa]*[+=-][rxX]*|[ug]+[+=-][rwxX]*|[ugoa]*-[rwxX]*)"
 _FORMS = {
     "known": (r".*", "is known only when it runs"),
-    "number": (r"[+-]?\d+(\.\d+)?[smhdKMGTkBb%]*", "is no number"),
-    "count": (r"\d+|all", "is no number"),
-    "name": (r"[A-Za-z0-9_@%+=:,.][A-Za-z0-9_@%+=:,.-]*", "is no plain name"),
-    "names": (r"[A-Za-z0-9_@%+=:,./ -]*", "is no list of plain names"),
-    "account": (r"[a-z_][a-z0-9_-]*", "is no plain name of an account"),
+    "number": (r"[+-]?\d+(\.\d+)?[smhdKMGTkBb%]*", "is not a number"),
+    "count": (r"\d+|all", "is not a number"),
+    "name": (r"[A-Za-z0-9_@%+=:,.][A-Za-z0-9_@%+=:,.-]*", "is not a plain name"),
+    "names": (r"[A-Za-z0-9_@%+=:,./ -]*", "is not a list of plain names"),
+    "account": (r"[a-z_][a-z0-9_-]*", "is not a plain name of an account"),
     "owner": (r"(?!0\b|root)[a-z_][a-z0-9_-]*(:([a-z_][a-z0-9_-]*)?)?|:[a-z_][a-z0-9_-]*",
-              "is no plain OWNER:GROUP"),
+              "is not a plain OWNER:GROUP"),
     "package": (r"[A-Za-z0-9][A-Za-z0-9._+:~-]*(?<!-)(=[A-Za-z0-9.+:~_-]+\*?)?",
-                "is no name of a package"),
+                "is not a name of a package"),
     "unit": (r"(?!(systemd|dbus|ssh|network|NetworkManager|rescue|emergency|debug|getty|init|polkit"
              r"|udev|halt|reboot|poweroff|shutdown|suspend|hibernate|hybrid|sleep|kexec|user@|user-"
              r"|firewalld|nftables|iptables|ip6tables|ufw|cloud|plymouth|console|quota|initrd|replan"
@@ -52,35 +52,36 @@ _FORMS = {
              r"|local-fs|basic|sysinit|open-vm|wpa|ifup|connman|auditd|sudo))"
              r"[A-Za-z0-9][A-Za-z0-9@_.:-]*(?<!\.target)(?<!\.mount)(?<!\.swap)(?<!\.slice)"
              r"(?<!\.scope)(?<!\.device)(?<!\.automount)",
-             "is no plain unit, or one on which the host or the way to it depends"),
-    "shown-unit": (r"[A-Za-z0-9][A-Za-z0-9@_.:*\\-]*", "is no plain name of a unit"),
-    "host": (r"[A-Za-z0-9][A-Za-z0-9.:_-]*", "is no plain name of a host"),
+             "is not a plain unit, or one on which the host or the way to it depends"),
+    "shown-unit": (r"[A-Za-z0-9][A-Za-z0-9@_.:*\\-]*", "is not a plain name of a unit"),
+    "host": (r"[A-Za-z0-9][A-Za-z0-9.:_-]*", "is not a plain name of a host"),
     "url": (r"(?i)(https?://)?(localhost|127\.0\.0\.1)(:\d+)?(/[^\s@\\`$|;<>{}\[\]]*)?"
             r"|https?://(?!169\.254\.|100\.100\.100|metadata\b|\d+[:/?]|\d+$|0)"
             r"[A-Z0-9][A-Z0-9.-]*"
             r"(:\d+)?([/?][^\s@\\`$|;<>{}\[\]]*)?",
-            "is no plain http address that is known beforehand"),
+            "is not a plain http address that is known beforehand"),
     "mode": (rf"0?[0-7][0-7][0145]|{_MODE}(,{_MODE})*",
-             "is no mode without special bits that keeps others from writing"),
-    "suffix": (r"[A-Za-z0-9._~-]*", "is no plain suffix"),
-    "setting": (r"[A-Za-z0-9][A-Za-z0-9._/-]*", "is no name of a setting that is only read"),
-    "date-format": (r"\+[^`$]*", "is no format"),
-    "signal": (r"(SIG)?(TERM|HUP|INT|KILL|QUIT|USR1|USR2|\d+)", "is no signal"),
-    "kube": (r"(?!.*secret)[a-z][a-z0-9.,-]*(/[A-Za-z0-9.-]+)?", "is no plain kind, or a secret"),
+             "is not a mode without special bits that keeps others from writing"),
+    "suffix": (r"[A-Za-z0-9._~-]*", "is not a plain suffix"),
+    "setting": (r"[A-Za-z0-9][A-Za-z0-9._/-]*", "is not a name of a setting that is only read"),
+    "date-format": (r"\+[^`$]*", "is not a format"),
+    "signal": (r"(SIG)?(TERM|HUP|INT|KILL|QUIT|USR1|USR2|\d+)", "is not a signal"),
+    "kube": (r"(?!.*secret)[a-z][a-z0-9.,-]*(/[A-Za-z0-9.-]+)?",
+             "is not a plain kind, or a secret"),
     "target": (r"test|tests|check|lint|build|all|clean|format|docs|help",
-               "is no target that only builds or tests"),
+               "is not a target that only builds or tests"),
     "nologin": (r"(/usr)?/s?bin/(nologin|false)", "is a shell to log in with"),
-    "remote": (r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "is no plain name of a remote repository"),
+    "remote": (r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "is not a plain name of a remote repository"),
     "near": (r"localhost|127\.0\.0\.1|::1|/(var/)?run/postgresql", "is another host"),
     "header": (r"(?!@).*", "is read from a file"),
     "curl-format": (r"(?!@)(?!.*%output\{).*", "is read from or written to a file"),
-    "journal-match": (r"_?[A-Z][A-Z_]*=[A-Za-z0-9_.@:/-]+", "is no FIELD=VALUE"),
-    "dig": (r"[@+]?[A-Za-z0-9._:=-]+", "is no plain name"),
+    "journal-match": (r"_?[A-Z][A-Z_]*=[A-Za-z0-9_.@:/-]+", "is not a FIELD=VALUE"),
+    "dig": (r"[@+]?[A-Za-z0-9._:=-]+", "is not a plain name"),
     "git-word": (r"(?![-/~\ue000])(?!.*(^|/)\.\.(/|$))(?!ext::)\S*",
                  "leads out of the repository"),
     "kube-object": (r"(?!secrets?\b)[A-Za-z0-9][A-Za-z0-9._/-]*",
-                    "is no plain object, or a secret"),
-    "find-place": (r"[^-].*|[!(),]", "is no place"),
+                    "is not a plain object, or a secret"),
+    "find-place": (r"[^-].*|[!(),]", "is not a place"),
 }  # fmt: skip
 _PATTERNS = {name: (re.compile(form, re.DOTALL), why) for name, (form, why) in _FORMS.items()}
 
@@ -168,7 +169,7 @@ def _variable(word: Word, ground: Ground) -> str | None:
 def _bare_variable(word: Word, ground: Ground) -> str | None:
     del ground
     text = word.literal
-    return None if text and re.fullmatch(r"[A-Za-z_]\w*", text) else f"{word} is no name"
+    return None if text and re.fullmatch(r"[A-Za-z_]\w*", text) else f"{word} is not a name"
 
 
 def _anything(word: Word, ground: Ground) -> str | None:

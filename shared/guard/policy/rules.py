@@ -115,7 +115,7 @@ class CommandRule:
 
     @property
     def programs(self) -> frozenset[str] | None:
-        """The program's name when it is no pattern."""
+        """The program's name when it is not a pattern."""
         name = self.program.text
         return None if any(sign in name for sign in "*?[") else frozenset({name})
 

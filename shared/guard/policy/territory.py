@@ -111,7 +111,7 @@ class Territory:
             if not below and self._device(text):
                 continue
             if self._root_of(text, roots, below=below) is None:
-                return f"{path} is no place that is {done} without a person's word"
+                return f"{path} is not a place that is {done} without a person's word"
             if why := self._reserved(text):
                 return f"{path}: {why}"
         return None

@@ -101,7 +101,7 @@ def flags_of(program: str, word: str) -> tuple[Flag, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A word that is no option; `after_option` says that it may be the value of one."""
+    """A word that is not an option; `after_option` says that it may be the value of one."""
 
     word: Word
     after_option: bool

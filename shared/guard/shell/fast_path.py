@@ -4,7 +4,7 @@ import re
 
 _PLAIN = re.compile(
     r"[ \t]*"
-    # a first word that is no assignment, and behind it only words without any special character
+    # a first word that is not an assignment, and behind it only words without any special character
     r"[A-Za-z0-9_./:@%+,-]+(?:[ \t]+[A-Za-z0-9_./:=@%+,-]+)*"
     r"[ \t]*"
 )

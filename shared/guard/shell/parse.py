@@ -42,7 +42,7 @@ _JOINED_OPERATOR = re.compile(r"[$<>`#!*?~{}\[]\\\n|[&|;(]\\\n[&|;()<>]")
 
 
 class BadSyntax(Unreadable):
-    """The text is no text of this dialect."""
+    """the text does not parse in this dialect."""
 
 
 _BASH_ONLY = re.compile(

@@ -81,7 +81,7 @@ class Files:
 
 
 def operands(words: tuple[Word, ...]) -> list[Word]:
-    """The words that are no options."""
+    """The words that are not options."""
     return [word for word in words if not word.prefix.startswith("-") or word.literal == "-"]
 
 

@@ -105,7 +105,7 @@ class FileVault:
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise _refused(f"{path} is no file", "ls -ld", path)
+                raise _refused(f"{path} is not a file", "ls -ld", path)
             _require_private(path, status, _PRIVATE_FILE)
             with open(descriptor, "rb", closefd=False) as file:
                 content = file.read(LARGEST + 1)

@@ -37,7 +37,7 @@ def _opened(kind: str, settings: ServerSettings, environ: Mapping[str, str]) -> 
         case "command":
             return CommandVault(settings.vault_command, timeout=settings.vault_timeout)
     raise Misconfigured(
-        f"vaults: {kind!r} is no vault; allowed: {', '.join(KINDS)}",
+        f"vaults: {kind!r} is not a vault; allowed: {', '.join(KINDS)}",
         stage="config",
         next_step_cmd="replan config show vaults",
     )

@@ -51,7 +51,7 @@ class Vaults:
     def secret(self, name: str) -> Secret:
         """The secret of that name, fit to be hidden in output.
 
-        Raises Misconfigured: no vault has it, the vault is in no order, the value is empty, no
+        Raises Misconfigured: no vault has it, the vault is out of order, the value is empty, no
         text, or cannot be hidden. The message holds the name, never the value.
         """
         return self.found(name)[1]
@@ -82,7 +82,8 @@ class Vaults:
     def _found(self, name: str) -> tuple[Entry, str]:
         if not is_name(name):
             raise Misconfigured(
-                f"{name!r} is no name of a secret: a letter, then letters, digits and underscores",
+                f"{name!r} is not a valid name of a secret: "
+                "a letter, then letters, digits and underscores",
                 stage=STAGE,
                 next_step_cmd="replan secret list",
             )
@@ -112,7 +113,7 @@ def _usable(name: str, value: str, told: str) -> str:
     if not value.strip():
         why = "is empty"
     elif "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
-        why = "is no text: it holds NUL or is not UTF-8"
+        why = "is not text: it holds NUL or is not UTF-8"
     if why:
         raise Misconfigured(
             f"the value of the secret {name} in {told} {why}",

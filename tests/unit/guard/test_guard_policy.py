@@ -77,7 +77,7 @@ def test_a_site_adds_to_what_ships_for_all_for_groups_and_for_hosts(
         ("profiles: [nosuch]", "line 1: profiles: there is no profile 'nosuch'"),
         ("allow: 3", "line 1"),
         ("alow: []", "allow"),
-        ("allow: [{reason: long enough, rules: [{run: x, flags: y}]}]", "'y' is no option"),
+        ("allow: [{reason: long enough, rules: [{run: x, flags: y}]}]", "'y' is not an option"),
         ("allow: [{reason: long enough, rules: [{run: x, flags: -a -a}]}]", "stands twice"),
         ("allow: [{reason: long enough, rules: [{run: x, operands: nokind}]}]", "nokind"),
         ("allow: [{reason: long enough, rules: [{run: x, operands: any* read*}]}]", "repeated"),

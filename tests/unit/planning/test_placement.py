@@ -80,7 +80,7 @@ def test_the_place_of_a_fault_is_told() -> None:
 def test_a_name_that_nearly_is_a_parameter_is_told() -> None:
     """A shell would take it for a variable that is empty: `rm -rf ${foldr}/www`."""
     (told,) = faults({"run": "rm -rf ${foldr}/www"}, NAMES)
-    assert told == "run: ${foldr} is no parameter; did you mean ${folder}?"
+    assert told == "run: ${foldr} is not a parameter; did you mean ${folder}?"
 
 
 @pytest.mark.parametrize(

@@ -77,12 +77,12 @@ def test_a_shell_sees_the_value_as_one_word(shell: str, command: str, printed: s
         ('echo "`echo ${secret:A}`"', "write $(…)"),
         ("echo ${x:-${secret:A}}", "a variable of its own"),
         ("echo $((${secret:A}))", "a variable of its own"),
-        ("echo ${secret:1A}", "is no name of a secret"),
-        ("echo ${secret:}", "is no name of a secret"),
-        ("echo ${Secret:A}", "is no name of a secret"),
-        ("echo ${secret: A}", "is no name of a secret"),
+        ("echo ${secret:1A}", "is not a valid name of a secret"),
+        ("echo ${secret:}", "is not a valid name of a secret"),
+        ("echo ${Secret:A}", "is not a valid name of a secret"),
+        ("echo ${secret: A}", "is not a valid name of a secret"),
         ("echo ${secret:A", "has no `}`"),
-        ("echo '${secret:a-b}'", "is no name of a secret"),
+        ("echo '${secret:a-b}'", "is not a valid name of a secret"),
     ],
 )  # fmt: skip
 def test_where_a_shell_would_not_expand_it_it_is_refused(command: str, says: str) -> None:

@@ -101,8 +101,8 @@ def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "PIPE", 0o600)
     (folder / "FOLDER").mkdir(mode=0o700)
     vaults = Vaults([FileVault(folder)])
-    assert "is no file" in refusal(vaults, "PIPE").reason
-    assert "is no file" in refusal(vaults, "FOLDER").reason
+    assert "is not a file" in refusal(vaults, "PIPE").reason
+    assert "is not a file" in refusal(vaults, "FOLDER").reason
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -116,8 +116,8 @@ def test_another_owner_is_refused(folder: Path) -> None:
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"abc\0def", "is no text"),
-        (b"\xff\xfe\xfd\xfc\xfb\xfa", "is no text"),
+        (b"abc\0def", "is not text"),
+        (b"\xff\xfe\xfd\xfc\xfb\xfa", "is not text"),
         (b"x" * (LARGEST + 1), "is larger than"),
         (b"abc", "shorter than 6 characters"),
         ("value ‹of› it".encode(), "which mark what is hidden"),
@@ -229,7 +229,7 @@ def test_no_vault_has_it_and_all_that_were_asked_are_named(folder: Path) -> None
 
 @pytest.mark.parametrize("name", ["", "1A", "../DB", "a-b", "é", "x" * 65])
 def test_what_is_no_name_is_asked_of_no_vault(folder: Path, name: str) -> None:
-    assert "is no name of a secret" in refusal(Vaults([FileVault(folder)]), name).reason
+    assert "is not a valid name of a secret" in refusal(Vaults([FileVault(folder)]), name).reason
 
 
 def test_vaults_are_opened_as_the_settings_say(tmp_path: Path) -> None:
@@ -246,5 +246,5 @@ def test_vaults_are_opened_as_the_settings_say(tmp_path: Path) -> None:
 
 
 def test_an_unknown_vault_is_refused() -> None:
-    with pytest.raises(Misconfigured, match="'bank' is no vault; allowed: files, environment"):
+    with pytest.raises(Misconfigured, match="'bank' is not a vault; allowed: files, environment"):
         open_vaults(ServerSettings(vaults=("bank",)), {})
