@@ -5,11 +5,13 @@ from typing import Any
 
 from sqlalchemy import text
 
-from orchestrator.core.decisions import OpenIntervention
-from orchestrator.core.state import RunState, StepState, TaskState
+from orchestrator.core.decisions import Enqueue, OpenIntervention
+from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain.config import Policy
+from shared.domain.jobs import queue_of
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
+from shared.store.jobs import NewJob
 from shared.wire import from_json, to_json
 
 ADD_REPLY = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
@@ -25,6 +27,22 @@ CLOSE_INTERVENTIONS = text("""
 """Closes what waited for a person, of a task, a run or a step, but for the steps `sparing`."""
 
 
+def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:
+    """The job that a decision asks for, on the queue of the role that is to do it."""
+    return NewJob(
+        kind=decision.kind,
+        queue=queue_of(decision.kind, decision.role).value,
+        task_id=task_id,
+        run_id=run_id,
+        step=decision.step,
+        revision=decision.revision,
+        pass_no=decision.pass_no,
+        postponed=decision.postponed,
+        note=decision.note,
+        delay=decision.delay,
+    )
+
+
 def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
     """A task from its row and the phases of its runs."""
     return TaskState(
@@ -32,7 +50,7 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
         policy=from_json(Policy, row.policy),
         plan=None if row.plan is None else from_json(Plan, row.plan),
         runs={run_id: RunPhase(phase) for run_id, phase in runs.items()},
-        putting_off=row.putting_off,
+        postponed=row.postponed,
         unrefined=row.unrefined,
         asking=row.asking,
         reason=row.reason,
@@ -64,14 +82,11 @@ def step_state(row: Any) -> StepState:
         pass_no=row.pass_no,
         errors=row.errors,
         failures=row.failures,
-        putting_off=row.putting_off,
+        postponed=row.postponed,
         forced=row.forced,
         note=row.note,
-        unknown=row.unknown,
+        waits_for=None if row.waits_for is None else WaitsFor(row.waits_for),
         unfinished=row.unfinished,
-        unapproved=row.unapproved,
-        asking=row.asking,
-        gathered=row.gathered,
         handed_up=row.handed_up,
         generation=row.generation,
         reason=row.reason,
@@ -104,14 +119,11 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "pass_no": step.pass_no,
         "errors": step.errors,
         "failures": step.failures,
-        "putting_off": step.putting_off,
+        "postponed": step.postponed,
         "forced": step.forced,
         "note": step.note,
-        "unknown": step.unknown,
+        "waits_for": None if step.waits_for is None else step.waits_for.value,
         "unfinished": step.unfinished,
-        "unapproved": step.unapproved,
-        "asking": step.asking,
-        "gathered": step.gathered,
         "handed_up": step.handed_up,
         "generation": step.generation,
         "reason": step.reason,
@@ -126,7 +138,7 @@ def task_values(task_id: int, state: TaskState, *, planned: bool, limited: bool)
         "planned": planned,
         "plan": to_json(state.plan) if planned and state.plan is not None else None,
         "policy": to_json(state.policy) if limited else None,
-        "putting_off": state.putting_off,
+        "postponed": state.postponed,
         "unrefined": state.unrefined,
         "asking": state.asking,
         "reason": state.reason,

@@ -9,7 +9,6 @@ from sqlalchemy import Connection, insert, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from orchestrator import learning
-from orchestrator.callbacks import job_of
 from orchestrator.core.decisions import (
     AddSteps,
     CancelJobs,
@@ -28,6 +27,7 @@ from orchestrator.rows import (
     ADD_REPLY,
     CLOSE_INTERVENTIONS,
     intervention_values,
+    job_of,
     run_state,
     run_values,
     step_values,
@@ -52,7 +52,7 @@ from shared.store.tables import (
 from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 _LOCK_TASKS = text("""
-    SELECT id, phase, policy, plan, putting_off, unrefined, asking, reason FROM tasks
+    SELECT id, phase, policy, plan, postponed, unrefined, asking, reason FROM tasks
     WHERE id IN (SELECT task_id FROM inbox GROUP BY task_id ORDER BY min(id) LIMIT :limit)
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
@@ -75,7 +75,7 @@ _TASKS_SET = recordset(
     "phase",
     "plan",
     "policy",
-    "putting_off",
+    "postponed",
     "unrefined",
     "asking",
     "reason",
@@ -85,7 +85,7 @@ _TASKS_SET = recordset(
 _SAVE = text(f"""
     WITH saved_tasks AS (
         UPDATE tasks SET
-            phase = r.phase, putting_off = r.putting_off, reason = r.reason,
+            phase = r.phase, postponed = r.postponed, reason = r.reason,
             unrefined = r.unrefined, asking = r.asking,
             policy = coalesce(r.policy, tasks.policy),
             plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,

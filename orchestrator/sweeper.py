@@ -37,5 +37,5 @@ def _lost(job: Job) -> JobFailed:
         stage=job.kind.value,
         reason=f"{job.claims} workers took this job and none of them came back",
         next_step_cmd=f"replan task resume T{job.task_id}",
-        attempt=job.attempt,
+        postponed=job.postponed,
     )

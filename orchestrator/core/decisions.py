@@ -31,7 +31,10 @@ class InterventionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Enqueue:
-    """Ask a worker; `delay` in seconds. At most one job of a kind is open per step or task."""
+    """Ask a worker; `delay` in seconds. At most one job of a kind is open per step or task.
+
+    `postponed` says how often in a row the same work was put off before.
+    """
 
     kind: JobKind
     step: int | None = None
@@ -39,7 +42,7 @@ class Enqueue:
     pass_no: int = 0
     role: Role = Role.SUBTASK_PLANNER
     delay: float = 0.0
-    attempt: int = 0
+    postponed: int = 0
     note: str = ""
 
 

@@ -33,7 +33,7 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     """
     present, last = state.steps[fact.step], max(state.steps)
     if fact.known != last:
-        asked = replace(present, putting_off=0)
+        asked = replace(present, postponed=0)
         return state.with_step(asked), (ask_planner(asked),)
     gone = {o for o, step in state.steps.items() if step.phase in NOT_BEGUN} | {fact.step}
     added = _numbered(fact.steps, last, _awaited(state, gone))

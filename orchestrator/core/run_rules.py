@@ -11,7 +11,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.lessons import with_lesson
 from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, met
-from orchestrator.core.state import RunState, StepState
+from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
     after_advice,
     after_answer,
@@ -36,6 +36,9 @@ from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
 HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
+TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.ANSWER})
+"""What no resumption can stand in for."""
+
 REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
 
 Advance = tuple[RunState, tuple[Decision, ...]]
@@ -89,10 +92,10 @@ def _awaits_advice(step: StepState) -> bool:
 
 
 _WANTED: tuple[tuple[type, Callable[[StepState], bool]], ...] = (
-    (f.OutcomeTold, lambda step: step.wants_answer),
-    (f.CommandsApproved, lambda step: step.wants_approval),
-    (f.ApprovalDenied, lambda step: step.wants_approval),
-    (f.QuestionAnswered, lambda step: step.wants_reply),
+    (f.OutcomeTold, lambda step: step.waits_for is WaitsFor.OUTCOME),
+    (f.CommandsApproved, lambda step: step.waits_for is WaitsFor.APPROVAL),
+    (f.ApprovalDenied, lambda step: step.waits_for is WaitsFor.APPROVAL),
+    (f.QuestionAnswered, lambda step: step.waits_for is WaitsFor.ANSWER),
     (f.RetryAdvised, _awaits_advice),
 )
 """What a step must want for somebody's word to be news to it."""
@@ -103,7 +106,7 @@ def _sought(
 ) -> bool:
     """Whether the step is where this leads on to its revision; one level is asked at a time."""
     if isinstance(fact, f.BundleSent):
-        return step.wants_sending
+        return step.waits_for is WaitsFor.SENDING
     upper = isinstance(fact, f.PlanRevised)
     return step.phase is StepPhase.REPLANNING and step.handed_up is upper
 
@@ -115,7 +118,7 @@ def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
     return (
         step.phase not in expected
         or step.pass_no != fact.pass_no
-        or step.putting_off != fact.attempt
+        or step.postponed != fact.postponed
         or step.handed_up is not (fact.kind is JobKind.REPLAN)
     )
 
@@ -203,7 +206,7 @@ def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Deci
         revision=fact.revision,
         errors=0,
         failures=0,
-        putting_off=0,
+        postponed=0,
         forced=False,
         note="",
         reason="",
@@ -219,7 +222,9 @@ def _cancel(state: RunState) -> Advance:
     steps = {
         ordinal: step
         if step.phase in ENDED_STEP
-        else replace(step, phase=StepPhase.CANCELLED, reason="cancelled by an operator")
+        else replace(
+            step, phase=StepPhase.CANCELLED, waits_for=None, reason="cancelled by an operator"
+        )
         for ordinal, step in state.steps.items()
     }
     return _settle(
@@ -229,7 +234,7 @@ def _cancel(state: RunState) -> Advance:
 
 def _resumable(step: StepState) -> bool:
     """Whether a resumption brings a step back: where an answer is wanted, it is none."""
-    return step.phase in RESUMABLE and not (step.wants_answer or step.wants_reply)
+    return step.phase in RESUMABLE and step.waits_for not in TOLD_BY_A_PERSON
 
 
 def _tried(step: StepState) -> bool:
@@ -239,7 +244,7 @@ def _tried(step: StepState) -> bool:
 
 def _resume(state: RunState) -> Advance:
     """S1.13–S1.15: counters cleared, what failed runs again, finished work is not redone."""
-    unanswered = tuple(s.ordinal for s in state.steps.values() if s.wants_answer or s.wants_reply)
+    unanswered = tuple(s.ordinal for s in state.steps.values() if s.waits_for in TOLD_BY_A_PERSON)
     decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
     after = state
     for step in state.steps.values():
@@ -247,9 +252,7 @@ def _resume(state: RunState) -> Advance:
             after = after.with_step(replace(step, failures=0))
         if not _resumable(step):
             continue
-        cleared = replace(
-            step, errors=0, failures=0, putting_off=0, forced=False, note="", reason=""
-        )
+        cleared = replace(step, errors=0, failures=0, postponed=0, forced=False, note="", reason="")
         if step.phase is StepPhase.SKIPPED:
             after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
             continue
@@ -261,7 +264,7 @@ def _resume(state: RunState) -> Advance:
 
 def _abandon(state: RunState, step: StepState) -> Advance:
     reason = step.reason or "given up by an operator"
-    given_up = replace(step, phase=StepPhase.ERROR, reason=reason)
+    given_up = replace(step, phase=StepPhase.ERROR, waits_for=None, reason=reason)
     after = state.with_step(given_up)
     if step.on_failure is OnFailure.STOP:
         for other in state.steps.values():
@@ -303,7 +306,9 @@ def _launch(state: RunState) -> Advance:
 
     Under `autonomy: ask` nothing further begins while a person is to approve something.
     """
-    if state.policy.autonomy == ASK and any(s.wants_approval for s in state.steps.values()):
+    if state.policy.autonomy == ASK and any(
+        s.waits_for is WaitsFor.APPROVAL for s in state.steps.values()
+    ):
         return state, ()
     decisions: list[Decision] = []
     for step in state.steps.values():

@@ -2,10 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from shared.domain.config import Policy
+from shared.domain.errors import Defect
 from shared.domain.plan import Author, OnFailure, Plan, Recovery, Step
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
+
+
+class WaitsFor(StrEnum):
+    """What a step that waits for a person waits for."""
+
+    OUTCOME = "outcome"  # how a command ended
+    APPROVAL = "approval"  # of what it would run
+    ANSWER = "answer"  # to a question of its own
+    SENDING = "sending"  # its evidence is there and may be sent to its author as it is
+    DECISION = "decision"  # a revision, a resumption, or its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,15 +25,12 @@ class StepState:
     """A step in a run: where it stands, and the counters that the error budget reads.
 
     `errors` counts failed attempts of this revision, `failures` the failed passes in a row under
-    `recovery: retry`, `putting_off` how often in a row a job was put off as transient;
+    `recovery: retry`, `postponed` how often in a row a job was put off as transient;
     `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
-    `unknown` that a step which waits does so until a person says how a command ended,
-    `unapproved` that it does so until a person approves what is to run,
-    `unfinished` that its pass came to no end: it is driven on, since its command may still run;
-    `gathered` that the evidence of its present pass is there to be sent, `handed_up` that the
-    planner of the task is asked to change what remains; `generation` counts the changes of the plan
-    that led to it; `asking` that it waits for a person's answer to its question, which then stands
-    in `note`.
+    `waits_for` says what a step that waits for a person waits for, and is None in every other
+    phase; `unfinished` that its pass came to no end: it is driven on, since its command may still
+    run; `handed_up` that the planner of the task is asked to change what remains; `generation`
+    counts the changes of the plan that led to it.
     """
 
     ordinal: int
@@ -35,17 +44,22 @@ class StepState:
     pass_no: int = 0
     errors: int = 0
     failures: int = 0
-    putting_off: int = 0
+    postponed: int = 0
     forced: bool = False
     note: str = ""
-    unknown: bool = False
+    waits_for: WaitsFor | None = None
     unfinished: bool = False
-    unapproved: bool = False
-    asking: bool = False
-    gathered: bool = False
     handed_up: bool = False
     generation: int = 0
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        """A step waits for something exactly while it waits; the row is held to the same."""
+        if (self.waits_for is None) is (self.phase is StepPhase.WAITING):
+            raise Defect(
+                f"step {self.ordinal} is {self.phase} and waits for {self.waits_for}",
+                stage="advance",
+            )
 
     @classmethod
     def of(cls, step: Step) -> "StepState":
@@ -58,26 +72,6 @@ class StepState:
             recovery=step.recovery,
             on_failure=step.on_failure,
         )
-
-    @property
-    def wants_answer(self) -> bool:
-        """True while only a person can say how a command of it ended."""
-        return self.unknown and self.phase is StepPhase.WAITING
-
-    @property
-    def wants_approval(self) -> bool:
-        """True while a person is to approve what it would run."""
-        return self.unapproved and self.phase is StepPhase.WAITING
-
-    @property
-    def wants_reply(self) -> bool:
-        """True while a person is to answer a question of it."""
-        return self.asking and self.phase is StepPhase.WAITING
-
-    @property
-    def wants_sending(self) -> bool:
-        """True while a person may send its evidence to its author as it is."""
-        return self.gathered and self.phase is StepPhase.WAITING
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +101,7 @@ class TaskState:
     policy: Policy = field(default_factory=Policy)
     plan: Plan | None = None
     runs: Mapping[int, RunPhase] = field(default_factory=dict)
-    putting_off: int = 0
+    postponed: int = 0
     unrefined: bool = False
     asking: bool = False
     reason: str = ""

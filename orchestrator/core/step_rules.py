@@ -13,7 +13,7 @@ from orchestrator.core.decisions import (
     SettleAttempt,
 )
 from orchestrator.core.retry_rules import allowance, pause, put_off
-from orchestrator.core.state import StepState
+from orchestrator.core.state import StepState, WaitsFor
 from shared.domain.approval import Asked
 from shared.domain.budget import Ending, Next, after_failed_pass, may_put_off
 from shared.domain.config import Policy
@@ -37,6 +37,9 @@ from shared.domain.task import StepPhase
 
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
 
+WITH_EVIDENCE = frozenset({JobKind.REVISE, JobKind.REPLAN, JobKind.ADVISE})
+"""The jobs that are answered from a bundle: when one fails, the evidence is there."""
+
 
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
     """The next pass of a step under its present revision."""
@@ -44,10 +47,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         step,
         phase=StepPhase.READY,
         pass_no=step.pass_no + 1,
-        unknown=False,
-        unapproved=False,
-        asking=False,
-        gathered=False,
+        waits_for=None,
         handed_up=False,
     )
     return ready, (
@@ -64,7 +64,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
 
 def drive_on(step: StepState) -> StepAdvance:
     """The same pass once more, where the last worker at it could not go on."""
-    ready = replace(step, phase=StepPhase.READY, unfinished=False)
+    ready = replace(step, phase=StepPhase.READY, waits_for=None, unfinished=False)
     return ready, (_again(ready, JobKind.EXECUTE),)
 
 
@@ -72,7 +72,7 @@ def after_pass(
     step: StepState, policy: Policy, fact: PassFinished, *, seed: int = 0
 ) -> StepAdvance:
     """A pass came to an end of its own."""
-    counted = replace(step, errors=fact.errors, putting_off=0, reason=fact.reason)
+    counted = replace(step, errors=fact.errors, postponed=0, reason=fact.reason)
     match fact.ending:
         case Ending.DONE:
             done = replace(counted, phase=StepPhase.DONE, failures=0, reason="")
@@ -80,11 +80,17 @@ def after_pass(
         case Ending.CANCELLED:
             return replace(counted, phase=StepPhase.CANCELLED), ()
         case Ending.BLOCKED:
-            return _wait(counted, InterventionKind.BLOCKED, stage="guard", phase=StepPhase.BLOCKED)
+            return _block(counted)
         case Ending.NEEDS_APPROVAL:
-            return _wait(counted, InterventionKind.APPROVAL, stage="guard", asked=fact.asked)
+            return _wait(
+                counted,
+                InterventionKind.APPROVAL,
+                WaitsFor.APPROVAL,
+                stage="guard",
+                asked=fact.asked,
+            )
         case Ending.UNKNOWN:
-            return _wait(counted, InterventionKind.UNKNOWN, stage="execute")
+            return _wait(counted, InterventionKind.UNKNOWN, WaitsFor.OUTCOME, stage="execute")
         case Ending.NEEDS_INPUT:
             return _ask(counted, fact)
         case Ending.ROLLBACK_FAILED:
@@ -107,7 +113,7 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
 
     What `hold_bundles` holds was not sent by a person, whoever asked for it.
     """
-    step = replace(step, putting_off=0, gathered=True)
+    step = replace(step, postponed=0)
     following = Next.REVISE if step.forced else _next(step, policy)
     if following is Next.RETRY and allowance(policy, ErrorClass.OTHER).ask:
         return replace(step, phase=StepPhase.REPLANNING), (_again(step, JobKind.ADVISE),)
@@ -116,8 +122,8 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     if following is Next.REVISE and not policy.hold_bundles:
         return replace(step, phase=StepPhase.REPLANNING), (_ask_author(step),)
     if following in {Next.REVISE, Next.HOLD}:
-        return _wait(step, InterventionKind.HELD_BUNDLE, stage="escalate")
-    return _wait(step, InterventionKind.ESCALATION, stage="escalate")
+        return _wait(step, InterventionKind.HELD_BUNDLE, WaitsFor.SENDING, stage="escalate")
+    return _wait(step, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="escalate")
 
 
 def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
@@ -125,8 +131,9 @@ def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
     sent = replace(
         step,
         phase=StepPhase.REPLANNING,
+        waits_for=None,
         note=fact.note or step.note,
-        putting_off=0,
+        postponed=0,
         handed_up=False,
     )
     if step.author.backend == "human":
@@ -140,10 +147,10 @@ def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> Ste
 
     A step that came of `human_escalation_threshold` changes of the plan is not replanned again.
     """
-    told = replace(step, putting_off=0, reason=fact.reason)
+    told = replace(step, postponed=0, reason=fact.reason)
     used_up = step.generation >= policy.human_escalation_threshold
     if used_up or fact.planner.backend == "human":
-        return _wait(told, InterventionKind.ESCALATION, stage="revise")
+        return _wait(told, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="revise")
     notes = (step.note, f"The author of the step says: {fact.reason}")
     handed_up = replace(told, handed_up=True, note="\n".join(filter(None, notes)))
     return handed_up, (ask_planner(handed_up),)
@@ -168,12 +175,12 @@ def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
 
 def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
     """Its planner says whether the step is to be tried again (S1.35)."""
-    advised = replace(step, putting_off=0, reason=fact.reason or step.reason)
+    advised = replace(step, postponed=0, reason=fact.reason or step.reason)
     if fact.retry:
         return _retry(advised, max(0.0, fact.delay))
     if step.on_failure is OnFailure.CONTINUE:
         return replace(advised, phase=StepPhase.ERROR), (CancelJobs(step.ordinal),)
-    return _wait(advised, InterventionKind.ESCALATION, stage="escalate")
+    return _wait(advised, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="escalate")
 
 
 def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
@@ -196,9 +203,8 @@ def request_revision(step: StepState, note: str) -> StepAdvance:
         forced=True,
         note=note,
         reason=reason,
-        putting_off=0,
+        postponed=0,
         handed_up=False,
-        asking=False,
     )
     gathering, decisions = _gather(asked)
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
@@ -209,19 +215,23 @@ def put_off_or_wait(
 ) -> StepAdvance:
     """A job could not be done: try again later if that can help, else wait for a human."""
     failed = replace(step, phase=resting, reason=fact.reason)
-    if may_put_off(fact.family, step.putting_off, policy):
-        later = replace(failed, putting_off=step.putting_off + 1)
-        delay = put_off(policy, fact, later.putting_off, seed, step.ordinal)
+    if may_put_off(fact.family, step.postponed, policy):
+        later = replace(failed, postponed=step.postponed + 1)
+        delay = put_off(policy, fact, later.postponed, seed, step.ordinal)
         again = _asked_again(later, fact.kind)
-        return later, (replace(again, delay=delay, attempt=later.putting_off),)
+        return later, (replace(again, delay=delay, postponed=later.postponed),)
     if fact.kind is JobKind.ADVISE:  # nobody advises against it: the count alone decides
         delay = pause(policy, policy.retry_delay, step.failures, seed, step.ordinal)
-        return _retry(replace(failed, putting_off=0), delay)
+        return _retry(replace(failed, postponed=0), delay)
     kind = InterventionKind.ESCALATION if fact.family == "rejected" else InterventionKind.OPERATOR
     kind = InterventionKind.SPENDING if fact.stage == SPENDING else kind
     failed = replace(failed, unfinished=fact.kind is JobKind.EXECUTE)
     return _wait(
-        replace(failed, putting_off=0), kind, stage=fact.stage, next_step_cmd=fact.next_step_cmd
+        replace(failed, postponed=0),
+        kind,
+        WaitsFor.SENDING if fact.kind in WITH_EVIDENCE else WaitsFor.DECISION,
+        stage=fact.stage,
+        next_step_cmd=fact.next_step_cmd,
     )
 
 
@@ -231,6 +241,7 @@ def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
     return _wait(
         step if asked is None else replace(step, reason=asked.text),
         InterventionKind.QUESTION,
+        WaitsFor.ANSWER,
         stage="execute",
         options=() if asked is None else asked.options,
     )
@@ -254,7 +265,7 @@ def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER)
 
 
 def _gather(step: StepState) -> StepAdvance:
-    replanning = replace(step, phase=StepPhase.REPLANNING)
+    replanning = replace(step, phase=StepPhase.REPLANNING, waits_for=None)
     return replanning, (_again(replanning, JobKind.GATHER),)
 
 
@@ -279,31 +290,33 @@ def ask_planner(step: StepState) -> Enqueue:
 
 def _ask_person(step: StepState) -> StepAdvance:
     """The author is a person, to whom nothing more can be sent than that it waits."""
-    return _wait(replace(step, gathered=False), InterventionKind.REVISION, stage="revise")
+    return _wait(step, InterventionKind.REVISION, stage="revise")
 
 
 def _ask_author(step: StepState) -> Enqueue:
     return replace(_again(step, JobKind.REVISE), role=step.author.role, note=step.note)
 
 
+def _block(step: StepState) -> StepAdvance:
+    """A forbidden command: only another list of subtasks, or a person's word, leads on."""
+    return replace(step, phase=StepPhase.BLOCKED), (
+        CancelJobs(step.ordinal),
+        OpenIntervention(InterventionKind.BLOCKED, step.ordinal, step.reason, "guard"),
+    )
+
+
 def _wait(
     step: StepState,
     kind: InterventionKind,
+    waits_for: WaitsFor = WaitsFor.DECISION,
     *,
     stage: str,
-    phase: StepPhase = StepPhase.WAITING,
     next_step_cmd: str | None = None,
     asked: tuple[Asked, ...] = (),
     options: tuple[str, ...] = (),
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
-    waiting = replace(
-        step,
-        phase=phase,
-        unknown=kind is InterventionKind.UNKNOWN,
-        unapproved=kind is InterventionKind.APPROVAL,
-        asking=kind is InterventionKind.QUESTION,
-    )
+    waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for)
     return waiting, (
         CancelJobs(step.ordinal),
         OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked, options),

@@ -28,9 +28,6 @@ from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
 
 Advance = tuple[TaskState, tuple[Decision, ...]]
 
-BEFORE_RUNS = frozenset(
-    {TaskPhase.SUBMITTED, TaskPhase.REFINING, TaskPhase.PLANNING, TaskPhase.DETAILING}
-)
 PLANNING_JOBS = {
     JobKind.REFINE: TaskPhase.REFINING,
     JobKind.PLAN: TaskPhase.PLANNING,
@@ -119,7 +116,7 @@ def _begun(state: TaskState) -> bool:
 def _answered(state: TaskState, fact: f.JobFailed) -> bool:
     if fact.kind is JobKind.DETAIL and fact.step not in state.undetailed():
         return True
-    return fact.kind is not JobKind.DETAIL and fact.attempt != state.putting_off
+    return fact.kind is not JobKind.DETAIL and fact.postponed != state.postponed
 
 
 def apply(state: TaskState, fact: f.TaskFact) -> Advance:
@@ -128,9 +125,9 @@ def apply(state: TaskState, fact: f.TaskFact) -> Advance:
         case f.TaskSubmitted():
             return _submit(fact)
         case f.PromptRefined():
-            return _plan(replace(state, putting_off=0, unrefined=False))
+            return _plan(replace(state, postponed=0, unrefined=False))
         case f.PlanDrafted():
-            planned = replace(state, plan=fact.plan, putting_off=0, reason="")
+            planned = replace(state, plan=fact.plan, postponed=0, reason="")
             return _detail(replace(planned, unrefined=False, asking=False))
         case f.StepDetailed():
             return _with_step(state, fact)
@@ -242,13 +239,13 @@ def _ask_for_steps(state: TaskState) -> Advance:
     )
     numbers = ", ".join(str(step.ordinal) for step in state.unanswered())
     reason = f"a person is to answer the question of step {numbers}"
-    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, putting_off=0)
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, postponed=0)
     return waiting, (CloseInterventions(), *asked)
 
 
 def _ask_for_taskmaster(state: TaskState, fact: f.QuestionAsked) -> Advance:
     asked = fact.question
-    waiting = replace(state, phase=TaskPhase.WAITING, reason=asked.text, putting_off=0, asking=True)
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=asked.text, postponed=0, asking=True)
     return waiting, (
         OpenIntervention(
             InterventionKind.QUESTION, None, asked.text, "refine", options=asked.options
@@ -299,14 +296,14 @@ def _worst(phases: set[RunPhase]) -> RunPhase:
 
 
 def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
-    if may_put_off(fact.family, fact.attempt, state.policy):
-        delay = put_off(state.policy, fact, fact.attempt + 1, *state.runs)
+    if may_put_off(fact.family, fact.postponed, state.policy):
+        delay = put_off(state.policy, fact, fact.postponed + 1, *state.runs)
         role = Role.PLANNER if fact.kind is JobKind.PLAN else Role.SUBTASK_PLANNER
-        again = Enqueue(fact.kind, fact.step, role=role, delay=delay, attempt=fact.attempt + 1)
-        counted = state.putting_off + (fact.kind is not JobKind.DETAIL)
-        return replace(state, putting_off=counted, reason=fact.reason), (again,)
+        again = Enqueue(fact.kind, fact.step, role=role, delay=delay, postponed=fact.postponed + 1)
+        counted = state.postponed + (fact.kind is not JobKind.DETAIL)
+        return replace(state, postponed=counted, reason=fact.reason), (again,)
     if fact.kind is JobKind.REFINE and fact.family == "rejected":
-        return _plan(replace(state, putting_off=0, unrefined=False, reason=fact.reason))
+        return _plan(replace(state, postponed=0, unrefined=False, reason=fact.reason))
     kind = InterventionKind.SPENDING if fact.stage == SPENDING else InterventionKind.PLAN
     return _wait(
         state, fact.reason, stage=fact.stage, step=fact.step, command=fact.next_step_cmd, kind=kind
@@ -322,7 +319,7 @@ def _wait(
     command: str | None = None,
     kind: InterventionKind = InterventionKind.PLAN,
 ) -> Advance:
-    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, putting_off=0)
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, postponed=0)
     return waiting, (OpenIntervention(kind, step, reason, stage, command),)
 
 
@@ -341,7 +338,7 @@ def _resume(state: TaskState) -> Advance:
     if _begun(state):
         phase = TaskPhase.RUNNING if state.phase is TaskPhase.ERROR else state.phase
         return replace(state, phase=phase), (ResumeRuns(),)
-    resumed = replace(state, putting_off=0, reason="")
+    resumed = replace(state, postponed=0, reason="")
     if state.plan is not None:
         return _detail(resumed)
     planning, decisions = _refine(resumed) if state.unrefined else _plan(resumed)

@@ -9,7 +9,7 @@ from shared.domain.budget import UNAVAILABLE
 from shared.domain.ids import Ref
 
 _PUT_OFF = text("""
-    SELECT jobs.kind, jobs.step, jobs.attempt, jobs.due_at, runs.target, story.since,
+    SELECT jobs.kind, jobs.step, jobs.postponed, jobs.due_at, runs.target, story.since,
            story.reason, story.family,
            jobs.lease_until > clock_timestamp() AS in_hand
     FROM jobs LEFT JOIN runs ON runs.id = jobs.run_id
@@ -22,10 +22,10 @@ _PUT_OFF = text("""
               AND events.run_id IS NOT DISTINCT FROM jobs.run_id
               AND body ->> 'kind' = jobs.kind
               AND (body ->> 'step')::bigint IS NOT DISTINCT FROM jobs.step
-            ORDER BY id DESC LIMIT jobs.attempt
+            ORDER BY id DESC LIMIT jobs.postponed
         ) AS failures
     ) AS story ON story.since IS NOT NULL
-    WHERE jobs.task_id = :task_id AND jobs.state = 'open' AND jobs.attempt > 0
+    WHERE jobs.task_id = :task_id AND jobs.state = 'open' AND jobs.postponed > 0
     ORDER BY jobs.id
 """)
 
@@ -55,7 +55,7 @@ def put_off(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
             work=row.kind,
             since=row.since,
             until=None if row.in_hand else row.due_at,
-            times=row.attempt,
+            times=row.postponed,
             provider=row.family == UNAVAILABLE,
             reason=row.reason,
         )

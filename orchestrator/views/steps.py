@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, and_, select, text
 
+from orchestrator.core.state import WaitsFor
 from orchestrator.views import exchange
 from orchestrator.views.attempts import AttemptLine, attempts_of_step
 from orchestrator.views.interventions import InterventionView, list_interventions
@@ -16,8 +17,9 @@ from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.domain.attempt import GREEN
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
-from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.domain.plan import Step, Subtask
 from shared.domain.task import COARSE, StepPhase
+from shared.store import planned
 from shared.store.tables import BundleRow, RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
@@ -37,11 +39,8 @@ _SIZES = text("""
            coalesce(jsonb_array_length(r.subtasks),
                     jsonb_array_length(p.body -> 'subtasks'), 0) AS subtasks
     FROM run_steps s
-    JOIN runs ON runs.id = s.run_id
-    JOIN tasks ON tasks.id = runs.task_id
     LEFT JOIN revisions r ON r.run_id = s.run_id AND r.step = s.step AND r.revision = s.revision
-    LEFT JOIN LATERAL jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS p(body)
-           ON (p.body ->> 'ordinal')::int = s.step
+    LEFT JOIN planned_steps p ON p.run_id = s.run_id AND p.step = s.step
     WHERE s.run_id = ANY(CAST(:run_ids AS bigint[]))
 """)
 
@@ -150,21 +149,15 @@ def step_lines(
 def step_view(connection: Connection, ref: Ref) -> StepView:
     """A step with its history; raises Rejected when there is none."""
     place, ordinal = require_step(connection, ref)
-    plan, policy, prompt, improved, added = connection.execute(
-        select(
-            TaskRow.plan,
-            TaskRow.policy,
-            TaskRow.prompt,
-            TaskRow.improved_prompt,
-            RunRow.added,
+    policy, prompt, improved = connection.execute(
+        select(TaskRow.policy, TaskRow.prompt, TaskRow.improved_prompt).where(
+            TaskRow.id == place.task_id
         )
-        .join(RunRow, RunRow.task_id == TaskRow.id)
-        .where(RunRow.id == place.run_id)
     ).one()
     threshold = int(policy["error_threshold_per_step"])
     lines = step_lines(connection, place.task_id, [place.run_id], threshold=threshold)
     line = next(line for line in lines[place.run_id] if line.ordinal == ordinal)
-    step = _planned(from_json(Plan, plan), added).step(ordinal)
+    step = planned.step_of(connection, place.run_id, ordinal)
     revisions = revisions_of(connection, place.run_id, step)
     open_here = list_interventions(connection, task_id=place.task_id)
     waiting = tuple(i for i in open_here if i.ref == line.ref)
@@ -206,27 +199,9 @@ def held_pass(connection: Connection, run_id: int, step: int) -> int | None:
     query = select(RunStepRow.pass_no).where(
         RunStepRow.run_id == run_id,
         RunStepRow.step == step,
-        RunStepRow.phase == StepPhase.WAITING.value,
-        RunStepRow.gathered,
+        RunStepRow.waits_for == WaitsFor.SENDING.value,
     )
     return connection.execute(query).scalar_one_or_none()
-
-
-def _planned(plan: Plan, added: list[Any]) -> Plan:
-    """The plan of a run: that of its task, and the steps by which it was changed since."""
-    return replace(plan, steps=(*plan.steps, *(from_json(Step, step) for step in added)))
-
-
-def current_revision(connection: Connection, run_id: int, step: Step) -> Revision:
-    """The newest list of subtasks of a step in a run."""
-    newest = revisions_of(connection, run_id, step)[-1]
-    row = connection.execute(
-        select(RunStepRow.author_role, RunStepRow.author_backend).where(
-            RunStepRow.run_id == run_id, RunStepRow.step == step.ordinal
-        )
-    ).one()
-    author = Author(Role(row.author_role), row.author_backend)
-    return Revision(step.ordinal, newest.revision, author, newest.subtasks, newest.reason)
 
 
 def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[RevisionView, ...]:

@@ -161,7 +161,7 @@ class Timeline:
             .where(
                 RunRow.task_id == task_id,
                 JobRow.kind == JobKind.REVISE.value,
-                JobRow.attempt == 0,
+                JobRow.postponed == 0,
             )
             .order_by(JobRow.id)
         )

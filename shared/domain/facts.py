@@ -246,7 +246,10 @@ class RetryAdvised:
 
 @dataclass(frozen=True, slots=True)
 class JobFailed:
-    """A job could not be done. `family` is the error's (`shared.domain.errors`)."""
+    """A job could not be done. `family` is the error's (`shared.domain.errors`).
+
+    `postponed` says how often in a row the same work had been put off before.
+    """
 
     kind: JobKind
     step: int | None
@@ -257,7 +260,7 @@ class JobFailed:
     reason: str
     next_step_cmd: str | None = None
     retry_after: float | None = None
-    attempt: int = 0
+    postponed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,8 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import NewType
 
 from shared.domain.errors import Rejected
-
-TaskId = NewType("TaskId", int)
-RunId = NewType("RunId", int)
-JobId = NewType("JobId", int)
 
 _REF = re.compile(
     r"T(?P<task>[1-9][0-9]{0,17})"

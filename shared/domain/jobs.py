@@ -60,8 +60,8 @@ def queue_of(kind: JobKind, role: Role = Role.SUBTASK_PLANNER) -> QueueName:
 class Job:
     """A claimed job: what to do, and the fence that every write of it must carry.
 
-    `attempt` says how often the same work was asked before and put off as transient; `note` is what
-    an operator wants the planner to know; `cancel_attempt` is the key of the attempt of this pass
+    `postponed` says how often in a row the same work was put off as transient; `note` is what an
+    operator wants the planner to know; `cancel_attempt` is the key of the attempt of this pass
     that an operator wants ended; `ending` says that the step was cancelled, and what still runs for
     it is to be ended; `age` how many seconds ago it was asked for.
     """
@@ -75,7 +75,7 @@ class Job:
     pass_no: int
     fence: int
     claims: int
-    attempt: int = 0
+    postponed: int = 0
     note: str = ""
     cancel_attempt: str | None = None
     ending: bool = False
@@ -84,4 +84,4 @@ class Job:
     @property
     def resumed(self) -> bool:
         """Whether the same work may have been begun before."""
-        return self.fence > 1 or self.attempt > 0
+        return self.fence > 1 or self.postponed > 0

@@ -10,16 +10,16 @@ from shared.domain.jobs import Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
 
 _COLUMNS = """
-    id, kind, task_id, run_id, step, revision, pass_no, attempt, note, fence, claims,
+    id, kind, task_id, run_id, step, revision, pass_no, postponed, note, fence, claims,
     cancel_attempt, ending, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
 """
 
 _ENQUEUE = text("""
     INSERT INTO jobs
-        (kind, queue, task_id, run_id, step, revision, pass_no, attempt, note, cancel_attempt,
+        (kind, queue, task_id, run_id, step, revision, pass_no, postponed, note, cancel_attempt,
          due_at)
-    VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :attempt, :note,
-            CASE WHEN :attempt > 0 THEN
+    VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :postponed, :note,
+            CASE WHEN :postponed > 0 THEN
                 (SELECT before.cancel_attempt FROM jobs before
                  WHERE before.run_id = :run_id AND before.step = :step AND before.kind = :kind
                    AND before.pass_no = :pass_no
@@ -29,7 +29,7 @@ _ENQUEUE = text("""
     ON CONFLICT (task_id, coalesce(run_id, 0), coalesce(step, 0), kind) WHERE state = 'open'
     DO UPDATE SET
         queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
-        attempt = excluded.attempt, note = excluded.note, due_at = excluded.due_at,
+        postponed = excluded.postponed, note = excluded.note, due_at = excluded.due_at,
         cancel_attempt = excluded.cancel_attempt,
         owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0, fence = jobs.fence + 1
 """)
@@ -193,7 +193,7 @@ class NewJob:
     step: int | None
     revision: int
     pass_no: int
-    attempt: int = 0
+    postponed: int = 0
     note: str = ""
     delay: float = 0.0
 
@@ -371,7 +371,7 @@ def _fields(job: NewJob) -> dict[str, Any]:
         "step": job.step,
         "revision": job.revision,
         "pass_no": job.pass_no,
-        "attempt": job.attempt,
+        "postponed": job.postponed,
         "note": job.note,
         "delay": job.delay,
     }

@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, false, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, false, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -55,7 +55,7 @@ class TaskRow(Row):
     policy: Mapped[dict[str, Any]]
     plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     plan_given: Mapped[bool] = mapped_column(server_default=text("false"))
-    putting_off: Mapped[int] = mapped_column(server_default=text("0"))
+    postponed: Mapped[int] = mapped_column(server_default=text("0"))
     unrefined: Mapped[bool] = mapped_column(server_default=text("false"))
     asking: Mapped[bool] = mapped_column(server_default=text("false"))
     replies: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
@@ -145,18 +145,19 @@ class RunStepRow(Row):
     pass_no: Mapped[int]
     errors: Mapped[int]
     failures: Mapped[int]
-    putting_off: Mapped[int]
+    postponed: Mapped[int]
     forced: Mapped[bool]
     note: Mapped[str]
-    unknown: Mapped[bool] = mapped_column(server_default=text("false"))
+    waits_for: Mapped[str | None]
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
-    unapproved: Mapped[bool] = mapped_column(server_default=text("false"))
-    asking: Mapped[bool] = mapped_column(server_default=text("false"))
-    gathered: Mapped[bool] = mapped_column(server_default=text("false"))
     handed_up: Mapped[bool] = mapped_column(server_default=text("false"))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
+
+    __table_args__ = (
+        CheckConstraint("(waits_for IS NOT NULL) = (phase = 'waiting')", name="waits_for"),
+    )
 
 
 class RevisionRow(Row):
@@ -198,7 +199,7 @@ class JobRow(Row):
     step: Mapped[int | None]
     revision: Mapped[int]
     pass_no: Mapped[int]
-    attempt: Mapped[int] = mapped_column(server_default=text("0"))
+    postponed: Mapped[int] = mapped_column(server_default=text("0"))
     note: Mapped[str] = mapped_column(server_default="")
     cancel_attempt: Mapped[str | None]
     ending: Mapped[bool] = mapped_column(server_default=text("false"))

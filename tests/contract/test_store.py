@@ -165,7 +165,7 @@ def test_a_job_put_off_is_not_due_before_its_time(store: StoreUnderTest) -> None
     (job_id,) = store.waiting()
     job = store.claim(job_id)
     assert job is not None
-    assert (job.pass_no, job.attempt) == (1, 1)
+    assert (job.pass_no, job.postponed) == (1, 1)
 
 
 def test_cancelling_withdraws_the_job_of_a_worker_at_it(store: StoreUnderTest) -> None:

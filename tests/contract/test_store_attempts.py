@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from orchestrator.coordinator import Coordinator
+from orchestrator.core.state import WaitsFor
 from shared.domain.approval import Approval, Scope
 from shared.domain.attempt import SAID, Answer, Attempt, Outcome
 from shared.domain.budget import Ending
@@ -117,7 +118,7 @@ def test_a_person_s_word_is_written_down_once(store: StoreUnderTest) -> None:
         assert store.approvals(task_id) == ["digest"]
     assert store.interventions(task_id) == []
     (run,) = store.runs(task_id).values()
-    assert (run.steps[1].phase, run.steps[1].unapproved) == (StepPhase.READY, False)
+    assert (run.steps[1].phase, run.steps[1].waits_for) == (StepPhase.READY, None)
 
 
 def test_a_second_answer_changes_nothing(store: StoreUnderTest) -> None:
@@ -141,7 +142,7 @@ def test_a_resumption_leaves_open_what_waits_for_an_answer(store: StoreUnderTest
     assert store.interventions(task_id) == ["unknown"]
     (run,) = store.runs(task_id).values()
     assert (run.steps[1].phase, run.steps[2].phase) == (StepPhase.WAITING, StepPhase.READY)
-    assert run.steps[1].unknown
+    assert run.steps[1].waits_for is WaitsFor.OUTCOME
 
 
 def test_the_end_of_one_attempt_is_asked_for_until_its_pass_is_over(

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.callbacks import job_of
 from orchestrator.core.decisions import (
     CancelJobs,
     CloseInterventions,
@@ -16,6 +15,7 @@ from orchestrator.core.decisions import (
     SettleAttempt,
 )
 from orchestrator.core.state import RunState, TaskState
+from orchestrator.rows import job_of
 from shared.domain.attempt import SAID, Answer, Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
@@ -169,7 +169,7 @@ class MemoryStore:
         """What was to be ended of the same pass before it was put off."""
         passes = [s for s in self.slots.values() if s.job.pass_no == new.pass_no]
         same = [s for s in passes if _place(s.job) == _place(new)]
-        return same[-1].cancel_attempt if new.attempt and same else None
+        return same[-1].cancel_attempt if new.postponed and same else None
 
     def waiting(self) -> list[int]:
         """The due jobs that nobody has claimed."""
@@ -195,7 +195,7 @@ class MemoryStore:
             pass_no=new.pass_no,
             fence=slot.fence,
             claims=slot.claims,
-            attempt=new.attempt,
+            postponed=new.postponed,
             note=new.note,
             cancel_attempt=slot.cancel_attempt,
             ending=slot.ending,

@@ -123,7 +123,7 @@ class Lifecycle:
             reason=self._mask(error.reason),
             next_step_cmd=_of_task(error.next_step_cmd, job),
             retry_after=getattr(error, "retry_after", None),
-            attempt=job.attempt,
+            postponed=job.postponed,
         )
 
     def _conclude(self, hold: Hold, fact: Fact) -> bool:

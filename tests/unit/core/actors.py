@@ -4,7 +4,7 @@ import dataclasses
 from datetime import UTC, datetime
 from random import Random
 
-from orchestrator.core.state import StepState
+from orchestrator.core.state import StepState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.approval import Approval, Scope, plan_digest
 from shared.domain.attempt import Answer
@@ -196,7 +196,7 @@ def _failure(job: OpenJob, family: str) -> f.JobFailed:
         family=family,
         stage="test",
         reason=f"{family} trouble",
-        attempt=job.attempt,
+        postponed=job.postponed,
     )
 
 
@@ -231,13 +231,15 @@ def erratic_person(world: World) -> None:
             ordinal, state.revision, rng.randint(0, state.pass_no), rng.choice(list(Answer))
         )
         wishes.append((run_id, told))
-        if state.wants_answer:
+        if state.waits_for is WaitsFor.OUTCOME:
             answered = dataclasses.replace(told, pass_no=state.pass_no)
             wishes += [(run_id, answered)] * 4
         reply = replied(ordinal, state.pass_no)
-        wishes += [(run_id, reply)] * (4 if state.wants_reply else rng.random() < 0.1)
+        wishes += [(run_id, reply)] * (
+            4 if state.waits_for is WaitsFor.ANSWER else rng.random() < 0.1
+        )
         for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
-            wishes += [(run_id, word)] * (3 if state.wants_approval else 1)
+            wishes += [(run_id, word)] * (3 if state.waits_for is WaitsFor.APPROVAL else 1)
         if state.phase in HELD_UP:
             wishes += [(run_id, f.StepAbandoned(ordinal))] * 4
         if state.phase is StepPhase.SKIPPED:
@@ -358,21 +360,25 @@ def held_up(world: World) -> list[int]:
 
 def _answer_run(world: World, run_id: int, strategy: str) -> None:
     first = next(s for s in world.runs[run_id].steps.values() if s.phase in HELD_UP)
-    if first.wants_answer and strategy in {"resume", "mixed"}:
+    if first.waits_for is WaitsFor.OUTCOME and strategy in {"resume", "mixed"}:
         answer = world.rng.choice(list(Answer))
         world.post(run_id, f.OutcomeTold(first.ordinal, first.revision, first.pass_no, answer))
         return
-    if first.wants_approval and strategy in {"resume", "mixed"} and world.rng.random() < 0.7:
+    if (
+        first.waits_for is WaitsFor.APPROVAL
+        and strategy in {"resume", "mixed"}
+        and world.rng.random() < 0.7
+    ):
         elsewhere = f.RevisionRequested(first.ordinal, "another way")
         words: list[f.RunFact] = [approved(first), approved(first), denied(first), elsewhere]
         words += [f.ResumeRequested(), f.ResumeRequested()]
         words.append(f.StepRevised(first.ordinal, first.revision + 1, BY_HAND, subtasks("mine")))
         world.post(run_id, world.rng.choice(words))
         return
-    if first.wants_reply and strategy in {"resume", "mixed"}:
+    if first.waits_for is WaitsFor.ANSWER and strategy in {"resume", "mixed"}:
         world.post(run_id, replied(first.ordinal, first.pass_no))
         return
-    if first.wants_sending and strategy != "abandon" and world.rng.random() < 0.5:
+    if first.waits_for is WaitsFor.SENDING and strategy != "abandon" and world.rng.random() < 0.5:
         world.post(run_id, sent(first))
         return
     if strategy == "resume":

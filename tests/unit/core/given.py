@@ -1,11 +1,11 @@
 """Runs and tasks at any point of their story, told by the facts that brought them there."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.core.decisions import Decision
 from orchestrator.core.machine import advance
-from orchestrator.core.state import RunState, StepState, TaskState
+from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -48,6 +48,12 @@ def step(ordinal: int = 1, **said: Any) -> Step:
 def bare(ordinal: int = 1, **said: Any) -> Step:
     """A step that is still to be detailed."""
     return step(ordinal, subtasks=(), author=PLANNER, **said)
+
+
+def at(state: StepState, phase: StepPhase) -> StepState:
+    """The same step in another phase; one that waits does so for somebody's decision."""
+    waits_for = WaitsFor.DECISION if phase is StepPhase.WAITING else None
+    return replace(state, phase=phase, waits_for=waits_for)
 
 
 def plan(*steps: Step) -> Plan:
@@ -133,7 +139,7 @@ class Run:
         given: dict[str, Any] = {
             "revision": at.revision,
             "pass_no": at.pass_no,
-            "attempt": at.putting_off,
+            "postponed": at.postponed,
             "stage": "test",
             "reason": f"{family} trouble",
         }
@@ -187,7 +193,7 @@ class Task:
         **said: Any,
     ) -> tuple[Decision, ...]:
         """A job of the task could not be done."""
-        given: dict[str, Any] = {"attempt": self.state.putting_off, "stage": "test"}
+        given: dict[str, Any] = {"postponed": self.state.postponed, "stage": "test"}
         given["reason"] = f"{family} trouble"
         fact = f.JobFailed(
             kind=kind, step=ordinal, revision=0, pass_no=0, family=family, **(given | said)

@@ -13,7 +13,7 @@ from orchestrator.core.decisions import (
     OpenIntervention,
 )
 from orchestrator.core.machine import advance, hold_to_the_law, replay, replay_task
-from orchestrator.core.state import RunState, TaskState
+from orchestrator.core.state import RunState, TaskState, WaitsFor
 from orchestrator.core.transitions import MOVES_NO_STEP, STEP_TRANSITIONS, TASK_TRANSITIONS
 from shared.domain import facts as f
 from shared.domain.attempt import Answer
@@ -23,7 +23,17 @@ from shared.domain.jobs import JobKind, QueueName, queue_of
 from shared.domain.plan import Role
 from shared.domain.spending import SPENDING
 from shared.domain.task import RunPhase, StepPhase
-from tests.unit.core.given import BY_HAND, PLANNER, bare, plan, running, step, submitted, subtasks
+from tests.unit.core.given import (
+    BY_HAND,
+    PLANNER,
+    at,
+    bare,
+    plan,
+    running,
+    step,
+    submitted,
+    subtasks,
+)
 
 
 @pytest.mark.parametrize("fact", get_args(f.RunFact))
@@ -197,12 +207,21 @@ def test_rules_that_break_the_law_are_caught(fact: f.RunFact, new: StepPhase, le
     """The table decides what may become of a step that waits, and of the one a fact is about."""
     run = running()
     run.pass_ends(Ending.NEEDS_APPROVAL)
-    after = run.state.with_step(dataclasses.replace(run.step(), phase=new))
+    after = run.state.with_step(at(run.step(), new))
     if legal:
         hold_to_the_law(run.state, after, fact)
         return
     with pytest.raises(Defect, match=f"step 1 may not go from waiting to {new}"):
         hold_to_the_law(run.state, after, fact)
+
+
+def test_a_step_waits_for_something_exactly_while_it_waits() -> None:
+    """Neither a reason without waiting nor waiting without a reason can be made."""
+    begun = running().step()
+    with pytest.raises(Defect, match="is waiting and waits for None"):
+        dataclasses.replace(begun, phase=StepPhase.WAITING)
+    with pytest.raises(Defect, match="is ready and waits for approval"):
+        dataclasses.replace(begun, waits_for=WaitsFor.APPROVAL)
 
 
 def test_advance_refuses_a_step_that_moves_against_the_law() -> None:

@@ -12,6 +12,7 @@ from orchestrator.core.state import RunState, StepState
 from shared.domain import facts as f
 from shared.domain.task import StepPhase
 from tests.unit.core.actors import some_plan
+from tests.unit.core.given import at
 
 PHASES = [phase for phase in StepPhase if phase is not StepPhase.REPLANNING]
 
@@ -20,14 +21,15 @@ PHASES = [phase for phase in StepPhase if phase is not StepPhase.REPLANNING]
 def test_a_change_replaces_what_has_not_begun_and_nothing_else(rng: Random) -> None:
     """Whatever the steps had come to: numbers are new, needs are known, and no need is replaced."""
     steps = {s.ordinal: StepState.of(s) for s in some_plan(rng, complete=True).steps}
-    before = {n: replace(s, phase=rng.choice(PHASES)) for n, s in steps.items()}
-    at = rng.choice(list(before))
-    before[at] = replace(before[at], phase=StepPhase.REPLANNING, handed_up=True, generation=2)
+    before = {n: at(s, rng.choice(PHASES)) for n, s in steps.items()}
+    asked = rng.choice(list(before))
+    replanning = at(before[asked], StepPhase.REPLANNING)
+    before[asked] = replace(replanning, handed_up=True, generation=2)
     new = some_plan(rng, complete=True).steps
-    fact = f.PlanRevised(at, 0, 0, max(before), new, "another way")
+    fact = f.PlanRevised(asked, 0, 0, max(before), new, "another way")
     after, decisions = change_plan(RunState(steps=before), fact)
     for ordinal, step in before.items():
-        if step.phase in NOT_BEGUN or ordinal == at:
+        if step.phase in NOT_BEGUN or ordinal == asked:
             assert after.steps[ordinal].phase is StepPhase.REPLACED
         else:
             assert after.steps[ordinal] is step

@@ -158,15 +158,15 @@ def test_put_offs_are_counted_for_the_job_at_hand() -> None:
     """S1.47: what was put off and then done leaves no trace, and detailing has its own numbers."""
     task = submitted()
     task.job_fails(JobKind.PLAN)
-    assert task.state.putting_off == 1
+    assert task.state.postponed == 1
     task.tell(f.PlanDrafted(plan(bare(1))))
-    assert task.state.putting_off == 0
+    assert task.state.postponed == 0
     task.job_fails(JobKind.DETAIL, ordinal=1)
-    assert (task.phase, task.state.putting_off) == (TaskPhase.DETAILING, 0)
+    assert (task.phase, task.state.postponed) == (TaskPhase.DETAILING, 0)
     planned = submitted()
     planned.job_fails(JobKind.PLAN)
     planned.job_fails(JobKind.PLAN, "misconfigured")
-    assert (planned.phase, planned.state.putting_off) == (TaskPhase.WAITING, 0)
+    assert (planned.phase, planned.state.postponed) == (TaskPhase.WAITING, 0)
 
 
 def test_a_plan_that_comes_while_the_runs_wait_is_not_taken() -> None:

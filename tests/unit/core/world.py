@@ -12,7 +12,7 @@ from typing import Any
 
 from orchestrator.core import decisions as d
 from orchestrator.core.machine import advance, replay, replay_task
-from orchestrator.core.state import RunState, TaskState
+from orchestrator.core.state import RunState, TaskState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import ASK, PLAN
@@ -53,7 +53,7 @@ class OpenJob:
     kind: JobKind
     revision: int
     pass_no: int
-    attempt: int
+    postponed: int
     role: Role
     started: bool = False
 
@@ -156,9 +156,9 @@ class World:
             assert phase not in ended or step == old, "a finished step was touched"
             if phase is StepPhase.NOT_STARTED and step.phase in AT_WORK and before.steps:
                 self._check_begun(before, after)
-            if old is not None and old.wants_answer and step.phase in AT_WORK:
+            if old is not None and old.waits_for is WaitsFor.OUTCOME and step.phase in AT_WORK:
                 assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
-            if old is not None and old.wants_reply and step.phase in AT_WORK:
+            if old is not None and old.waits_for is WaitsFor.ANSWER and step.phase in AT_WORK:
                 assert isinstance(fact, f.QuestionAnswered | f.StepRevised), "run unanswered"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
             if phase is not step.phase or about_it:
@@ -168,7 +168,7 @@ class World:
         waits = [
             ordinal
             for ordinal, step in after.steps.items()
-            if step.wants_approval and before.steps[ordinal] == step
+            if step.waits_for is WaitsFor.APPROVAL and before.steps[ordinal] == step
         ]
         asking = self.task.policy.autonomy == ASK
         assert not (asking and waits), "begun although a person was still to be heard"
@@ -240,7 +240,7 @@ class World:
                 asked.pass_no,
             ), "two passes of one step at once"
         self.jobs[run, asked.step, asked.kind] = OpenJob(
-            run, asked.step, asked.kind, asked.revision, asked.pass_no, asked.attempt, asked.role
+            run, asked.step, asked.kind, asked.revision, asked.pass_no, asked.postponed, asked.role
         )
 
     def _cancel_jobs(self, run: int | None, step: int | None) -> None:
@@ -295,7 +295,7 @@ class World:
             job = self.jobs.get((run, ordinal, JobKind.EXECUTE))
             assert job is not None, "a step is at work and has no job"
             assert (job.revision, job.pass_no) == (step.revision, step.pass_no)
-            assert job.attempt == step.putting_off, "its failure would go unheard"
+            assert job.postponed == step.postponed, "its failure would go unheard"
         if phase is StepPhase.REPLANNING:
             asked = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
             kinds = {JobKind.REPLAN} if step.handed_up else asked

@@ -1,0 +1,48 @@
+"""The plan of a run: the steps of its task's plan, and those by which it was changed since."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from shared.domain.errors import Rejected
+from shared.domain.plan import Step
+from shared.wire import from_json
+
+_STEPS = text("SELECT body FROM planned_steps WHERE run_id = :run_id ORDER BY place")
+_STEP = text("SELECT body FROM planned_steps WHERE run_id = :run_id AND step = :step")
+_ADDED = text("""
+    SELECT runs.id, runs.target, planned_steps.body
+    FROM runs JOIN planned_steps ON planned_steps.run_id = runs.id AND planned_steps.added
+    WHERE runs.task_id = :task_id ORDER BY runs.id, planned_steps.place
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedStep:
+    """A step by which the run on that target goes on beyond the plan of its task."""
+
+    run_id: int
+    target: str
+    step: Step
+
+
+def steps_of(connection: Connection, run_id: int) -> tuple[Step, ...]:
+    """Every step that was ever planned for a run, in the order of their numbers."""
+    return tuple(
+        from_json(Step, body) for body in connection.execute(_STEPS, {"run_id": run_id}).scalars()
+    )
+
+
+def step_of(connection: Connection, run_id: int, ordinal: int) -> Step:
+    """One step of a run; raises Rejected when there is none of that number."""
+    body = connection.execute(_STEP, {"run_id": run_id, "step": ordinal}).scalar()
+    if body is None:
+        raise Rejected(f"the plan has no step {ordinal}", stage="plan")
+    return from_json(Step, body)
+
+
+def added_steps(connection: Connection, task_id: int) -> Sequence[AddedStep]:
+    """What the runs of a task do beyond its plan, run by run."""
+    found = connection.execute(_ADDED, {"task_id": task_id})
+    return [AddedStep(row.id, row.target, from_json(Step, row.body)) for row in found]
