@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sqlalchemy import Connection, select, text
 
@@ -13,7 +12,7 @@ from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
 from shared.domain.question import Reply
-from shared.store import attempts, bundles, hosts
+from shared.store import attempts, bundles, hosts, planned
 from shared.store.bundles import StoredBundle
 from shared.store.database import Database
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
@@ -81,8 +80,7 @@ class PassBrief:
 
 _PASS = text("""
     SELECT tasks.policy, runs.token, runs.target,
-        (SELECT step FROM jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS step
-         WHERE (step ->> 'ordinal')::bigint = :step) AS step,
+        (SELECT body FROM planned_steps WHERE run_id = :run_id AND step = :step) AS step,
         (SELECT subtasks FROM revisions
          WHERE run_id = runs.id AND step = :step AND revision <= :revision
          ORDER BY revision DESC LIMIT 1) AS revised,
@@ -96,10 +94,8 @@ _PASS = text("""
 
 
 _EVERY_SUBTASK = text("""
-    SELECT jsonb_array_elements(step -> 'subtasks') AS subtask
-    FROM runs JOIN tasks ON tasks.id = runs.task_id,
-        jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS step
-    WHERE runs.id = :run_id
+    SELECT jsonb_array_elements(body -> 'subtasks') AS subtask
+    FROM planned_steps WHERE run_id = :run_id
     UNION ALL
     SELECT jsonb_array_elements(subtasks) FROM revisions WHERE run_id = :run_id
 """)
@@ -178,7 +174,6 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     row = connection.execute(
         select(
             RunRow.target,
-            RunRow.added,
             RunStepRow.author_role,
             RunStepRow.author_backend,
             RunStepRow.reason,
@@ -186,7 +181,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
         .join(RunStepRow, RunStepRow.run_id == RunRow.id)
         .where(RunRow.id == job.run_id, RunStepRow.step == job.step)
     ).one()
-    plan = _with_added(task.plan, row.added)
+    plan = replace(task.plan, steps=planned.steps_of(connection, job.run_id))
     step = plan.step(job.step)
     return StepBrief(
         task=task,
@@ -251,11 +246,6 @@ def _revisions(
         for row in found
     )
     return (first, *later)
-
-
-def _with_added(plan: Plan, added: list[Any]) -> Plan:
-    """The plan of a run: that of its task, and the steps by which it was changed."""
-    return replace(plan, steps=(*plan.steps, *(from_json(Step, step) for step in added)))
 
 
 def _usable(connection: Connection, host: Host | None, name: str) -> Host:

@@ -11,7 +11,7 @@ from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.task import StepPhase
-from shared.store import hosts
+from shared.store import hosts, planned
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
@@ -48,7 +48,7 @@ def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
     replaced = _replaced(connection, place.run_id)
     done = [
         replace(step, subtasks=final.get(step.ordinal, step.subtasks))
-        for step in (*plan.steps, *_added(connection, place.run_id))
+        for step in planned.steps_of(connection, place.run_id)
         if step.ordinal not in replaced
     ]
     steps = _renumbered(done)
@@ -62,12 +62,6 @@ def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
             new.ordinal for old, new in zip(done, steps, strict=True) if old.ordinal in final
         ),
     )
-
-
-def _added(connection: Connection, run_id: int) -> tuple[Step, ...]:
-    """The steps by which the run went on beyond the plan of its task."""
-    added = connection.execute(select(RunRow.added).where(RunRow.id == run_id)).scalar_one()
-    return tuple(from_json(Step, step) for step in added)
 
 
 def _replaced(connection: Connection, run_id: int) -> set[int]:

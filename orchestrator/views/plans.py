@@ -12,8 +12,8 @@ from shared.domain.bundle import Bundle
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Step, Subtask
-from shared.store import bundles
-from shared.store.tables import RunRow, TaskRow
+from shared.store import bundles, planned
+from shared.store.tables import TaskRow
 from shared.wire import from_json
 
 
@@ -104,12 +104,13 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
 
 def _added(connection: Connection, task_id: int, keys: dict[int, str]) -> Iterator[PlannedStep]:
     """The steps by which runs of a task go on beyond its plan."""
-    query = select(RunRow.target, RunRow.added).where(RunRow.task_id == task_id)
-    for run in connection.execute(query.order_by(RunRow.id)):
-        steps = [from_json(Step, step) for step in run.added]
-        known = keys | {step.ordinal: step.key for step in steps}
-        for step in steps:
-            yield _planned(step, Ref(task_id, step=step.ordinal, target=run.target), known)
+    added = planned.added_steps(connection, task_id)
+    known = {each.run_id: dict(keys) for each in added}
+    for each in added:
+        known[each.run_id][each.step.ordinal] = each.step.key
+    for each in added:
+        place = Ref(task_id, step=each.step.ordinal, target=each.target)
+        yield _planned(each.step, place, known[each.run_id])
 
 
 def _planned(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:

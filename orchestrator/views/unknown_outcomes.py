@@ -19,7 +19,6 @@ _ASKED = text("""
            coalesce(revisions.subtasks, planned.body -> 'subtasks') AS subtasks
     FROM interventions asked
     JOIN runs ON runs.id = asked.run_id
-    JOIN tasks ON tasks.id = asked.task_id
     JOIN LATERAL (
         SELECT (body ->> 'pass_no')::bigint AS pass_no, (body ->> 'revision')::bigint AS revision
         FROM events
@@ -43,9 +42,8 @@ _ASKED = text("""
     ) AS told ON true
     LEFT JOIN revisions ON revisions.run_id = asked.run_id AND revisions.step = asked.step
          AND revisions.revision = ended.revision
-    LEFT JOIN LATERAL jsonb_array_elements((tasks.plan -> 'steps') || runs.added)
-         AS planned(body)
-         ON (planned.body ->> 'ordinal')::bigint = asked.step
+    LEFT JOIN planned_steps AS planned
+         ON planned.run_id = asked.run_id AND planned.step = asked.step
     WHERE asked.id = ANY(CAST(:ids AS bigint[]))
 """)
 

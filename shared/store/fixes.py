@@ -137,12 +137,9 @@ _DONE = text("""
 _FAILED = text("""
     SELECT DISTINCT ON (bundles.revision) bundles.revision, bundles.failure, coalesce(
         revisions.subtasks,
-        (SELECT planned -> 'subtasks'
-         FROM jsonb_array_elements((tasks.plan -> 'steps') || runs.added) AS planned
-         WHERE (planned ->> 'ordinal')::bigint = :step),
+        (SELECT body -> 'subtasks' FROM planned_steps WHERE run_id = :run_id AND step = :step),
         '[]') AS subtasks
     FROM bundles
-    JOIN runs ON runs.id = bundles.run_id JOIN tasks ON tasks.id = runs.task_id
     LEFT JOIN revisions ON revisions.run_id = bundles.run_id
         AND revisions.step = bundles.step AND revisions.revision = bundles.revision
     WHERE bundles.run_id = :run_id AND bundles.step = :step AND bundles.revision < :revision
