@@ -74,10 +74,10 @@ def silent(folder: Path, *, limit: float = SILENCE) -> list[str]:
     if not signs:
         return [f"{folder}: nothing has begun"]
     now = time.time()
-    return [_told(name, now - heard, heard) for name, heard in signs if now - heard > limit]
+    return [_describe(name, now - heard, heard) for name, heard in signs if now - heard > limit]
 
 
-def _told(name: str, age: float, heard: float) -> str:
+def _describe(name: str, age: float, heard: float) -> str:
     return f"{name}: no sign of life {f'for {age:.0f} s' if heard else 'yet'}"
 
 

@@ -73,7 +73,7 @@ def _without_secrets(mask: Callable[[str], str]) -> Processor:
     return discreet
 
 
-def _told(mask: Callable[[str], str]) -> Callable[[TextIO, ExcInfo], None]:
+def _render_error(mask: Callable[[str], str]) -> Callable[[TextIO, ExcInfo], None]:
     def tell(out: TextIO, error: ExcInfo) -> None:
         text = "".join(traceback.format_exception(*error))
         out.write(f"\n{masked(mask(text))}")
@@ -86,7 +86,7 @@ def _rendering(
 ) -> list[Processor]:
     if terminal:
         # Nothing shows what the variables of a traceback hold.
-        return [structlog.dev.ConsoleRenderer(exception_formatter=_told(mask))]
+        return [structlog.dev.ConsoleRenderer(exception_formatter=_render_error(mask))]
     return [
         structlog.processors.format_exc_info,
         discreet,

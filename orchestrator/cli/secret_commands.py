@@ -75,7 +75,7 @@ def set_(call: Invocation, name: Name) -> Result:
         console.print(f"[bold]{plain(name)}[/] is kept in {plain(path)}")
         console.print(plain(f"plans write {reference(name)}"))
 
-    entry = Entry(name, vault.told)
+    entry = Entry(name, vault.label)
     return Result("secret.set", entry, show, warnings=() if ours else (unasked,))
 
 

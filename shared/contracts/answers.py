@@ -150,7 +150,7 @@ class PlanAnswer(Document):
                 depends_on=tuple(_ordinal(key, step.id, ordinals) for key in step.depends_on),
                 parallel_group=step.parallel_group or None,
                 on_failure=OnFailure(step.on_failure),
-                **step.said(),
+                **step.details(),
             )
             for ordinal, step in enumerate(self.steps, 1)
         )
@@ -247,9 +247,9 @@ class DetailAnswer(Document):
     ]
     impossible: Impossible
 
-    def listed(self) -> tuple[Subtask, ...]:
+    def to_subtasks(self) -> tuple[Subtask, ...]:
         """The subtasks; raises Rejected when they do not fit together."""
-        return _listed(self.subtasks)
+        return _subtasks_of(self.subtasks)
 
 
 class RevisionAnswer(Document):
@@ -279,9 +279,9 @@ class RevisionAnswer(Document):
     ]
     impossible: Impossible
 
-    def listed(self) -> tuple[Subtask, ...]:
+    def to_subtasks(self) -> tuple[Subtask, ...]:
         """The subtasks; raises Rejected when they do not fit together."""
-        return _listed(self.subtasks)
+        return _subtasks_of(self.subtasks)
 
 
 class AdviceAnswer(Document):
@@ -322,7 +322,7 @@ def _ordinal(key: str, step: str, ordinals: dict[str, int]) -> int:
     return ordinals[key]
 
 
-def _listed(answers: list[SubtaskAnswer]) -> tuple[Subtask, ...]:
+def _subtasks_of(answers: list[SubtaskAnswer]) -> tuple[Subtask, ...]:
     subtasks = tuple(answer.subtask(ordinal) for ordinal, answer in enumerate(answers, 1))
     check_subtasks(subtasks)
     return subtasks

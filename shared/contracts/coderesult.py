@@ -29,7 +29,7 @@ class FailureOutput(Document):
     context: Annotated[Context, Field(description="`error`: what is said to have gone wrong.")]
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """What is said to have gone wrong."""
         return str(self.context.error or self.status)
 

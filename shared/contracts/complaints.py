@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from shared.contracts.origin import Origin
-from shared.contracts.yamltext import Path, YamlText, spelled
+from shared.contracts.yamltext import Path, YamlText, spell_path
 
 
 class Document(BaseModel):
@@ -56,7 +56,7 @@ def faults(error: ValidationError) -> list[tuple[Path, str]]:
 
 def told(error: ValidationError) -> str:
     """All faults, one a line: the path, the value, what is allowed."""
-    return "\n".join(f"{spelled(path)}: {fault}" for path, fault in faults(error))
+    return "\n".join(f"{spell_path(path)}: {fault}" for path, fault in faults(error))
 
 
 _PLAIN = {
@@ -89,7 +89,7 @@ def _fault(details: ErrorDetails) -> tuple[Path, str]:
     known = _PLAIN.get(of_text) or _PLAIN.get(details["type"])
     if known is None:
         return path, details["msg"]
-    return path, known.format(given=_given(details["input"]), **context)
+    return path, known.format(given=_quote(details["input"]), **context)
 
 
 def shorten(text: str, longest: int = 60) -> str:
@@ -97,5 +97,5 @@ def shorten(text: str, longest: int = 60) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
-def _given(value: object) -> str:
+def _quote(value: object) -> str:
     return shorten(repr(value))

@@ -89,7 +89,7 @@ class SubtaskDocument(Document):
             rollback=self.rollback,
             idempotent=self.idempotent,
             kind=SubtaskKind(self.kind),
-            failure=None if self.failure_output is None else self.failure_output.said,
+            failure=None if self.failure_output is None else self.failure_output.message,
         )
 
     def key(self, ordinal: int) -> str:

@@ -41,7 +41,7 @@ class ExecutorRequest(Document):
     @field_validator("task_id", "goal")
     @classmethod
     def _not_blank(cls, text: str) -> str:
-        return _filled(text)
+        return _require_text(text)
 
 
 class ExecutorResponse(Document):
@@ -63,7 +63,7 @@ class ExecutorResponse(Document):
     @field_validator("task_id")
     @classmethod
     def _not_blank(cls, text: str) -> str:
-        return _filled(text)
+        return _require_text(text)
 
 
 def validate_request(request: ExecutorRequest | Mapping[str, Any]) -> ExecutorRequest:
@@ -72,7 +72,7 @@ def validate_request(request: ExecutorRequest | Mapping[str, Any]) -> ExecutorRe
     Raises ValueError, naming every fault, when task_id or goal is empty, allowed_tools is neither
     a list nor None (S3.29), or anything else of it is not as the schema says.
     """
-    return _validated(ExecutorRequest, request)
+    return _validate(ExecutorRequest, request)
 
 
 def validate_response(response: ExecutorResponse | Mapping[str, Any]) -> ExecutorResponse:
@@ -81,7 +81,7 @@ def validate_response(response: ExecutorResponse | Mapping[str, Any]) -> Executo
     Raises ValueError, naming every fault, when task_id is empty or the status is not allowed
     (S3.30), or anything else of it is not as the schema says.
     """
-    return _validated(ExecutorResponse, response)
+    return _validate(ExecutorResponse, response)
 
 
 def request_of(
@@ -118,7 +118,7 @@ _BOUNDS = (
 )
 
 
-def _validated(kind: type[Message], given: Message | Mapping[str, Any]) -> Message:
+def _validate(kind: type[Message], given: Message | Mapping[str, Any]) -> Message:
     data = dict(vars(given)) if isinstance(given, Document) else given
     try:
         return kind.model_validate(data)
@@ -126,7 +126,7 @@ def _validated(kind: type[Message], given: Message | Mapping[str, Any]) -> Messa
         raise ValueError(told(error)) from error
 
 
-def _filled(text: str) -> str:
+def _require_text(text: str) -> str:
     if not text.strip():
         raise PydanticCustomError("blank", "may not be empty", {})
     return text

@@ -49,15 +49,15 @@ def dump_plan(plan: Plan) -> str:
     if plan.autonomy is not None:
         document["autonomy"] = plan.autonomy
     document["steps"] = [_step(step, depends[step.ordinal], keys) for step in plan.steps]
-    return _dumped(document)
+    return _dump(document)
 
 
 def dump_subtasks(subtasks: tuple[Subtask, ...]) -> str:
     """The text that `load_revision` reads as these subtasks."""
-    return _dumped({"subtasks": _subtasks(subtasks)})
+    return _dump({"subtasks": _subtasks(subtasks)})
 
 
-def _dumped(document: dict[str, Any]) -> str:
+def _dump(document: dict[str, Any]) -> str:
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -77,12 +77,12 @@ def _step(step: Step, depends_on: tuple[int, ...], keys: dict[int, str]) -> dict
         document["recovery"] = step.recovery.value
     if step.on_failure is not OnFailure.STOP:
         document["on_failure"] = step.on_failure.value
-    document |= _said(step)
+    document |= _details(step)
     document["subtasks"] = _subtasks(step.subtasks)
     return document
 
 
-def _said(step: Step) -> dict[str, Any]:
+def _details(step: Step) -> dict[str, Any]:
     """What a step says beside its place in the plan, where it is not what is said anyway."""
     tools = step.allowed_tools
     said = {

@@ -92,7 +92,7 @@ def revision_in(data: object, *, policy: Policy, origin: Origin) -> tuple[Subtas
 def _plan(read: YamlText, policy: Policy, origin: Origin) -> Plan:
     document = PlanDocument.read(read, origin)
     steps = _steps(document, policy, read, origin)
-    _checked(lambda: check_steps(steps), origin)
+    _check(lambda: check_steps(steps), origin)
     return Plan(steps=steps, summary=document.summary, autonomy=document.autonomy)
 
 
@@ -108,7 +108,7 @@ def _revision(read: YamlText, policy: Policy, origin: Origin) -> tuple[Subtask, 
     else:
         documents = RevisionDocument.read(read, origin).subtasks
     subtasks = subtasks_of(documents, policy)
-    _checked(lambda: check_subtasks(subtasks), origin)
+    _check(lambda: check_subtasks(subtasks), origin)
     return subtasks
 
 
@@ -174,11 +174,11 @@ def _step(
         recovery=recovery if document.recovery is None else Recovery(document.recovery),
         on_failure=OnFailure(document.on_failure),
         subtasks=subtasks_of(document.subtasks, policy),
-        **document.said(),
+        **document.details(),
     )
 
 
-def _checked(check: Callable[[], None], origin: Origin) -> None:
+def _check(check: Callable[[], None], origin: Origin) -> None:
     try:
         check()
     except Rejected as error:

@@ -50,7 +50,7 @@ class PlanStep(Document):
         """The group that it runs beside; none for one that says that it may not (S3.8)."""
         return None if self.parallelizable is False else self.parallel_group
 
-    def said(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         """What it says beside its place in the plan, as fields of a `Step`."""
         tools = self.allowed_tools
         return {

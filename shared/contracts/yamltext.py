@@ -30,10 +30,10 @@ class YamlText:
 
     def place(self, path: Path) -> str:
         """Where a value stands, as people read it; data without a text has no lines."""
-        return f"line {self.line(path)}: {spelled(path)}" if self.lines else spelled(path)
+        return f"line {self.line(path)}: {spell_path(path)}" if self.lines else spell_path(path)
 
 
-def spelled(path: Path) -> str:
+def spell_path(path: Path) -> str:
     """A path as people read it: `steps[1].subtasks[0].timeout`."""
     text = ""
     for part in path:
@@ -61,7 +61,7 @@ def read_yaml(text: str, origin: Origin) -> YamlText:
         _survey(node, (), (), lines, origin)
         data = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
-        raise origin.error(_told(error)) from error
+        raise origin.error(_describe(error)) from error
     except (yaml.YAMLError, ValueError) as error:
         raise origin.error(f"not readable as YAML: {error}") from error
     except RecursionError as error:
@@ -72,7 +72,7 @@ def read_yaml(text: str, origin: Origin) -> YamlText:
     return YamlText(data, lines)
 
 
-def _told(error: yaml.MarkedYAMLError) -> str:
+def _describe(error: yaml.MarkedYAMLError) -> str:
     mark = error.problem_mark or error.context_mark
     place = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
     return f"{place}not readable as YAML: {error.problem or error.context}"
@@ -86,7 +86,7 @@ def _survey(
     origin: Origin,
 ) -> None:
     if node in around:
-        raise origin.error(f"line {node.start_mark.line + 1}: {spelled(path)} contains itself")
+        raise origin.error(f"line {node.start_mark.line + 1}: {spell_path(path)} contains itself")
     if len(lines) >= MAX_NODES:
         raise origin.error(f"more than {MAX_NODES} values")
     lines[path] = node.start_mark.line + 1
@@ -98,13 +98,13 @@ def _survey(
             name = _key(key, path, origin)
             if (*path, name) in lines:
                 raise origin.error(
-                    f"line {key.start_mark.line + 1}: {spelled((*path, name))} stands twice"
+                    f"line {key.start_mark.line + 1}: {spell_path((*path, name))} stands twice"
                 )
             _survey(value, (*path, name), (*around, node), lines, origin)
 
 
 def _key(node: yaml.Node, path: Path, origin: Origin) -> str:
-    place = f"line {node.start_mark.line + 1}: {spelled(path)}"
+    place = f"line {node.start_mark.line + 1}: {spell_path(path)}"
     if not isinstance(node, yaml.ScalarNode):
         raise origin.error(f"{place}: a key has to be a word")
     if node.tag == "tag:yaml.org,2002:merge":

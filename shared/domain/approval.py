@@ -67,7 +67,7 @@ class Subject:
     @property
     def digest(self) -> str:
         """SHA-256 over all of it, in hexadecimal: two subjects share one only if they are equal."""
-        return _digest("subject", asdict(replace(self, environment=_sorted(self.environment))))
+        return _digest("subject", asdict(replace(self, environment=_sort_names(self.environment))))
 
     def anywhere(self) -> "Subject":
         """The same wherever in its task it stands."""
@@ -111,7 +111,7 @@ def statement(task: int, approval: Approval) -> bytes:
         approval.given_by,
         approval.expires_at.astimezone(UTC).isoformat(timespec="microseconds"),
     )
-    return _written("approval", said)
+    return _canonical_bytes("approval", said)
 
 
 def plan_digest(plan: Plan) -> str:
@@ -119,15 +119,15 @@ def plan_digest(plan: Plan) -> str:
     return _digest("plan", asdict(plan))
 
 
-def _sorted(names: Sequence[str]) -> tuple[str, ...]:
+def _sort_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names)))
 
 
 def _digest(kind: str, content: object) -> str:
-    return hashlib.sha256(_written(kind, content)).hexdigest()
+    return hashlib.sha256(_canonical_bytes(kind, content)).hexdigest()
 
 
-def _written(kind: str, content: object) -> bytes:
+def _canonical_bytes(kind: str, content: object) -> bytes:
     """JSON says where each text ends, so that no two contents are written alike."""
     written = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return written.encode("ascii")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.errors import Rejected
-from shared.domain.pieces import Varies, exchanged, pieces, rest, texts
+from shared.domain.pieces import Varies, exchange, pieces, rest, texts
 from shared.domain.plan import Subtask, check_subtasks
 
 
@@ -102,7 +102,7 @@ def applied(fix: Fix, subtasks: Sequence[Subtask], failure: Failure) -> tuple[Su
         new = _in_place(fix, window, failure)
         if new is None:
             continue
-        return _joined(subtasks[:start], window, new, subtasks[start + width :])
+        return _join(subtasks[:start], window, new, subtasks[start + width :])
     return None
 
 
@@ -143,7 +143,7 @@ def _in_place(
         return None
     if _names_host(said, fix, failure, pairs) or (_of_names(other, fix) and _brings(said)):
         return None
-    return tuple(_exchanged(subtask, other) for subtask in fix.replacement)
+    return tuple(_exchange(subtask, other) for subtask in fix.replacement)
 
 
 def _pairs(replaced: Sequence[Subtask], window: Sequence[Subtask]) -> dict[str, str] | None:
@@ -156,14 +156,14 @@ def _pairs(replaced: Sequence[Subtask], window: Sequence[Subtask]) -> dict[str, 
         if _form(old) != _form(new):
             return None
         for one, other in zip(before, after, strict=True):
-            compared = _compared(one, other)
+            compared = _compare(one, other)
             if compared is None:
                 return None
             found += compared
     return _one_to_one(found)
 
 
-def _compared(one: str, other: str) -> list[tuple[str, str, bool]] | None:
+def _compare(one: str, other: str) -> list[tuple[str, str, bool]] | None:
     """The pieces of two texts side by side, and whether each may vary by itself."""
     left, right = pieces(one), pieces(other)
     if len(left) != len(right) or rest(one) != rest(other):
@@ -251,14 +251,14 @@ def _brings(said: Sequence[str]) -> bool:
     return any(_NET.search(text) for text in said)
 
 
-def _exchanged(subtask: Subtask, other: dict[str, str]) -> Subtask:
+def _exchange(subtask: Subtask, other: dict[str, str]) -> Subtask:
     return replace(
         subtask,
-        title=exchanged(subtask.title, other),
-        command=exchanged(subtask.command, other),
-        check=None if subtask.check is None else exchanged(subtask.check, other),
-        preconditions=tuple(exchanged(text, other) for text in subtask.preconditions),
-        rollback=None if subtask.rollback is None else exchanged(subtask.rollback, other),
+        title=exchange(subtask.title, other),
+        command=exchange(subtask.command, other),
+        check=None if subtask.check is None else exchange(subtask.check, other),
+        preconditions=tuple(exchange(text, other) for text in subtask.preconditions),
+        rollback=None if subtask.rollback is None else exchange(subtask.rollback, other),
     )
 
 
@@ -272,7 +272,7 @@ def _form(subtask: Subtask) -> tuple[bool, bool, int]:
     return subtask.check is None, subtask.rollback is None, len(subtask.preconditions)
 
 
-def _joined(
+def _join(
     head: Sequence[Subtask],
     window: Sequence[Subtask],
     new: Sequence[Subtask],

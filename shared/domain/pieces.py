@@ -109,7 +109,7 @@ def shape(command: str) -> str:
     return " ".join(("".join(parts) + rest(command)).split())
 
 
-def exchanged(text: str, given: dict[str, str]) -> str:
+def exchange(text: str, given: dict[str, str]) -> str:
     """A text with each piece that is a key of `given` replaced by what it stands for there."""
     return _PIECE.sub(lambda found: given.get(found[0], found[0]), text)
 
@@ -130,7 +130,7 @@ def _names(command: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for words in _simple_commands(command):
         program, *arguments = words
-        named = _named(program[0].rpartition("/")[2], arguments)
+        named = _words_of_name(program[0].rpartition("/")[2], arguments)
         spans += [(start, start + len(text)) for text, start in named]
     return spans
 
@@ -139,7 +139,7 @@ _Words = list[tuple[str, int]]
 """Words of a command, each with its place."""
 
 
-def _named(program: str, arguments: _Words) -> _Words:
+def _words_of_name(program: str, arguments: _Words) -> _Words:
     plain = [argument for argument in arguments if not argument[0].startswith("-")]
     if not plain:
         return []

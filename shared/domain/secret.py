@@ -48,7 +48,7 @@ def name_at(text: str, position: int) -> tuple[str, int]:
     """The name that is written at a position, and where it ends; raises BadName."""
     found = _REFERENCE.match(text, position)
     if found is None:
-        raise BadName(_told(text, position))
+        raise BadName(_explain(text, position))
     return found[1], found.end()
 
 
@@ -57,7 +57,7 @@ def begins_at(text: str, position: int) -> bool:
     return _BEGIN.match(text, position) is not None
 
 
-def _told(text: str, position: int) -> str:
+def _explain(text: str, position: int) -> str:
     end = text.find("}", position)
     line = text.find("\n", position)
     if end < 0 or 0 <= line < end:

@@ -104,9 +104,9 @@ class Guard:
 
         Never raises: what cannot be judged needs an approval.
         """
-        return self.judged(command, interpreter).verdict
+        return self.judge_part(command, interpreter).verdict
 
-    def judged(self, command: str, interpreter: str = "sh") -> Judged:
+    def judge_part(self, command: str, interpreter: str = "sh") -> Judged:
         """The same with what matters to the other commands of a plan. Never raises."""
         try:
             key = _key(command, interpreter)

@@ -57,7 +57,7 @@ class _Path:
                 pieces.append(Text("."))
         for component in self.components:
             pieces += [Text("/"), *component]
-        return _merged(pieces)
+        return _merge(pieces)
 
 
 def canonical(word: Word, directory: Word = START) -> Word:
@@ -65,12 +65,12 @@ def canonical(word: Word, directory: Word = START) -> Word:
 
     Dots and double slashes are gone; an unknown part swallows all that stands before it.
     """
-    return _resolved(word, directory).word()
+    return _resolve(word, directory).word()
 
 
 def whole_directory(word: Word, directory: Word = START) -> Word:
     """The same, where all that is in a directory stands for the directory: `/etc/*` is `/etc`."""
-    path = _resolved(word, directory)
+    path = _resolve(word, directory)
     while path.components and _only_wild(path.components[-1]):
         path.components.pop()
     return path.word()
@@ -94,15 +94,15 @@ class Places:
         return found
 
 
-def _resolved(word: Word, directory: Word) -> _Path:
-    path = _entered(word, directory)
+def _resolve(word: Word, directory: Word) -> _Path:
+    path = _enter(word, directory)
     names = [_text(component) for component in path.components[:3]]
     if path.root == "/" and names[:1] == ["proc"] and names[2:] == ["root"]:
         del path.components[:3]  # /proc/self/root is the root directory
     return path
 
 
-def _entered(word: Word, directory: Word) -> _Path:
+def _enter(word: Word, directory: Word) -> _Path:
     components = _split(word)
     first = components[0]
     if not _text(first) and first == () and len(components) > 1:
@@ -115,7 +115,7 @@ def _entered(word: Word, directory: Word) -> _Path:
     elif word.pieces and isinstance(word.pieces[0], Hole):
         path = _Path("?", [])
     else:
-        path = _resolved(directory, directory)
+        path = _resolve(directory, directory)
     for component in components:
         path.enter(component)
     return path
@@ -159,7 +159,7 @@ def _only_wild(component: _Component) -> bool:
     return _ONLY_WILD.fullmatch(shape) is not None
 
 
-def _merged(pieces: list[Piece]) -> Word:
+def _merge(pieces: list[Piece]) -> Word:
     merged: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, Text) and merged and isinstance(merged[-1], Text):

@@ -41,7 +41,7 @@ class PlanGuard:
 
         Never raises: what cannot be judged needs an approval.
         """
-        judged = self._guard.judged(command, interpreter)
+        judged = self._guard.judge_part(command, interpreter)
         if judged.verdict.allowed and judged.runs_code and self._may_have_been_written():
             return Verdict(VerdictKind.APPROVE, "written-script", _ASKED, judged.runs_code)
         return judged.verdict
@@ -54,4 +54,4 @@ class PlanGuard:
         return self._code_written
 
     def _writes_code(self, commands: Iterable[str]) -> bool:
-        return any(self._guard.judged(text, self._interpreter).writes_code for text in commands)
+        return any(self._guard.judge_part(text, self._interpreter).writes_code for text in commands)

@@ -20,20 +20,20 @@ def secret_in(words: Iterable[Word]) -> str:
     for word in words:
         for piece in word.pieces:
             if isinstance(piece, Hole):
-                name = piece.secret or _printed(piece)
+                name = piece.secret or _printed_secret(piece)
                 if name:
                     return name
     return ""
 
 
-def _printed(piece: Hole) -> str:
+def _printed_secret(piece: Hole) -> str:
     """The secret that `$(printf '%s' "$SECRET")` puts out, and nothing but prints it."""
     if not piece.makers or any(maker.program not in _PRINTS for maker in piece.makers):
         return ""
     return next((found for m in piece.makers if (found := secret_in(m.argv))), "")
 
 
-def _derived(words: Iterable[Word]) -> str:
+def _derived_secret(words: Iterable[Word]) -> str:
     """A secret that the words may have been made from."""
     makers = (maker for word in words for maker in word.makers)
     return next((found for maker in makers if (found := secret_in(maker.argv))), "")
@@ -46,14 +46,14 @@ def breaches(runs: list[Run]) -> Iterator[Verdict]:
         name = secret_in(run.argv)
         if name:
             yield from _in_words(run, name, fed)
-        elif name := _derived(run.argv):
-            told = f"it may show the secret {_shown(name)} in its arguments"
+        elif name := _derived_secret(run.argv):
+            told = f"it may show the secret {_spell(name)} in its arguments"
             yield Verdict(VerdictKind.APPROVE, "secret-derived", told, run.part)
         if run.writes and (name := next(filter(None, map(_of_feeder, run.feeders)), "")):
             yield in_file(name, run.part)
 
 
-def spilled(content: Word, makers: Iterable[Run], paths: Iterable[Word]) -> str:
+def spill(content: Word, makers: Iterable[Run], paths: Iterable[Word]) -> str:
     """The secret that a redirection would leave in one of the files; empty when it leaves none."""
     if all(str(path) in _NO_FILES for path in paths):
         return ""
@@ -63,8 +63,8 @@ def spilled(content: Word, makers: Iterable[Run], paths: Iterable[Word]) -> str:
 def in_file(name: str, part: str) -> Verdict:
     """The verdict on a secret that would be written to a file."""
     told = (
-        f"it would leave the secret {_shown(name)} in a file on the host: "
-        f"hand it over on standard input, `printf '%s' \"{_shown(name)}\" | program`"
+        f"it would leave the secret {_spell(name)} in a file on the host: "
+        f"hand it over on standard input, `printf '%s' \"{_spell(name)}\" | program`"
     )
     return Verdict(VerdictKind.DENY, "secret-in-file", told, part)
 
@@ -74,7 +74,7 @@ def _of_feeder(run: Run) -> str:
 
 
 def _in_words(run: Run, name: str, fed: set[Run]) -> Iterator[Verdict]:
-    shown = _shown(name)
+    shown = _spell(name)
     if run.program not in _OF_THE_SHELL or "/" in str(run.argv[0]):
         told = (
             f"every user of the host can see the secret {shown} in the arguments of {run.program}: "
@@ -89,5 +89,5 @@ def _in_words(run: Run, name: str, fed: set[Run]) -> Iterator[Verdict]:
         yield Verdict(VerdictKind.APPROVE, "secret-printed", told, run.part)
 
 
-def _shown(variable: str) -> str:
+def _spell(variable: str) -> str:
     return f"${{secret:{variable.removeprefix(VARIABLE)}}}"

@@ -99,7 +99,7 @@ def knock(broker_url: str) -> None:
     """Return when the broker answers; raises Transient with its reason when it does not."""
     app = make_app(broker_url)
     try:
-        with _translated(), app.connection_for_write() as connection:
+        with _translate_errors(), app.connection_for_write() as connection:
             connection.ensure_connection(max_retries=0)
     finally:
         app.close()
@@ -113,7 +113,7 @@ class CeleryBell:
 
     def ring(self, queue: str, job_ids: Sequence[int]) -> None:
         """Send messages for these jobs. Raises Transient while the broker is away."""
-        with _translated(), self._app.producer_or_acquire() as producer:
+        with _translate_errors(), self._app.producer_or_acquire() as producer:
             for start in range(0, len(job_ids), JOBS_A_MESSAGE):
                 together = list(job_ids[start : start + JOBS_A_MESSAGE])
                 self._app.send_task(
@@ -127,13 +127,13 @@ class CeleryBell:
 
     def ringing(self, queue: str) -> int:
         """How many jobs the messages that nobody has taken ring for, at most. Raises Transient."""
-        with _translated(), self._app.connection_or_acquire() as connection:
+        with _translate_errors(), self._app.connection_or_acquire() as connection:
             declared = connection.default_channel.queue_declare(queue, passive=False)
             return int(declared.message_count) * JOBS_A_MESSAGE
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (OperationalError, RedisError, OSError) as error:

@@ -36,7 +36,7 @@ from shared.domain.errors import ReplanError
 from shared.runbook import template
 
 
-def _compiled(pattern: str) -> str:
+def _compile(pattern: str) -> str:
     try:
         found = re.compile(pattern)
     except re.error as error:
@@ -48,7 +48,7 @@ def _compiled(pattern: str) -> str:
     return pattern
 
 
-Pattern = Annotated[Text, AfterValidator(_compiled)]
+Pattern = Annotated[Text, AfterValidator(_compile)]
 """A regular expression that something has to be there for."""
 
 
@@ -80,7 +80,7 @@ class Alternative(Document):
     def found_in(self, output: str) -> dict[str, str] | None:
         """The named groups of the match, or None when the pattern does not occur."""
         found = re.search(self.when, output, re.IGNORECASE | re.MULTILINE)
-        return None if found is None else _named(found)
+        return None if found is None else _parameters(found)
 
 
 class Job(Document):
@@ -104,8 +104,8 @@ class Job(Document):
             if alternative.step is not None and alternative.step not in keys:
                 told = f"an alternative is for step {alternative.step!r}, which is "
                 raise _unfit(told + unknown(alternative.step, keys))
-        _well_filled("", self.document(), self.names)
-        _each_well_filled(self.revisions, self.names)
+        _check_parameters("", self.document(), self.names)
+        _check_each(self.revisions, self.names)
         return self
 
     @property
@@ -129,7 +129,7 @@ class Job(Document):
         for pattern in self._patterns:
             found = pattern.search(flat)
             if found is not None:
-                return {**self.parameters, **_named(found)}
+                return {**self.parameters, **_parameters(found)}
         return None
 
 
@@ -141,19 +141,21 @@ class RunbookFile(Document):
 
     @model_validator(mode="after")
     def _can_be_filled_in(self) -> "RunbookFile":
-        _each_well_filled(self.revisions, frozenset())
+        _check_each(self.revisions, frozenset())
         return self
 
 
 _HERE = Origin("it cannot be carried out", "plan")
 
 
-def _each_well_filled(alternatives: list[Alternative], names: frozenset[str]) -> None:
+def _check_each(alternatives: list[Alternative], names: frozenset[str]) -> None:
     for number, alternative in enumerate(alternatives):
-        _well_filled(f"revisions[{number}].", alternative.document(), names | alternative.names)
+        _check_parameters(
+            f"revisions[{number}].", alternative.document(), names | alternative.names
+        )
 
 
-def _well_filled(where: str, document: dict[str, Any], names: frozenset[str]) -> None:
+def _check_parameters(where: str, document: dict[str, Any], names: frozenset[str]) -> None:
     faults = template.faults(document, names)
     if faults:
         raise _unfit("; ".join(f"{where}{fault}" for fault in faults))
@@ -163,5 +165,5 @@ def _unfit(reason: str) -> PydanticCustomError:
     return PydanticCustomError("unfit", "{told}", {"told": reason})
 
 
-def _named(found: re.Match[str]) -> dict[str, str]:
+def _parameters(found: re.Match[str]) -> dict[str, str]:
     return {name: value for name, value in found.groupdict().items() if value is not None}

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any
 
-from shared.contracts.yamltext import Path, spelled
+from shared.contracts.yamltext import Path, spell_path
 from shared.runbook.placement import (
     hostile,
     kept_by_python,
@@ -59,7 +59,7 @@ def fill(value: Any, parameters: Mapping[str, str], *, reader: Reader = Reader.P
     match value:
         case str():
             written = _WRITTEN[reader]
-            return _PLACE.sub(lambda found: _filled(found, parameters, written), value)
+            return _PLACE.sub(lambda found: _fill(found, parameters, written), value)
         case list():
             return [fill(item, parameters, reader=reader) for item in value]
         case dict():
@@ -86,9 +86,9 @@ def faults(document: Any, names: Iterable[str]) -> list[str]:
     """
     known = sorted(names)
     return [
-        f"{spelled(text.path)}: {fault}"
+        f"{spell_path(text.path)}: {fault}"
         for text in _texts(document)
-        for fault in (*_misspelt(text, known), *_misplaced(text, known))
+        for fault in (*_misspelt(text, known), *_faults_of_place(text, known))
     ]
 
 
@@ -99,7 +99,7 @@ def _misspelt(text: _Text, known: list[str]) -> Iterator[str]:
             yield f"${{{name}}} is not a parameter; did you mean ${{{near[0]}}}?"
 
 
-def _misplaced(text: _Text, known: list[str]) -> Iterator[str]:
+def _faults_of_place(text: _Text, known: list[str]) -> Iterator[str]:
     if text.reader is Reader.PERSON:
         return
     placed = [name for name in _PLACE.findall(text.text) if name in known]
@@ -137,7 +137,7 @@ def _reader(key: str, around: Reader, *, code: bool) -> Reader:
     return Reader.SHELL if key in _SHELL_TEXT else around
 
 
-def _filled(
+def _fill(
     found: re.Match[str], parameters: Mapping[str, str], written: Callable[[str], str]
 ) -> str:
     given = parameters.get(found[1])

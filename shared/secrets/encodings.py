@@ -20,7 +20,7 @@ def forms(value: str) -> frozenset[bytes]:
     """
     parts = {value, value.strip(), value.replace("\r\n", "\n").replace("\n", "\r\n")}
     parts |= {line for line in map(str.strip, value.splitlines()) if _is_looked_for(line)}
-    found = {form for part in parts for form in _encoded(part)}
+    found = {form for part in parts for form in _encodings(part)}
     return frozenset(form for form in found if len(form) >= SHORTEST_VALUE)
 
 
@@ -29,7 +29,7 @@ def _is_looked_for(line: str) -> bool:
     return len(line.encode()) >= SHORTEST_LINE and not line.startswith("----")
 
 
-def _encoded(text: str) -> Iterator[bytes]:
+def _encodings(text: str) -> Iterator[bytes]:
     raw = text.encode()
     yield raw
     yield from _base64(raw)

@@ -39,7 +39,7 @@ def to_environment(text: str) -> tuple[str, tuple[str, ...]]:
     try:
         reading.read()
     except BadName as error:
-        raise _rejected(str(error)) from None
+        raise _reject(str(error)) from None
     return "".join(reading.out), tuple(reading.names)
 
 
@@ -66,7 +66,7 @@ class _Reading:
         if begins_at(text, at):
             self._put_secret(inside)
         elif character == "\\":
-            self._escaped()
+            self._skip_escape()
         elif character == "$":
             self._dollar()
         elif character == "`":
@@ -85,7 +85,7 @@ class _Reading:
     def _put_secret(self, inside: Inside) -> None:
         name, end = name_at(self._text, self._at)
         if inside in {Inside.BRACES, Inside.ARITHMETIC}:
-            raise _rejected(
+            raise _reject(
                 f"{reference(name)} stands in {inside.value}, where its value could be read as "
                 "code; give it to a variable of its own first"
             )
@@ -94,10 +94,10 @@ class _Reading:
         self.out.append(held if inside is Inside.DOUBLE else f'"{held}"')
         self._at = end
 
-    def _escaped(self) -> None:
+    def _skip_escape(self) -> None:
         if begins_at(self._text, self._at + 1):
             name, _ = name_at(self._text, self._at + 1)
-            raise _rejected(
+            raise _reject(
                 f"the backslash before {reference(name)} keeps the shell from expanding it; leave "
                 "the backslash out"
             )
@@ -163,11 +163,11 @@ class _Reading:
                 )
                 self.out.append(body)
             else:
-                self._expanded(body)
+                self._expand(body)
             self._at = end
         self._heredocs.clear()
 
-    def _expanded(self, body: str) -> None:
+    def _expand(self, body: str) -> None:
         """A here-document expands what double quotes expand, and keeps quotes."""
         inner = _Reading(body.replace('"', _QUOTE))
         inner._inside = [Inside.DOUBLE]
@@ -224,11 +224,11 @@ def _refuse_in(text: str, place: str, instead: str) -> None:
     for at in (found.start() for found in re.finditer(r"\$", text)):
         if begins_at(text, at):
             name, _ = name_at(text, at)
-            raise _rejected(
+            raise _reject(
                 f"{reference(name)} stands in {place}, where no shell expands it as one word; "
                 f"{instead}"
             )
 
 
-def _rejected(reason: str) -> Rejected:
+def _reject(reason: str) -> Rejected:
     return Rejected(reason, stage=STAGE, next_step_cmd="replan secret list")

@@ -50,7 +50,7 @@ class Lines:
         cut = _complete(self._pending)
         batch, rest = self._pending[:cut], self._pending[cut:]
         self._pending = self._take(batch, last=False) + rest
-        return self._given()
+        return self._emit()
 
     def finish(self) -> bytes:
         """What was still held back; the stream has ended."""
@@ -59,9 +59,9 @@ class Lines:
         if self._in_key:
             self._in_key = False
             self._take(self._head + self._swallowed, last=True)
-        return self._given()
+        return self._emit()
 
-    def _given(self) -> bytes:
+    def _emit(self) -> bytes:
         given = b"".join(self._out)
         self._out.clear()
         return given

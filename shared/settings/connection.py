@@ -57,10 +57,10 @@ class ConnectionFile:
                 stage="config",
                 next_step_cmd=f"rm {path}",
             )
-        return cls._parsed(path, text)
+        return cls._parse(path, text)
 
     @classmethod
-    def _parsed(cls, path: Path, text: str) -> "ConnectionFile | None":
+    def _parse(cls, path: Path, text: str) -> "ConnectionFile | None":
         try:
             data = tomllib.loads(text)
             found = cls(str(data["database_url"]), str(data["broker_url"]), int(data["pid"]))

@@ -30,7 +30,7 @@ def named(name: str, place: str, source: str) -> Key | Fault:
     if key is None:
         return Fault(name, _unknown(name, place), source)
     if key.scope.value != place:
-        return Fault(name, _misplaced(key, source), source)
+        return Fault(name, _wrong_scope(key, source), source)
     return key
 
 
@@ -55,7 +55,7 @@ def _unknown(name: str, place: str) -> str:
     return f"is unknown; {meant}known: {', '.join(known)}"
 
 
-def _misplaced(key: Key, source: str) -> str:
+def _wrong_scope(key: Key, source: str) -> str:
     if source == "--set":
         return f"belongs to the {key.scope.value} scope and cannot be set for a task"
     return f"belongs under [{key.scope.value}]"

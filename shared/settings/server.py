@@ -71,15 +71,15 @@ class ServerSettings:
     @property
     def database_url(self) -> str:
         """Where Postgres is; raises Misconfigured when nothing says it."""
-        return _said("database_url", self.database)
+        return _describe("database_url", self.database)
 
     @property
     def broker_url(self) -> str:
         """Where Redis or Valkey is; raises Misconfigured when nothing says it."""
-        return _said("broker_url", self.broker)
+        return _describe("broker_url", self.broker)
 
 
-def _said(key: str, value: str | None) -> str:
+def _describe(key: str, value: str | None) -> str:
     if value is not None:
         return value
     raise Misconfigured(

@@ -45,7 +45,7 @@ def from_text(key: Key, text: str, places: Places) -> Value:
         case Kind.WHOLE | Kind.NUMBER:
             return _number(key, text)
         case Kind.TEXTS | Kind.PATHS:
-            return from_toml(key, _listed(key, text), places)
+            return from_toml(key, _list_items(key, text), places)
     return from_toml(key, text, places)
 
 
@@ -107,7 +107,7 @@ def _folder(key: Key, given: object, places: Places) -> Path:
     return places.folder(_plain(key, given))
 
 
-def _listed(key: Key, text: str) -> list[object]:
+def _list_items(key: Key, text: str) -> list[object]:
     if text.startswith("["):
         try:
             listed: list[object] = tomllib.loads(f"entries = {text}")["entries"]
@@ -119,10 +119,10 @@ def _listed(key: Key, text: str) -> list[object]:
 
 
 def _unfit(key: Key, value: object) -> Unfit:
-    return Unfit(f"{_shown(key, value)} is not allowed; allowed: {key.allowed}")
+    return Unfit(f"{_show(key, value)} is not allowed; allowed: {key.allowed}")
 
 
-def _shown(key: Key, value: object) -> str:
+def _show(key: Key, value: object) -> str:
     """The value, but of an address only how it begins: the rest may hold a password."""
     if key.secret:
         return "what was given"

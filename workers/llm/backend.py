@@ -161,13 +161,13 @@ class AnthropicBackend:
             ) from error
 
     def _detailed(self, answer: DetailAnswer, request: DetailRequest) -> tuple[Subtask, ...]:
-        subtasks = answer.listed()
+        subtasks = answer.to_subtasks()
         wanted = f"{request.prompt}\n{request.step.instruction}"
         refuse_other_hosts(subtasks, wanted, self._explain_at(""))
         return subtasks
 
     def _revised(self, answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
-        subtasks, bundle = answer.listed(), request.bundle
+        subtasks, bundle = answer.to_subtasks(), request.bundle
         rollback = tuple(answer.rollback)
         refuse_repetition(subtasks, rollback, request.earlier)
         explain = self._explain_at(bundle.target)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shared.guard.policy.notation import NUMBER, Option, Options, Slot
-from shared.guard.policy.operands import COMMAND, EXEC, REST, Ground, kind_named
+from shared.guard.policy.operands import COMMAND, EXEC, REST, Ground, kind_of
 from shared.guard.programs.interpreters import shell_program
 from shared.guard.words import Glob, Hole, Word, known
 
@@ -111,7 +111,7 @@ class _Fitting:
         if len(prefix) > 1 and prefix[0] in "-+":
             return prefix[0] == "-" or self._plus_options()
         if prefix and not word.splits:
-            return self._allowed.words and self._known(prefix) is not None
+            return self._allowed.words and self._listed_option(prefix) is not None
         first = word.pieces[0] if word.pieces else None
         uncertain = (
             word.splits or isinstance(first, Glob) or (isinstance(first, Hole) and not first.below)
@@ -129,7 +129,7 @@ class _Fitting:
     def _plus_options(self) -> bool:
         return any(name.startswith("+") for name in self._options or ())
 
-    def _known(self, name: str) -> Option | None:
+    def _listed_option(self, name: str) -> Option | None:
         options = self._options
         return None if options is None else options.get(name)
 
@@ -146,15 +146,15 @@ class _Fitting:
             self._whole(word, prefix, rest)
         elif prefix.startswith("--"):
             self._long(word, prefix, rest)
-        elif prefix[1:].isdecimal() and word.literal is not None and self._known(NUMBER):
+        elif prefix[1:].isdecimal() and word.literal is not None and self._listed_option(NUMBER):
             return
         else:
             self._letters(word, prefix, rest)
 
     def _whole(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
-        option = self._known(prefix) if word.literal is not None else None
+        option = self._listed_option(prefix) if word.literal is not None else None
         if option is None:
-            raise self._unlisted(word)
+            raise self._misfit_of(word)
         if option.value == EXEC:
             self._skip_command(rest)
         elif option.value:
@@ -173,9 +173,9 @@ class _Fitting:
 
     def _long(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
         name, equals, _ = prefix.partition("=")
-        option = self._known(name)
+        option = self._listed_option(name)
         if option is None or (word.unknown and not equals):
-            raise self._unlisted(word)
+            raise self._misfit_of(word)
         self._given.add(name)
         if equals:
             if not option.value:
@@ -185,15 +185,15 @@ class _Fitting:
             self._value(name, option, next(rest, None))
 
     def _letters(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
-        whole = self._known(prefix)
+        whole = self._listed_option(prefix)
         if whole is not None and word.literal is not None and not whole.value:
             self._given.add(prefix)
             return
         for index, letter in enumerate(prefix[1:], start=1):
             name = f"{prefix[0]}{letter}"
-            option = self._known(name)
+            option = self._listed_option(name)
             if option is None:
-                raise self._unlisted(word, name)
+                raise self._misfit_of(word, name)
             self._given.add(name)
             if option.value:
                 attached = word.after(index + 1)
@@ -205,7 +205,7 @@ class _Fitting:
         if word.literal is None:
             raise Misfit(f"{word} may turn out to be another option")
 
-    def _unlisted(self, word: Word, name: str = "") -> Misfit:
+    def _misfit_of(self, word: Word, name: str = "") -> Misfit:
         shown = f"{word}" if not name or str(word) == name else f"{name} (in {word})"
         return Misfit(f"the option {shown} is not among those allowed for `{self._allowed.name}`")
 
@@ -217,7 +217,7 @@ class _Fitting:
         self._hold(option.value, value, f"the value of {name}")
 
     def _hold(self, kind: str, word: Word, what: str) -> None:
-        holds = kind_named(kind)
+        holds = kind_of(kind)
         if holds is None:
             raise Misfit(f"{what}: the policy names an unknown kind, {kind}")
         if why := holds(word, self._ground):

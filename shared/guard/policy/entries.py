@@ -32,32 +32,32 @@ def rule_of(entry: str, shfmt: Shfmt) -> Rule:
     naming the entry, for everything else.
     """
     if not isinstance(entry, str):
-        raise _refused(entry, "it is not a text")
+        raise _refuse(entry, "it is not a text")
     if not entry.strip():
-        raise _refused(entry, "it is empty")
+        raise _refuse(entry, "it is empty")
     if len(entry) > MOST_CHARACTERS:
-        raise _refused(entry, f"it has more than {MOST_CHARACTERS} characters")
+        raise _refuse(entry, f"it has more than {MOST_CHARACTERS} characters")
     if problem := objection(entry):
-        raise _refused(entry, problem.reason)
+        raise _refuse(entry, problem.reason)
     if "\n" in entry:
-        raise _refused(entry, "it has more than one line")
+        raise _refuse(entry, "it has more than one line")
     words = entry.split()
     if words[0] == ">" and plain_patterns(words[1:2]) and len(words) == len(_WRITE):
         return WriteRule(entry, PathPattern(words[1]))
     commands = [command.split() for command in entry.split("|")]
     if all(map(plain_patterns, commands)):
-        return _joined(entry, [_command(entry, command) for command in commands])
+        return _pipe_rule(entry, [_command(entry, command) for command in commands])
     try:
         return _rule(entry, shfmt.parse(entry, Dialect.BASH))
     except Unreadable as error:
-        raise _refused(entry, str(error)) from error
+        raise _refuse(entry, str(error)) from error
 
 
 def _rule(entry: str, block: Block) -> Rule:
     if len(block) > 1 and isinstance(block[0].command, Function):
         return CommandRule(entry, Pattern(FORK_BOMB), (), ())
     if len(block) != 1:
-        raise _refused(entry, "it is not one command")
+        raise _refuse(entry, "it is not one command")
     statement = block[0]
     match statement.command:
         case None:
@@ -65,33 +65,33 @@ def _rule(entry: str, block: Block) -> Rule:
         case Simple():
             return _command(entry, _texts(entry, statement))
         case Pipeline(stages):
-            return _joined(entry, [_command(entry, _texts(entry, stage)) for stage in stages])
+            return _pipe_rule(entry, [_command(entry, _texts(entry, stage)) for stage in stages])
         case _:
-            raise _refused(entry, "it is more than one command")
+            raise _refuse(entry, "it is more than one command")
 
 
-def _joined(entry: str, commands: list[CommandRule]) -> Rule:
+def _pipe_rule(entry: str, commands: list[CommandRule]) -> Rule:
     match commands:
         case [command]:
             return command
         case [first, then]:
             return PipeRule(entry, first, then)
         case _:
-            raise _refused(entry, "it is more than two commands")
+            raise _refuse(entry, "it is more than two commands")
 
 
 def _write(entry: str, statement: Statement) -> Rule:
     if len(statement.redirects) != 1 or statement.redirects[0].operator not in (">", ">>"):
-        raise _refused(entry, "it names no command")
+        raise _refuse(entry, "it names no command")
     return WriteRule(entry, PathPattern(_text(entry, statement.redirects[0].target)))
 
 
 def _texts(entry: str, statement: Statement) -> list[str]:
     command = statement.command
     if not isinstance(command, Simple) or statement.redirects or statement.background:
-        raise _refused(entry, "it is more than a command and its words")
+        raise _refuse(entry, "it is more than a command and its words")
     if command.assignments:
-        raise _refused(entry, "it sets a variable")
+        raise _refuse(entry, "it sets a variable")
     return [_text(entry, word) for word in command.words]
 
 
@@ -99,7 +99,7 @@ def _text(entry: str, word: WordNode) -> str:
     texts = []
     for part in word.parts:
         if not isinstance(part, Literal):
-            raise _refused(entry, "a part of it is only known when it runs")
+            raise _refuse(entry, "a part of it is only known when it runs")
         texts.append(part.text)
     return "".join(texts)
 
@@ -107,7 +107,7 @@ def _text(entry: str, word: WordNode) -> str:
 def _command(entry: str, words: list[str]) -> CommandRule:
     program = words[0].rpartition("/")[2]
     if not program:
-        raise _refused(entry, "it names no program")
+        raise _refuse(entry, "it names no program")
     flags: list[Flag] = []
     operands = []
     options_ended = False
@@ -119,11 +119,11 @@ def _command(entry: str, words: list[str]) -> CommandRule:
         else:
             operands.append(OperandPattern(program, word))
     if not program.strip("*?") and not flags and not operands:
-        raise _refused(entry, "it would forbid every command")
+        raise _refuse(entry, "it would forbid every command")
     return CommandRule(entry, Pattern(program), tuple(flags), tuple(operands))
 
 
-def _refused(entry: object, why: str) -> Misconfigured:
+def _refuse(entry: object, why: str) -> Misconfigured:
     return Misconfigured(
         f"the entry {entry!r} of forbidden_commands cannot be used: {why}; {_FOR_EXAMPLE}",
         stage="guard",

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from shared.contracts.complaints import Document
 from shared.guard.policy.notation import options, slots
-from shared.guard.policy.operands import kind_named
+from shared.guard.policy.operands import kind_of
 
 
 def _as_list(run: object) -> object:
@@ -43,7 +43,7 @@ class RuleText(Document):
             if not self.runs or not all(self.runs):
                 raise ValueError("`run` names no program")
             for kind in self._kinds():
-                if kind_named(kind) is None:
+                if kind_of(kind) is None:
                     raise ValueError(f"{kind!r} is not a kind of operand or value")
         except ValueError as error:
             raise PydanticCustomError("notation", "{told}", {"told": str(error)}) from error

@@ -119,7 +119,7 @@ def _place(ask: Callable[[Territory, Word, tuple[Word, ...]], str | None]) -> Ki
     return kind
 
 
-def _copied(word: Word, ground: Ground) -> str | None:
+def _copy_source(word: Word, ground: Ground) -> str | None:
     name = str(word).rstrip("/").rpartition("/")[2]
     if name.startswith((".", "[")):
         return f"{word} would bring a name that begins with a dot"
@@ -127,11 +127,11 @@ def _copied(word: Word, ground: Ground) -> str | None:
 
 
 def _copied_tree(word: Word, ground: Ground) -> str | None:
-    return _copied(word, ground) or ground.territory.no_reading_below(word, ground.directories)
+    return _copy_source(word, ground) or ground.territory.no_reading_below(word, ground.directories)
 
 
-def _moved(word: Word, ground: Ground) -> str | None:
-    return _copied(word, ground) or ground.territory.no_delete(word, ground.directories)
+def _move_source(word: Word, ground: Ground) -> str | None:
+    return _copy_source(word, ground) or ground.territory.no_delete(word, ground.directories)
 
 
 def _not_remote(kind: Kind) -> Kind:
@@ -189,7 +189,7 @@ KINDS: dict[str, Kind] = {
     "inside": _place(Territory.no_change),
     "into": _place(Territory.no_unpacking),
     "script": _script,
-    "copied": _copied,
+    "copied": _copy_source,
     "copied-tree": _copied_tree,
     "variable": _variable,
     "variable-name": _bare_variable,
@@ -199,7 +199,7 @@ KINDS: dict[str, Kind] = {
     "sql": _program("SQL", sql_only_looks),
     COMMAND: _anything,
     REST: _anything,
-    "moved": _moved,
+    "moved": _move_source,
     "local-read": _not_remote(_place(Territory.no_read)),
     "local-tree": _not_remote(_copied_tree),
     "local-write": _not_remote(_place(Territory.no_write)),
@@ -210,7 +210,7 @@ KINDS: dict[str, Kind] = {
 """Every kind by its name. A name with `|` or `/` in it stands for the words between the bars."""
 
 
-def kind_named(name: str) -> Kind | None:
+def kind_of(name: str) -> Kind | None:
     """The kind of that name; None when there is none."""
     if "|" not in name and "/" not in name:
         return KINDS.get(name)

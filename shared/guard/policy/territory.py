@@ -112,7 +112,7 @@ class Territory:
                 continue
             if self._root_of(text, roots, below=below) is None:
                 return f"{path} is not a place that is {done} without a person's word"
-            if why := self._reserved(text):
+            if why := self._why_reserved(text):
                 return f"{path}: {why}"
         return None
 
@@ -128,7 +128,7 @@ class Territory:
                 return root
         return None
 
-    def _reserved(self, text: str) -> str | None:
+    def _why_reserved(self, text: str) -> str | None:
         components = text.split("/")
         for component in components[1:]:
             if component.startswith((".", "[.")) and not self._harmless_dotfile(component):

@@ -87,7 +87,7 @@ def search(words: tuple[Word, ...]) -> Search:
     return Search(tuple(found), tuple(runs), deletes, everything)
 
 
-def deleted(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
+def deletions(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The directories of which a program other than rm deletes all, or nearly all."""
     if program == "rsync" and any(word.prefix.startswith("--del") for word in words):
         return tuple(word for word in words if not word.prefix.startswith("-"))[-1:]
@@ -113,10 +113,10 @@ def _for_each(words: tuple[Word, ...], starts: list[Word], *, in_place: bool) ->
     else:
         slash = () if starts[0].prefix.endswith("/") else (Text("/"),)
         match = Word((*starts[0].pieces, *slash, below))
-    return tuple(_replaced(word, match) for word in words)
+    return tuple(_replace(word, match) for word in words)
 
 
-def _replaced(word: Word, match: Word) -> Word:
+def _replace(word: Word, match: Word) -> Word:
     text = word.literal
     if text is None or "{}" not in text:
         return word

@@ -313,7 +313,7 @@ def inner_commands(program: str, words: tuple[Word, ...]) -> list[tuple[Wrapper,
         for start, given in _begins(wrapper, words):
             places = _Search(given, wrapper).from_word(start)
             found += [
-                (wrapper, Inner(given[at:], _assigned(given[:at]), given[:at], sure))
+                (wrapper, Inner(given[at:], _assignments(given[:at]), given[:at], sure))
                 for at, sure in sorted(places.items())
             ]
     return found
@@ -335,6 +335,6 @@ def _begins(wrapper: Wrapper, words: tuple[Word, ...]) -> list[tuple[int, tuple[
     return [(start, words)]
 
 
-def _assigned(words: tuple[Word, ...]) -> tuple[tuple[str, Word], ...]:
+def _assignments(words: tuple[Word, ...]) -> tuple[tuple[str, Word], ...]:
     matches = ((word, _ASSIGNMENT.match(word.prefix)) for word in words)
     return tuple((match[1], word.after(match.end())) for word, match in matches if match)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from shared.guard.paths import NOWHERE
-from shared.guard.programs.find import deleted, search
+from shared.guard.programs.find import deletions, search
 from shared.guard.programs.inline_code import (
     INTERPRETERS,
     Embedded,
@@ -25,7 +25,7 @@ _READS_ITS_OWN = frozenset(
 )
 
 
-def follow_embedded(
+def follow_arguments(
     walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> None:
     """Follow all that the arguments and the input of a program hold and it would run."""
@@ -39,7 +39,7 @@ def follow_embedded(
         _sql(walk, program, words, scope, given)
     if program == "find":
         _find(walk, words, scope, given)
-    if places := deleted(program, words):
+    if places := deletions(program, words):
         # to delete all that is found below a place is to delete the place
         walk.found((known("rm"), known("-r"), known("-f"), *places), "rm", scope)
 

@@ -52,10 +52,10 @@ def _word(units: list[_Unit]) -> WordNode:
         parts.append(unit)
     if text:
         parts.append(Literal(text, quoted=False))
-    return WordNode(tuple(map(_lengthened, parts, [*parts[1:], None])))
+    return WordNode(tuple(map(_lengthen, parts, [*parts[1:], None])))
 
 
-def _lengthened(part: Part, following: Part | None) -> Part:
+def _lengthen(part: Part, following: Part | None) -> Part:
     """`{$a,b}c` is `$ac`: what now stands behind a bare name has become a part of it."""
     if not isinstance(part, Parameter) or not part.bare or not isinstance(following, Literal):
         return part

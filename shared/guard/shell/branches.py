@@ -95,7 +95,7 @@ def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Outcome
         if both.operator == "&&":
             right = walk.statement(both.right, left.succeeded, given)
             failed = merged(right.failed, left.failed)
-            return Outcome(right.succeeded, failed, _appended(left.output, right.output))
+            return Outcome(right.succeeded, failed, _append(left.output, right.output))
         right = walk.statement(both.right, left.failed, given)
     return Outcome(merged(left.succeeded, right.succeeded), right.failed)
 
@@ -153,7 +153,7 @@ def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
     """Once as it starts, then with all unknown that it changes, until it changes no more."""
     for _ in range(MOST_PASSES):
         after = _once(walk, loop, scope, given)
-        wider = _widened(scope, after)
+        wider = _widen(scope, after)
         if wider == scope:
             return unchanged(scope)
         scope = wider
@@ -161,7 +161,7 @@ def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
     return unchanged(merged(_once(walk, loop, scope, given), scope))
 
 
-def _widened(before: Scope, after: Scope) -> Scope:
+def _widen(before: Scope, after: Scope) -> Scope:
     """What is known both before and after one turn of a loop."""
     wider = merged(before, after)
     if after.directories == before.directories:
@@ -174,5 +174,5 @@ def _once(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Scope:
     return merged(walk.block(loop.body, condition.either, given).either, condition.either)
 
 
-def _appended(first: Word | None, second: Word | None) -> Word | None:
+def _append(first: Word | None, second: Word | None) -> Word | None:
     return None if first is None or second is None else joined((first, second), "")

@@ -53,7 +53,7 @@ def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     del given
     names = _declared_names(words)
     walk.local.update(names)
-    scope = _declared(walk, words, scope.forget(frozenset(names)), export=_has_flag(words, "x"))
+    scope = _declare(walk, words, scope.forget(frozenset(names)), export=_has_flag(words, "x"))
     if _has_flag(words, "r"):
         walk.fixed.update(names)
     return unchanged(scope)
@@ -61,7 +61,7 @@ def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
 
 def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
     del given
-    scope = _declared(walk, words, scope, export=False)
+    scope = _declare(walk, words, scope, export=False)
     walk.fixed.update(_declared_names(words))
     return unchanged(scope)
 
@@ -69,7 +69,7 @@ def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Inpu
 def _export(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
     del given
     prints = not words or _has_flag(words, "p")
-    after = _declared(walk, words, scope, export=True)
+    after = _declare(walk, words, scope, export=True)
     return unchanged(after) if prints else silent(after)
 
 
@@ -83,7 +83,7 @@ def _declared_names(words: tuple[Word, ...]) -> set[str]:
     return {name[0] for name in found if name}
 
 
-def _declared(walk: Follower, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
+def _declare(walk: Follower, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
     if _has_flag(words, "niluc"):
         walk.doubt("variable-attribute", "a variable is declared whose value is not what is set")
     for word in words:

@@ -91,7 +91,7 @@ class Conversion:
             "TestClause": self._evaluation,
             "ArithmCmd": self._evaluation,
             "LetClause": self._evaluation,
-            "TimeClause": self._timed,
+            "TimeClause": self._time_clause,
             "CoprocClause": self._coprocess,
         }
         kind = node["Type"]
@@ -174,7 +174,7 @@ class Conversion:
         items = None if given is None else tuple(self.word(item) for item in given)
         return Loop((), body, loop["Name"]["Value"], items)
 
-    def _timed(self, node: Node) -> Group:
+    def _time_clause(self, node: Node) -> Group:
         inside = node.get("Stmt")
         if inside is None:
             return Group(())
@@ -239,12 +239,12 @@ class Conversion:
                     text = ansi_c(text) if item.get("Dollar") else text
                     parts.append(Literal(text, quoted=True))
                 case "DblQuoted":
-                    parts += self._double_quoted(item)
+                    parts += self._double_quotes(item)
                 case _:
                     parts.append(self._part(item, quoted=False))
         return WordNode(tuple(parts))
 
-    def _double_quoted(self, node: Node) -> list[Part]:
+    def _double_quotes(self, node: Node) -> list[Part]:
         parts: list[Part] = []
         if not node.get("Parts"):
             return [Literal("", quoted=True)]  # "" is a word of its own

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from shared.guard.programs.inline_code import INTERPRETERS, SHELL_NAMES, language
 from shared.guard.programs.interpreters import script_program, shell_program
-from shared.guard.shell.arguments import follow_embedded
+from shared.guard.shell.arguments import follow_arguments
 from shared.guard.shell.builtins import BUILTINS
 from shared.guard.shell.interpreter import Follower
 from shared.guard.shell.outputs import output
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_file, run_shell
 from shared.guard.shell.streams import Input, Outcome, sources, unchanged
-from shared.guard.shell.wrapped import follow_wrapped
+from shared.guard.shell.wrapped import follow_wrapper
 from shared.guard.shell.written_files import File, copies, downloads, written
 from shared.guard.words import Run, Word, unknown
 
@@ -64,8 +64,8 @@ def _program(
         return run_shell(walk, program, rest, scope, given).within(scope)
     if program in BUILTINS and "/" not in name:
         return BUILTINS[program](walk, rest, scope, given)
-    outcome = follow_wrapped(walk, program, rest, scope, given)
-    follow_embedded(walk, program, rest, scope, given)
+    outcome = follow_wrapper(walk, program, rest, scope, given)
+    follow_arguments(walk, program, rest, scope, given)
     if outcome is not None:
         return outcome
     return unchanged(scope, output(program, rest, given.text, walk.dialect))

@@ -144,7 +144,7 @@ class Expansion:
             split = not quoted and out.content is None
             yield Hole(split, out.below, out.makers, out.content)
         else:
-            yield from _inserted(out, quoted=quoted)
+            yield from _insert(out, quoted=quoted)
 
     def _parameter(self, part: Parameter) -> Iterator[_Item]:
         self._run(part.inner)
@@ -156,7 +156,7 @@ class Expansion:
             value = self._or_argument(part.name, part.operator, value, part.argument)
         elif part.operator == OPAQUE:
             value = _unknown_part(value)
-        yield from _inserted(value, quoted=part.quoted)
+        yield from _insert(value, quoted=part.quoted)
 
     def _or_argument(self, name: str, operator: str, value: Word, node: WordNode) -> Word:
         argument = self.value(node)
@@ -181,7 +181,7 @@ class Expansion:
         for index, argument in enumerate(arguments):
             if index:
                 yield Text(" ") if part.quoted and part.name == "*" else _BREAK
-            yield from _inserted(argument, quoted=part.quoted)
+            yield from _insert(argument, quoted=part.quoted)
 
 
 def _unknown_part(value: Word) -> Word:
@@ -190,7 +190,7 @@ def _unknown_part(value: Word) -> Word:
     return Word((Hole(secret=next(filter(None, holes), "")),))
 
 
-def _inserted(value: Word, *, quoted: bool) -> Iterator[_Item]:
+def _insert(value: Word, *, quoted: bool) -> Iterator[_Item]:
     """A value where it is used: split into words unless it stands in quotes."""
     for piece in value.pieces:
         match piece:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from shared.guard.findings import FORK_BOMB, Doubt, Reading
-from shared.guard.secret_flow import secret_in, spilled
+from shared.guard.secret_flow import secret_in, spill
 from shared.guard.shell.arithmetic import runs_in_arithmetic
 from shared.guard.shell.braces import TooManyWords
 from shared.guard.shell.branches import follow_branches
@@ -222,14 +222,14 @@ class Walk:
         try:
             if statement.background:
                 self.spawn()
-            outcome = self._redirected(statement, scope, given)
+            outcome = self._redirect(statement, scope, given)
         finally:
             self._part = part_before
         if statement.negated:
             outcome = replace(outcome, succeeded=outcome.failed, failed=outcome.succeeded)
         return outcome.within(scope) if statement.background else outcome
 
-    def _redirected(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
+    def _redirect(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
         expansion = self.expansion(scope)
         outputs: list[tuple[Word, bool]] = []
         for redirect in statement.redirects:
@@ -245,7 +245,7 @@ class Walk:
             return outcome
         makers = self.makers_since(first)
         content = outcome.output or unknown(makers=makers)
-        if name := spilled(content, makers, [path for path, _ in outputs]):
+        if name := spill(content, makers, [path for path, _ in outputs]):
             self.reading.spilled.append(Doubt(name, "", self._part))
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)

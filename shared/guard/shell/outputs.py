@@ -59,11 +59,11 @@ def _echo(words: tuple[Word, ...], dialect: Dialect) -> Word | None:
         if dialect is Dialect.POSIX:
             return None  # some shells decode it
         if escapes:
-            return _decoded(words, newline)
+            return _decode(words, newline)
     return Word((*joined(words).pieces, newline))
 
 
-def _decoded(words: tuple[Word, ...], newline: Text) -> Word | None:
+def _decode(words: tuple[Word, ...], newline: Text) -> Word | None:
     literal = joined(words).literal
     text = None if literal is None else echo_escapes(literal)
     return None if text is None else known(text + newline.value)
@@ -78,10 +78,10 @@ def _printf(words: tuple[Word, ...]) -> Word | None:
     texts = [text for text in given if text is not None]
     if len(texts) != len(given):
         return None
-    return _formatted(words[0].literal, texts)
+    return _format(words[0].literal, texts)
 
 
-def _formatted(form: str, given: list[str]) -> Word | None:
+def _format(form: str, given: list[str]) -> Word | None:
     out: list[str] = []
     while True:
         used = 0

@@ -80,7 +80,7 @@ class Shfmt:
 
     def __init__(self, binary: Path | None = None) -> None:
         """Find the binary and run it once; raises Misconfigured when it is not there."""
-        self._binary = str(_found(binary))
+        self._binary = str(_find_binary(binary))
         self._trees: OrderedDict[tuple[str, Dialect], Block | Unreadable] = OrderedDict()
         self._lock = Lock()
         self.version = self._ask_version()
@@ -265,7 +265,7 @@ def _is_mark(statement: dict[str, Any], offset: int) -> bool:
     )
 
 
-def _found(binary: Path | None) -> Path:
+def _find_binary(binary: Path | None) -> Path:
     if binary is not None:
         if binary.is_file():
             return binary

@@ -23,7 +23,7 @@ _UNKNOWN_WORDS = known(" ${__unknown}")
 _READS_PLAINLY = frozenset("nPLrtx")
 
 
-def follow_wrapped(
+def follow_wrapper(
     walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> Outcome | None:
     """Follow what a wrapper runs; None when the program is not one, or runs nothing."""
@@ -65,7 +65,7 @@ def _with_extra(inner: Inner, given: Input) -> tuple[Word, ...]:
     marks = {str(value) for value in option_values(inner.before, "I", ("replace",))}
     marked = bool(marks) or any(word.literal == "-i" for word in inner.before)
     marks = marks or {"{}"}
-    words = [_marked(word, marks, given.makers) for word in inner.words]
+    words = [_mark(word, marks, given.makers) for word in inner.words]
     if not marked:
         words += _words_read(inner, given)
     return tuple(words)
@@ -80,7 +80,7 @@ def _words_read(inner: Inner, given: Input) -> list[Word]:
     return [known(word) for word in text.split()]
 
 
-def _marked(word: Word, marks: set[str], makers: tuple[Run, ...]) -> Word:
+def _mark(word: Word, marks: set[str], makers: tuple[Run, ...]) -> Word:
     text = word.literal
     for mark in marks:
         if text is not None and mark and mark in text:

@@ -36,7 +36,7 @@ class CommandVault:
             )
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """The program."""
         return f"the command {self._command[0]}"
 
@@ -48,10 +48,10 @@ class CommandVault:
         words = [self._command[0], *(word.replace(PLACE, name) for word in self._command[1:])]
         code, out, err = self._run(words)
         if code != 0:
-            told = err.decode("utf-8", "replace").strip().partition("\n")[0][:_SHOWN]
-            raise NotHere(f"exit {code}, {told}" if told else f"exit {code}")
+            why = err.decode("utf-8", "replace").strip().partition("\n")[0][:_SHOWN]
+            raise NotHere(f"exit {code}, {why}" if why else f"exit {code}")
         if len(out) > LARGEST:
-            raise self._refused(f"printed more than {LARGEST} bytes")
+            raise self._refuse(f"printed more than {LARGEST} bytes")
         return one_line_less(out.decode("utf-8", "surrogateescape"))
 
     def names(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class CommandVault:
                 start_new_session=True,
             )
         except OSError as error:
-            raise self._refused(f"cannot be started ({error.strerror})") from None
+            raise self._refuse(f"cannot be started ({error.strerror})") from None
         with process:
             try:
                 out, err = process.communicate(timeout=self._timeout)
@@ -77,13 +77,13 @@ class CommandVault:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
-                told = f"has not answered within {self._timeout:g} s, and was ended"
-                raise self._refused(told) from None
+                why = f"has not answered within {self._timeout:g} s, and was ended"
+                raise self._refuse(why) from None
         return process.returncode, out, err
 
-    def _refused(self, told: str) -> Misconfigured:
+    def _refuse(self, why: str) -> Misconfigured:
         return Misconfigured(
-            f"the command of the vault, {self._command[0]}, {told}",
+            f"the command of the vault, {self._command[0]}, {why}",
             stage=STAGE,
             next_step_cmd="replan config show vault_command",
         )

@@ -13,7 +13,7 @@ class EnvironmentVault:
         self._environ = environ
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """How its variables begin."""
         return f"the environment ({VARIABLE}…)"
 

@@ -29,14 +29,14 @@ class FileVault:
         self._folder = folder
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """Where it is."""
         return f"files in {self._folder}"
 
     def find(self, name: str) -> str:
         """The content of the file without its last newline; raises NotHere, Misconfigured."""
         try:
-            with self._opened() as folder:
+            with self._open() as folder:
                 return self._content(folder, name)
         except FileNotFoundError:
             raise NotHere from None
@@ -44,7 +44,7 @@ class FileVault:
     def names(self) -> tuple[str, ...]:
         """The files that have the name of a secret; raises Misconfigured."""
         try:
-            with self._opened() as folder:
+            with self._open() as folder:
                 listed = os.listdir(folder)  # noqa: PTH208 - by its descriptor
                 return tuple(sorted(filter(is_name, listed)))
         except FileNotFoundError:
@@ -59,7 +59,7 @@ class FileVault:
         fresh = f".{name}.{os.getpid()}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
-            with self._opened() as folder:
+            with self._open() as folder:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
                 descriptor = os.open(fresh, flags, _PRIVATE_FILE, dir_fd=folder)
                 with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
@@ -68,11 +68,11 @@ class FileVault:
                     os.fsync(file.fileno())
                 os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError as error:
-            raise _refused(f"{path} cannot be written ({error.strerror})", "ls -ld", path) from None
+            raise _refuse(f"{path} cannot be written ({error.strerror})", "ls -ld", path) from None
         return path
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _open(self) -> Iterator[int]:
         """The folder as a descriptor, so that it cannot be exchanged after it was looked at."""
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -83,7 +83,7 @@ class FileVault:
             why = "is a link, or no folder" if not isinstance(error, PermissionError) else (
                 "is not readable for this user"
             )  # fmt: skip
-            raise _refused(f"{self._folder} {why}", "ls -ld", self._folder) from None
+            raise _refuse(f"{self._folder} {why}", "ls -ld", self._folder) from None
         try:
             _require_private(self._folder, os.fstat(descriptor), _PRIVATE_FOLDER)
             yield descriptor
@@ -99,34 +99,34 @@ class FileVault:
         except FileNotFoundError:
             raise
         except PermissionError:
-            raise _refused(f"{path} is not readable for this user", "ls -l", path) from None
+            raise _refuse(f"{path} is not readable for this user", "ls -l", path) from None
         except OSError:
-            raise _refused(f"{path} is a link; put the file itself there", "ls -l", path) from None
+            raise _refuse(f"{path} is a link; put the file itself there", "ls -l", path) from None
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise _refused(f"{path} is not a file", "ls -ld", path)
+                raise _refuse(f"{path} is not a file", "ls -ld", path)
             _require_private(path, status, _PRIVATE_FILE)
             with open(descriptor, "rb", closefd=False) as file:
                 content = file.read(LARGEST + 1)
         finally:
             os.close(descriptor)
         if len(content) > LARGEST:
-            raise _refused(f"{path} is larger than {LARGEST} bytes", "ls -l", path)
+            raise _refuse(f"{path} is larger than {LARGEST} bytes", "ls -l", path)
         return one_line_less(content.decode("utf-8", "surrogateescape"))
 
 
 def _require_private(path: Path, status: os.stat_result, mode: int) -> None:
     if status.st_uid != os.geteuid():
-        raise _refused(f"{path} belongs to another user (number {status.st_uid})", "ls -ld", path)
+        raise _refuse(f"{path} belongs to another user (number {status.st_uid})", "ls -ld", path)
     if status.st_mode & _OTHERS:
         shown = stat.S_IMODE(status.st_mode)
-        raise _refused(
+        raise _refuse(
             f"{path} has mode {shown:04o}, so others can read or write it; it needs {mode:04o}",
             f"chmod {mode:04o}",
             path,
         )
 
 
-def _refused(reason: str, command: str, path: Path) -> Misconfigured:
+def _refuse(reason: str, command: str, path: Path) -> Misconfigured:
     return Misconfigured(reason, stage=STAGE, next_step_cmd=f"{command} {path}")

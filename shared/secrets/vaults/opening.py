@@ -18,7 +18,7 @@ def open_vaults(settings: ServerSettings, environ: Mapping[str, str]) -> Vaults:
 
     Raises Misconfigured, at stage `config`, for an unknown vault or one without its settings.
     """
-    return Vaults([_opened(kind, settings, environ) for kind in settings.vaults])
+    return Vaults([_open(kind, settings, environ) for kind in settings.vaults])
 
 
 def file_vault(settings: ServerSettings) -> FileVault:
@@ -26,7 +26,7 @@ def file_vault(settings: ServerSettings) -> FileVault:
     return FileVault(settings.vault_dir or settings.data_dir / "secrets")
 
 
-def _opened(kind: str, settings: ServerSettings, environ: Mapping[str, str]) -> Vault:
+def _open(kind: str, settings: ServerSettings, environ: Mapping[str, str]) -> Vault:
     match kind:
         case "files":
             return file_vault(settings)

@@ -12,7 +12,7 @@ class KeyringVault:
     """Reads passwords of the service `replan`; a keyring does not list what it holds."""
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """Whose passwords are read."""
         return f"the keyring (service {SERVICE})"
 

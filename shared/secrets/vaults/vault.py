@@ -20,7 +20,7 @@ class Vault(Protocol):
     """A place that holds values under names."""
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """What it is called in messages: `files in /srv/replan/secrets`."""
 
     def find(self, name: str) -> str:
@@ -62,7 +62,7 @@ class Vaults:
 
     def found(self, name: str) -> tuple[Entry, Secret]:
         """The secret with the vault that it is from; raises Misconfigured as `secret` does."""
-        entry, value = self._found(name)
+        entry, value = self._find(name)
         secret = Secret(name, value)
         refuse_what_cannot_be_hidden([secret])
         return entry, secret
@@ -72,14 +72,14 @@ class Vaults:
         first: dict[str, Entry] = {}
         for vault in self._vaults:
             for name in vault.names():
-                first.setdefault(name, Entry(name, vault.told))
+                first.setdefault(name, Entry(name, vault.label))
         return tuple(first[name] for name in sorted(first))
 
     def listed(self) -> tuple[Secret, ...]:
         """Every secret that can be listed: what a masker hides whatever a plan names."""
         return self.secrets(entry.name for entry in self.entries())
 
-    def _found(self, name: str) -> tuple[Entry, str]:
+    def _find(self, name: str) -> tuple[Entry, str]:
         if not is_name(name):
             raise Misconfigured(
                 f"{name!r} is not a valid name of a secret: "
@@ -93,9 +93,9 @@ class Vaults:
                 value = vault.find(name)
             except NotHere as missing:
                 why = str(missing)
-                asked.append(f"{vault.told}: {why}" if why else vault.told)
+                asked.append(f"{vault.label}: {why}" if why else vault.label)
                 continue
-            return Entry(name, vault.told), _usable(name, value, vault.told)
+            return Entry(name, vault.label), _usable(name, value, vault.label)
         raise Misconfigured(
             f"no vault has the secret {name}; asked: {'; '.join(asked) or 'none'}",
             stage=STAGE,
@@ -108,7 +108,7 @@ def one_line_less(text: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _usable(name: str, value: str, told: str) -> str:
+def _usable(name: str, value: str, label: str) -> str:
     why = ""
     if not value.strip():
         why = "is empty"
@@ -116,7 +116,7 @@ def _usable(name: str, value: str, told: str) -> str:
         why = "is not text: it holds NUL or is not UTF-8"
     if why:
         raise Misconfigured(
-            f"the value of the secret {name} in {told} {why}",
+            f"the value of the secret {name} in {label} {why}",
             stage=STAGE,
             next_step_cmd=f"replan secret set {name}",
         )

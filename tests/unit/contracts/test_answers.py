@@ -50,7 +50,7 @@ def test_a_step_may_depend_on_a_later_one() -> None:
 def test_an_empty_text_stands_for_what_is_not_there() -> None:
     (subtask,) = DetailAnswer.model_validate(
         detail_answer(subtask_answer("a", "echo a", check=" ", rollback=""))
-    ).listed()
+    ).to_subtasks()
     assert (subtask.check, subtask.rollback) == (None, None)
     assert subtask.kind is SubtaskKind.COMMAND
 
@@ -68,7 +68,7 @@ def test_all_that_a_subtask_says_is_kept() -> None:
         idempotent=False,
     )
     revision = RevisionAnswer.model_validate(revision_answer(subtask_answer("a"), answer))
-    subtask = revision.listed()[1]
+    subtask = revision.to_subtasks()[1]
     assert (subtask.ordinal, subtask.key, subtask.command) == (2, "b", "echo b")
     assert (subtask.check, subtask.timeout) == ("test b", 12.5)
     assert (subtask.preconditions, subtask.needs) == (("test -d /",), ("a",))
@@ -103,7 +103,7 @@ def test_steps_that_do_not_fit_together_are_rejected(answer: Any, says: str) -> 
 )
 def test_subtasks_that_do_not_fit_together_are_rejected(answer: Any, says: str) -> None:
     with pytest.raises(Rejected, match=says):
-        DetailAnswer.model_validate(answer).listed()
+        DetailAnswer.model_validate(answer).to_subtasks()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.fix import MOST_TEXT, Fix, applied, essence, learnt, wears_out
-from shared.domain.pieces import exchanged, pieces, rest, shape
+from shared.domain.pieces import exchange, pieces, rest, shape
 from shared.domain.plan import check_subtasks
 from tests.unit.fixes.given import bundle, commands, failure, subtasks
 from workers.fixes.signature import failure_of
@@ -37,7 +37,7 @@ def test_the_normal_form_of_a_command(command: str, form: str) -> None:
 def test_pieces_are_the_whole_text(text: str) -> None:
     listed = pieces(text)
     assert "".join(p.before + p.text for p in listed) + rest(text) == text
-    assert exchanged(text, {}) == text
+    assert exchange(text, {}) == text
 
 
 @pytest.mark.parametrize("case", FITS, ids=lambda case: case["name"])
