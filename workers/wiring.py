@@ -24,7 +24,7 @@ from shared.store.database import Database
 from shared.store.migrate import require_current
 from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
-from workers.ports import PlannerBackend
+from workers.planning import PlannerBackend
 from workers.process.capacity import Capacity
 from workers.process.handover import Handover
 from workers.process.job_threads import Crew

@@ -12,7 +12,7 @@ import pytest
 from shared.domain.host import LOCALHOST, Connection, Host
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.services.sshd import SshServer
-from workers.ports import Shell
+from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.local import LocalShell
 
@@ -66,7 +66,7 @@ def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
 
 def test_exit_code_and_both_streams_come_back_apart(shell: Shell) -> None:
     """A non-zero exit is a result, and what went to which stream is known."""
-    result = shell.run(BOTH_STREAMS, timeout=30)
+    result = shell.run(Call(BOTH_STREAMS, 30))
 
     assert (result.exit_code, result.stdout, result.stderr) == (3, b"out", b"err")
     assert not result.ok
@@ -76,7 +76,7 @@ def test_exit_code_and_both_streams_come_back_apart(shell: Shell) -> None:
 
 def test_a_result_knows_its_command_and_its_times(shell: Shell) -> None:
     """Times are aware and in order."""
-    result = shell.run("exit 7", timeout=30)
+    result = shell.run(Call("exit 7", 30))
 
     assert result.command == "exit 7"
     assert result.exit_code == 7
@@ -86,12 +86,12 @@ def test_a_result_knows_its_command_and_its_times(shell: Shell) -> None:
 
 def test_bytes_come_back_as_they_are(shell: Shell) -> None:
     """NUL and invalid UTF-8 included."""
-    assert shell.run(RAW_BYTES, timeout=30).stdout == b"\x00\xff\x80caf\xe9\n"
+    assert shell.run(Call(RAW_BYTES, 30)).stdout == b"\x00\xff\x80caf\xe9\n"
 
 
 def test_a_command_of_several_lines_is_one_command(shell: Shell) -> None:
     """Quotes, blank lines and comments reach /bin/sh as they stand."""
-    result = shell.run(SEVERAL_LINES, timeout=30)
+    result = shell.run(Call(SEVERAL_LINES, 30))
 
     assert (result.exit_code, result.stdout) == (0, b"it's !\n")
 
@@ -103,14 +103,14 @@ def test_output_is_passed_on_as_it_comes(shell: Shell) -> None:
     def note(stream: str, chunk: bytes) -> None:
         seen[stream] += chunk
 
-    result = shell.run(BOTH_STREAMS, timeout=30, on_output=note)
+    result = shell.run(Call(BOTH_STREAMS, 30), on_output=note)
 
     assert seen == {"stdout": result.stdout, "stderr": result.stderr}
 
 
 def test_a_command_that_takes_too_long_is_ended(shell: Shell) -> None:
     """It has no exit code; what it wrote before is kept."""
-    result = shell.run(SLOW, timeout=0.5)
+    result = shell.run(Call(SLOW, 0.5))
 
     assert result.timed_out
     assert result.exit_code is None
@@ -121,7 +121,7 @@ def test_a_command_that_takes_too_long_is_ended(shell: Shell) -> None:
 def test_a_running_command_can_be_cancelled(shell: Shell) -> None:
     """Cancelled is not timed out; what it wrote before is kept."""
     begun = threading.Event()
-    result = shell.run(SLOW, timeout=60, on_output=lambda *_: begun.set(), cancelled=begun.is_set)
+    result = shell.run(Call(SLOW, 60), on_output=lambda *_: begun.set(), cancelled=begun.is_set)
 
     assert result.cancelled
     assert not result.timed_out
@@ -132,7 +132,7 @@ def test_a_running_command_can_be_cancelled(shell: Shell) -> None:
 
 def test_what_was_cancelled_before_it_began_does_not_run(shell: Shell) -> None:
     """No output, no exit code."""
-    result = shell.run(BOTH_STREAMS, timeout=30, cancelled=lambda: True)
+    result = shell.run(Call(BOTH_STREAMS, 30), cancelled=lambda: True)
 
     assert result.cancelled
     assert (result.exit_code, result.stdout, result.stderr) == (None, b"", b"")
@@ -142,7 +142,7 @@ def test_commands_run_side_by_side(shell: Shell) -> None:
     """Each of many threads gets the answer to its own command."""
     commands = [f"echo {number}" for number in range(60)]
     with ThreadPoolExecutor(12) as threads:
-        results = list(threads.map(lambda command: shell.run(command, timeout=60), commands))
+        results = list(threads.map(lambda command: shell.run(Call(command, 60)), commands))
 
     assert [result.stdout for result in results] == [b"%d\n" % number for number in range(60)]
 

@@ -4,12 +4,13 @@ import json
 import re
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
-from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
+from workers.passes.ports import Cancelled
+from workers.shells.ports import Call, PassRecord, Recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,6 @@ ScriptedAnswer = SimpleAnswer | Sequence[SimpleAnswer] | Callable[[str], SimpleA
 function of the command."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One command that was run, and the timeout it was given."""
-
-    command: str
-    timeout: float
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-
 class ScriptedShell:
     """Answers by the first key that fits: a str is the whole command, a pattern is searched in it.
 
@@ -60,7 +52,7 @@ class ScriptedShell:
         self.closed = False
         self.erased = False
         self.foreseen: list[str] = []
-        self._coming: Generator[Foreseen] | None = None
+        self._coming: Generator[Call] | None = None
         self._begun: set[str] = set()
         self._answers = dict(answers or {})
         self._default = default
@@ -76,55 +68,50 @@ class ScriptedShell:
 
     def run(
         self,
-        command: str,
+        call: Call,
         *,
-        timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
-        key: str | None = None,
-        label: str = "",
-        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
-        """Answer as scripted, once for each key; see `workers.ports.Shell.run`.
+        """Answer as scripted, once for each key; see `workers.shells.ports.Shell.run`.
 
         `foreseen` are the commands among those that ran which had been foreseen.
         """
-        assert not self.closed, f"run after close: {command}"
-        call = self._expected(command, key)
-        if key is not None and key in self._kept:
-            return self._kept[key][1]
-        result = self._answered(Call(command, timeout, variables), on_output, cancelled)
-        if key is not None:
-            self._kept[key] = Recalled(command, label), result
-        if call is not None:
-            assert (call.timeout, call.label) == (timeout, label)
-            assert call.variables == variables
-            self.foreseen.append(command)
-            if result.exit_code is None or call.ends_well is not result.ok:
+        assert not self.closed, f"run after close: {call.command}"
+        announced = self._announced(call)
+        if call.key is not None and call.key in self._kept:
+            return self._kept[call.key][1]
+        result = self._answered(call, on_output, cancelled)
+        if call.key is not None:
+            self._kept[call.key] = Recalled(call.command, call.label), result
+        if announced is not None:
+            assert replace(announced, ends_well=call.ends_well) == call
+            self.foreseen.append(call.command)
+            if result.exit_code is None or announced.ends_well is not result.ok:
                 self._forget()
         return result
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
+    def pipeline(self, calls: Generator[Call]) -> None:
         """Take them one by one, as they are asked for."""
         self._forget()
         self._coming = calls
 
     def begin(self, key: str, command: str, result: CommandResult) -> None:
-        """Have a foreseen command begin before it is asked for: known once it is withdrawn."""
+        """Have an announced command begin before it is asked for: known once that is cancelled."""
         self._kept[key] = Recalled(command, json.dumps([None, command])), result
         self._begun.add(key)
 
-    def withdraw(self) -> None:
+    def cancel_pipeline(self) -> None:
         """What has begun is recalled."""
         self._forget()
         self._recalled |= self._begun
 
-    def _expected(self, command: str, key: str | None) -> Foreseen | None:
-        call = None if self._coming is None else next(self._coming, None)
-        if call is None or (call.command, call.key) != (command, key):
+    def _announced(self, call: Call) -> Call | None:
+        coming = None if self._coming is None else next(self._coming, None)
+        if coming is None or (coming.command, coming.key) != (call.command, call.key):
             self._forget()
             return None
-        return call
+        return coming
 
     def _forget(self) -> None:
         if self._coming is not None:

@@ -28,7 +28,7 @@ from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
-from workers.ports import (
+from workers.planning import (
     DetailRequest,
     NotAsPlanned,
     PlanRequest,

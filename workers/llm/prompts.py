@@ -11,7 +11,7 @@ from shared.domain.question import Reply, told
 from shared.secrets.marks import MEANING
 from workers.llm.calls import Question, Speaker, Turn
 from workers.llm.evidence import clean, cut, evidence, set_apart
-from workers.ports import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
+from workers.planning import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
 Schema = Mapping[str, Any]
 

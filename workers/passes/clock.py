@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-from workers.ports import Cancelled
+from workers.passes.ports import Cancelled
 
 _SLICE = 0.25
 

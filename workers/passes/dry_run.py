@@ -17,6 +17,7 @@ from workers.passes.outcomes import how_it_ended
 from workers.passes.recorder import Recorder
 from workers.shells.approval_gate import Clearance
 from workers.shells.door import Door, Judge
+from workers.shells.ports import Call
 
 _OUTCOMES = {Prediction.SATISFIED: Outcome.SATISFIED, Prediction.DENIED: Outcome.DENIED}
 
@@ -129,7 +130,7 @@ class Rehearsal:
         if not verdict.allowed:
             return None, f"was not run, for it may change something ({verdict.reason})"
         try:
-            look = self._door.run(text, timeout=self._timeout)
+            look = self._door.look(Call(text, self._timeout))
         except Rejected as error:
             return None, f"could not be run ({error.reason})"
         if look.exit_code is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from shared.domain.attempt import GREEN, SAID, Answer, Attempt, CommandResult, Outcome
 from shared.domain.plan import Subtask
-from workers.ports import PassOrder
+from workers.passes.ports import PassOrder
 from workers.shells.corrections.table import HELD
 
 _WAITS = frozenset(rule.name for rule in HELD)

@@ -10,13 +10,14 @@ from workers.passes.clock import Clock
 from workers.passes.dry_run import Rehearsal
 from workers.passes.error_class import class_of
 from workers.passes.history import History
+from workers.passes.ports import Approvals, PassLog, PassOrder, PassResult, Unapproved
 from workers.passes.recorder import Recorder
 from workers.passes.rollbacks import Rollbacks
 from workers.passes.subtasks import Trials
-from workers.ports import Approvals, PassLog, PassOrder, PassResult, Shell, Unapproved
 from workers.shells.approval_gate import Clearance
 from workers.shells.checks import SETTLE
 from workers.shells.door import Door, Judge
+from workers.shells.ports import Shell
 from workers.shells.snippet_outcomes import question_of
 
 _STOPS = {

@@ -8,7 +8,7 @@ from shared.domain.plan import Subtask
 from shared.domain.verdict import Verdict
 from workers.passes.clock import Clock
 from workers.passes.history import History
-from workers.ports import PassLog, PassOrder
+from workers.passes.ports import PassLog, PassOrder
 
 
 class Recorder:

@@ -13,11 +13,12 @@ from shared.domain.verdict import Verdict
 from workers.passes.clock import Clock
 from workers.passes.history import History
 from workers.passes.outcomes import outcome_of
+from workers.passes.ports import PassLog, PassOrder, PassResult, Unapproved, Undo
 from workers.passes.subtasks import ENDED_BY_OPERATOR
-from workers.ports import PassLog, PassOrder, PassResult, Unapproved, Undo
 from workers.shells.approval_gate import unconfirmed
 from workers.shells.door import Door
 from workers.shells.labels import label
+from workers.shells.ports import Call
 
 _STOPS = {
     Outcome.DENIED: Ending.BLOCKED,
@@ -66,11 +67,8 @@ class Rollbacks:
                 return self._refused(draft, verdict)
         self._log.started(draft)
         try:
-            result = self._door.run_once(
-                command,
-                timeout=undo.subtask.timeout,
-                key=draft.key,
-                label=label(None, command),
+            result = self._door.run(
+                Call(command, undo.subtask.timeout, key=draft.key, label=label(None, command)),
                 on_output=partial(self._log.output, draft.key),
                 cancelled=partial(self._log.unwanted, draft.key),
             )

@@ -14,8 +14,8 @@ from shared.domain.snippet import text_of
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.history import History, is_red
 from workers.passes.outcomes import how_it_ended, outcome_of
+from workers.passes.ports import PassLog, PassOrder
 from workers.passes.recorder import Recorder
-from workers.ports import PassLog, PassOrder, Recalled
 from workers.shells.approval_gate import Clearance
 from workers.shells.checks import run_check
 from workers.shells.corrections.correction import Failure, Proposal
@@ -23,6 +23,7 @@ from workers.shells.corrections.table import HELD, choose
 from workers.shells.door import Door, HostProbe
 from workers.shells.labels import label, read_label
 from workers.shells.pipeline import Foresight
+from workers.shells.ports import Call, Recalled
 from workers.shells.snippet_outcomes import of_code
 
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
@@ -76,7 +77,7 @@ class Trials:
         """
         if self._log.cancelled() and not self._log.withdrawn():
             return False
-        self._door.withdraw()
+        self._door.cancel_pipeline()
         return self._recalled(subtask) is not None
 
     def carry_out(self, subtask: Subtask) -> Attempt:
@@ -195,20 +196,24 @@ class Trials:
         """
         draft = self._recorder.draft(subtask, command, Outcome.FAILED, correction=correction)
         self._log.started(draft)
-        timeout = subtask.timeout + allowance
-        once = partial(
-            self._door.run_once,
+        call = Call(
+            command,
+            subtask.timeout + allowance,
+            key=draft.key,
             label=label(correction, planned or command),
+        )
+        once = partial(
+            self._door.run,
             on_output=partial(self._log.output, draft.key),
             cancelled=partial(self._log.unwanted, draft.key),
         )
         try:
-            result = once(command, timeout=timeout, key=draft.key)
+            result = once(call)
         except Rejected as error:  # no host can take it: the planner's error, so it counts
             reason = f"it could not be run: {error.reason}"
             return self._recorder.finish(replace(draft, reason=reason, ended_at=self._clock.now()))
         if result.exit_code and self._may_change(subtask):
-            result, held = self._while_held(subtask, result, timeout, draft.key, once)
+            result, held = self._while_held(subtask, result, call, once)
             if held is not None:
                 draft = replace(draft, command=result.command, correction=correction or held)
         # Of what an earlier driver started, the beginning was then.
@@ -250,8 +255,7 @@ class Trials:
         self,
         subtask: Subtask,
         result: CommandResult,
-        timeout: float,
-        key: str,
+        call: Call,
         once: Callable[..., CommandResult],
     ) -> tuple[CommandResult, str | None]:
         """Wait for what somebody else holds, and repeat: the attempt goes on, nothing is counted.
@@ -270,11 +274,13 @@ class Trials:
             if not wait_unless(self._door.cancelled, self._clock, proposal.pause):
                 return replace(result, cancelled=True), name
             waited, name = waited + proposal.pause, rule.name
-            result = once(
-                proposal.text,
-                timeout=timeout + proposal.allowance,
-                key=f"{key}.{repetition}",
+            again = replace(
+                call,
+                command=proposal.text,
+                timeout=call.timeout + proposal.allowance,
+                key=f"{call.key}.{repetition}",
             )
+            result = once(again)
         return result, name
 
     def _recalled(self, subtask: Subtask) -> Recalled | None:
@@ -334,7 +340,7 @@ class Trials:
 
     def _look(self, subtask: Subtask, text: str) -> CommandResult:
         key = self._recorder.look_key(subtask)
-        return self._door.run(text, timeout=self._policy.check_timeout, key=key)
+        return self._door.look(Call(text, self._policy.check_timeout, key=key))
 
     def _cancelled(self, subtask: Subtask) -> Attempt:
         return self._recorder.unrun(subtask, text_of(subtask), Outcome.CANCELLED, "cancelled")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from shared.domain.attempt import GREEN, SAID, Answer, Attempt, Outcome
 from shared.domain.plan import Revision, Subtask, SubtaskKind
-from workers.ports import Undo
+from workers.passes.ports import Undo
 
 
 def to_undo(revisions: Sequence[Revision], attempts: Iterable[Attempt]) -> tuple[Undo, ...]:

@@ -2,7 +2,7 @@
 
 from shared.domain.facts import Fact, RetryAdvised
 from shared.store.database import Database
-from workers.ports import ReviseRequest
+from workers.planning import ReviseRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.store import step_with_evidence

@@ -9,7 +9,7 @@ from shared.secrets.masking import Masker
 from shared.secrets.named import variables_in
 from shared.store import approvals
 from shared.store.database import Database
-from workers.ports import Unapproved
+from workers.passes.ports import Unapproved
 from workers.roles.signatures import Signatures
 
 
@@ -17,7 +17,7 @@ from workers.roles.signatures import Signatures
 class PassApprovals:
     """The approvals of one step under one revision, on the host as this worker reads it.
 
-    Every question is answered by the rows as they are now (`workers.ports.Approvals`).
+    Every question is answered by the rows as they are now (`workers.passes.ports.Approvals`).
     """
 
     database: Database

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from shared.domain.errors import Misconfigured
-from workers.ports import PlannerBackend
+from workers.planning import PlannerBackend
 
 
 class Backends:

@@ -20,8 +20,8 @@ from shared.secrets.masking import Masker
 from shared.store.database import Database
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
+from workers.passes.ports import PassOrder
 from workers.passes.to_undo import to_undo
-from workers.ports import Connections, PassOrder, PassRecord
 from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
@@ -29,6 +29,7 @@ from workers.roles.signatures import Signatures
 from workers.secrets import Secrecy, texts_of, with_variables
 from workers.shells.allowed_tools import ToolsJudge
 from workers.shells.door import Judge
+from workers.shells.ports import Connections, PassRecord
 from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
 from workers.store import PassBrief, pass_brief, subtasks_of_run
 

@@ -6,7 +6,7 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PlanRevised
 from shared.domain.plan import Author, Plan, Role, Step, check_steps
 from shared.store.database import Database
-from workers.ports import DetailRequest, ReplanRequest
+from workers.planning import DetailRequest, ReplanRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings

@@ -7,7 +7,7 @@ from shared.domain.plan import Author, Role, check_subtasks
 from shared.domain.question import Reply
 from shared.store.database import Database
 from workers.fixes.recall import past_fixes, past_fixes_for, recalled
-from workers.ports import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
+from workers.planning import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
 from workers.roles.backends import Backends

@@ -3,7 +3,7 @@
 from shared.domain.facts import Fact, PromptRefined, QuestionAsked
 from shared.domain.question import Question
 from shared.store.database import Database
-from workers.ports import PlanRequest
+from workers.planning import PlanRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.store import task_brief

@@ -12,7 +12,7 @@ from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
 from shared.runbook.entries import Alternative
 from shared.runbook.template import fill, used
-from workers.ports import (
+from workers.planning import (
     DetailRequest,
     PlanRequest,
     ReplanRequest,

@@ -8,8 +8,8 @@ from shared.domain.errors import Misconfigured
 from shared.domain.plan import Subtask
 from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict, VerdictKind
+from workers.passes.ports import Unapproved
 from workers.passes.recorder import Recorder
-from workers.ports import Unapproved
 from workers.shells.door import Door
 
 _CRITICAL = Verdict(

@@ -6,6 +6,7 @@ from shared.domain.attempt import CommandResult
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.outcomes import seconds_taken
 from workers.shells.door import Door
+from workers.shells.ports import Call
 
 SETTLE = (0.25, 0.75, 1.5, 2.5)
 """Seconds before each further look at a check that is red after exit code 0.
@@ -29,13 +30,13 @@ def run_check(
 
     `key` is the one under which it was cleared, where the guard alone does not allow it.
     """
-    look = door.run(check, timeout=timeout, key=key)
+    look = door.look(Call(check, timeout, key=key))
     left = timeout - seconds_taken(look)
     for pause in settle:
         if look.ok or look.cancelled or pause >= left:
             break
         if not wait_unless(door.cancelled, clock, pause):
             return replace(look, cancelled=True)
-        look = door.run(check, timeout=left - pause, key=key)
+        look = door.look(Call(check, left - pause, key=key))
         left -= pause + seconds_taken(look)
     return look

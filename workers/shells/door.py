@@ -2,13 +2,14 @@
 
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
 from shared.domain.verdict import ALLOWED, Verdict
-from workers.ports import Approvals, Cancelled, Foreseen, Recalled, Shell
+from workers.passes.ports import Approvals, Cancelled
+from workers.shells.ports import Call, Recalled, Shell
 
 
 class Judge(Protocol):
@@ -20,7 +21,7 @@ class Judge(Protocol):
 
 
 class NothingApproved:
-    """No approval has been given (`workers.ports.Approvals`)."""
+    """No approval has been given (`workers.passes.ports.Approvals`)."""
 
     def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
         """False."""
@@ -48,7 +49,7 @@ class Door:
         withdrawn: Cancelled = lambda: False,
     ) -> None:
         self._approvals = approvals or NothingApproved()
-        self._cleared: set[tuple[str, str]] = set()
+        self._cleared: set[tuple[str | None, str]] = set()
         self.cancelled = cancelled
         self._withdrawn = withdrawn
         self._shell = shell
@@ -88,49 +89,36 @@ class Door:
             return None
         return verdict
 
-    def run(self, command: str, *, timeout: float, key: str | None = None) -> CommandResult:
-        """Run what the guard allows, or what was cleared under that key.
+    def look(self, call: Call) -> CommandResult:
+        """Run what the guard allows, or what was cleared under the key of the call.
 
-        Raises Defect for anything else, and what the shell raises.
+        It may run again and again: the host keeps nothing under that key. Raises Defect for
+        anything else, and what the shell raises.
         """
-        self._check(command, key)
-        return self._shell.run(command, timeout=timeout, cancelled=self._withdrawn)
+        self._check(call)
+        return self._shell.run(replace(call, key=None), cancelled=self._withdrawn)
 
-    def run_once(
-        self,
-        command: str,
-        *,
-        timeout: float,
-        key: str,
-        label: str,
-        on_output: OnOutput,
-        cancelled: Cancelled,
-    ) -> CommandResult:
-        """The same, effectively once for each key (`workers.ports.Shell.run`).
+    def run(self, call: Call, *, on_output: OnOutput, cancelled: Cancelled) -> CommandResult:
+        """The same, effectively once for its key (`workers.shells.ports.Shell.run`).
 
         What was started under its key before is only waited for, whatever the guard says now.
         """
-        if self.recalled(key) is None:
-            self._check(command, key)
+        if call.key is None or self.recalled(call.key) is None:
+            self._check(call)
         return self._shell.run(
-            command,
-            timeout=timeout,
-            on_output=on_output,
-            cancelled=lambda: self._withdrawn() or cancelled(),
-            key=key,
-            label=label,
+            call, on_output=on_output, cancelled=lambda: self._withdrawn() or cancelled()
         )
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
-        """Tell the host what `run` and `run_once` will ask next, as it wants to know it.
+    def pipeline(self, calls: Generator[Call]) -> None:
+        """Announce to the host what `look` and `run` will ask next, as it wants to know it.
 
         Raises Defect, there, for what the guard does not allow.
         """
-        self._shell.foresee(self._checked(calls))
+        self._shell.pipeline(self._checked(calls))
 
-    def withdraw(self) -> None:
+    def cancel_pipeline(self) -> None:
         """Have nothing more of it started; what was started is recalled."""
-        self._shell.withdraw()
+        self._shell.cancel_pipeline()
 
     def recalled(self, key: str) -> Recalled | None:
         """What an earlier driver of the pass started under that key."""
@@ -140,16 +128,16 @@ class Door:
         verdict = self.verdict(text)
         return unconfirmed if verdict.allowed and unconfirmed is not None else verdict
 
-    def _checked(self, calls: Generator[Foreseen]) -> Generator[Foreseen]:
+    def _checked(self, calls: Generator[Call]) -> Generator[Call]:
         with closing(calls):
             for call in calls:
                 if not self.verdict(call.command).allowed:
-                    raise Defect("a command that is not allowed was foreseen", stage="guard")
+                    raise Defect("a command that is not allowed was announced", stage="guard")
                 yield call
 
-    def _check(self, command: str, key: str | None) -> None:
-        cleared = key is not None and (key, command) in self._cleared
-        if not cleared and not self.verdict(command).allowed:
+    def _check(self, call: Call) -> None:
+        cleared = (call.key, call.command) in self._cleared
+        if not cleared and not self.verdict(call.command).allowed:
             raise Defect("a command that the guard does not allow was about to run", stage="guard")
 
 
@@ -164,10 +152,11 @@ class HostProbe:
         """What the command printed on standard output; nothing when it may not run."""
         if not self.door.verdict(command).allowed:
             return ""
-        return self.door.run(command, timeout=self.timeout).stdout.decode(errors="replace")
+        return self._look(command).stdout.decode(errors="replace")
 
     def holds(self, command: str) -> bool:
         """Whether the command exits with 0; False when it may not run."""
-        return (
-            self.door.verdict(command).allowed and self.door.run(command, timeout=self.timeout).ok
-        )
+        return self.door.verdict(command).allowed and self._look(command).ok
+
+    def _look(self, command: str) -> CommandResult:
+        return self.door.look(Call(command, self.timeout))

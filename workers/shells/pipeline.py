@@ -6,10 +6,10 @@ from shared.domain.plan import Subtask
 from shared.domain.snippet import text_of
 from workers.passes.history import History
 from workers.passes.recorder import Recorder
-from workers.ports import Foreseen
 from workers.shells.approval_gate import Clearance
 from workers.shells.door import Door
 from workers.shells.labels import label
+from workers.shells.ports import Call
 
 
 class Foresight:
@@ -42,9 +42,9 @@ class Foresight:
         """Tell the host what comes next, unless it was told and all went like that so far."""
         if not self._active:
             self._active = True
-            self._door.foresee(self._calls(subtasks, set(done)))
+            self._door.pipeline(self._calls(subtasks, set(done)))
 
-    def _calls(self, subtasks: Iterable[Subtask], done: set[str]) -> Generator[Foreseen]:
+    def _calls(self, subtasks: Iterable[Subtask], done: set[str]) -> Generator[Call]:
         try:
             for subtask in subtasks:
                 if not self._history.done_before(subtask):
@@ -55,18 +55,18 @@ class Foresight:
         finally:
             self._active = False
 
-    def _calls_of(self, subtask: Subtask) -> Generator[Foreseen]:
+    def _calls_of(self, subtask: Subtask) -> Generator[Call]:
         command = text_of(subtask)
         if subtask.check is not None:
-            yield Foreseen(subtask.check, self._check_timeout, ends_well=self.satisfied)
+            yield Call(subtask.check, self._check_timeout, ends_well=self.satisfied)
             if self.satisfied:
                 return
         for precondition in subtask.preconditions:
-            yield Foreseen(precondition, self._check_timeout)
+            yield Call(precondition, self._check_timeout)
         key = self._recorder.next_key(subtask)
-        yield Foreseen(command, subtask.timeout, key=key, label=label(None, command))
+        yield Call(command, subtask.timeout, key=key, label=label(None, command))
         if subtask.check is not None:
-            yield Foreseen(subtask.check, self._check_timeout)
+            yield Call(subtask.check, self._check_timeout)
 
     def _is_plain(self, subtask: Subtask, done: set[str]) -> bool:
         looks = () if subtask.check is None else (subtask.check,)

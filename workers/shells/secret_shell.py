@@ -1,14 +1,15 @@
 """Secrets on the way to a host: named in what is judged, known to the command alone."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import replace
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.secrets.masking import Masker
-from workers.ports import NO_VARIABLES, Cancelled, Foreseen, Recalled, Shell
+from workers.passes.ports import Cancelled
 from workers.secrets import Known
 from workers.shells.door import Judge
+from workers.shells.ports import Call, Recalled, Shell
 
 _RULE = "secrets"
 
@@ -40,49 +41,41 @@ class ProvidedShell:
 
     def run(
         self,
-        command: str,
+        call: Call,
         *,
-        timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
-        key: str | None = None,
-        label: str = "",
-        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
-        """Run a command; see `workers.ports.Shell.run`."""
-        named = self._known.variables(command)
+        """Run a command; see `workers.shells.ports.Shell.run`."""
+        named = self._known.variables(call.command)
         self.used = self.used or bool(named)
         return self._inner.run(
-            command,
-            timeout=timeout,
+            replace(call, variables={**call.variables, **named}),
             on_output=on_output,
             cancelled=cancelled,
-            key=key,
-            label=label,
-            variables={**variables, **named},
         )
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
-        """See `workers.ports.Shell.foresee`."""
-        self._inner.foresee(self._provided(calls))
+    def pipeline(self, calls: Generator[Call]) -> None:
+        """See `workers.shells.ports.Shell.pipeline`."""
+        self._inner.pipeline(self._provided(calls))
 
-    def withdraw(self) -> None:
-        """See `workers.ports.Shell.withdraw`."""
-        self._inner.withdraw()
+    def cancel_pipeline(self) -> None:
+        """See `workers.shells.ports.Shell.cancel_pipeline`."""
+        self._inner.cancel_pipeline()
 
     def recalled(self, key: str) -> Recalled | None:
-        """See `workers.ports.Shell.recalled`."""
+        """See `workers.shells.ports.Shell.recalled`."""
         return self._inner.recalled(key)
 
     def erase(self) -> None:
-        """See `workers.ports.Shell.erase`."""
+        """See `workers.shells.ports.Shell.erase`."""
         self._inner.erase()
 
     def close(self) -> None:
         """Give the connection back."""
         self._inner.close()
 
-    def _provided(self, calls: Generator[Foreseen]) -> Generator[Foreseen]:
+    def _provided(self, calls: Generator[Call]) -> Generator[Call]:
         try:
             for call in calls:
                 yield replace(call, variables=self._known.variables(call.command))

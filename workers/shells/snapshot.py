@@ -1,7 +1,7 @@
 """The state of a host in one round trip of read-only probes (S0.50, S0.67)."""
 
-from workers.ports import Shell
 from workers.shells.door import Door, Judge
+from workers.shells.ports import Call, Shell
 
 _MARK = "replan-probe:"
 _LINES = 60
@@ -50,7 +50,7 @@ def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) ->
     whole = "\n".join(allowed.values())
     if not allowed or not door.verdict(whole).allowed:
         return {}
-    result = door.run(whole, timeout=_TIMEOUT)
+    result = door.look(Call(whole, _TIMEOUT))
     return parse(result.stdout.decode(errors="replace"), tuple(allowed))
 
 

@@ -1,7 +1,7 @@
 """A real shell on this machine whose PATH holds only what a test puts there."""
 
 import shutil
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from shared.guard import Guard, default_entries, only_forbidden
 from tests.unit.executor.given import Approving, MemoryLog
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
-from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassOrder, PassResult, Shell
+from workers.passes.ports import Cancelled, PassOrder, PassResult
+from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 
 PROGRAMS = (
@@ -34,33 +35,24 @@ class NarrowShell:
 
     def run(
         self,
-        command: str,
+        call: Call,
         *,
-        timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
-        key: str | None = None,  # noqa: ARG002
-        label: str = "",
-        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
         """Run a command as the local shell does."""
-        self.commands.append(command)
-        narrowed = f"cd {self.folder} && PATH={self.programs} && export PATH\n{command}"
+        self.commands.append(call.command)
+        narrowed = f"cd {self.folder} && PATH={self.programs} && export PATH\n{call.command}"
         result = self.inner.run(
-            narrowed,
-            timeout=timeout,
-            on_output=on_output,
-            cancelled=cancelled,
-            label=label,
-            variables=variables,
+            replace(call, command=narrowed, key=None), on_output=on_output, cancelled=cancelled
         )
-        return replace(result, command=command)
+        return replace(result, command=call.command)
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
+    def pipeline(self, calls: Generator[Call]) -> None:
         """Nothing is started before it is asked for."""
         calls.close()
 
-    def withdraw(self) -> None:
+    def cancel_pipeline(self) -> None:
         """Nothing is started before it is asked for."""
 
     def recalled(self, key: str) -> None:

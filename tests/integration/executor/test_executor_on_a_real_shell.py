@@ -16,6 +16,7 @@ from tests.integration.executor.conftest import Carry, NarrowShell
 from tests.unit.executor.given import MemoryLog, order, subtask
 from workers.passes.failed_assumptions import failed_assumptions
 from workers.passes.hypotheses import hypotheses
+from workers.shells.ports import Call
 from workers.shells.snapshot import PROBES, take
 
 # --- corrections that really help -----------------------------------------------------------------
@@ -41,7 +42,7 @@ def test_a_missing_folder_is_made(
     """What this system's own programs say about a missing folder is understood."""
     (shell.folder / "here").write_text("x")
     (shell.folder / "packed").write_text("x")
-    shell.inner.run(f"cd {shell.folder} && tar -cf archive.tar packed", timeout=10)
+    shell.inner.run(Call(f"cd {shell.folder} && tar -cf archive.tar packed", 10))
     given = subtask(command, check=f"test -e {made} || test -L {made}")
     done = carry(order(given))
     assert [(a.outcome, a.correction) for a in done.log.ended] == [

@@ -9,7 +9,7 @@ from shared.domain.host import Connection, Host
 from tests.integration.remote.drivers import Drivers
 from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, Machine, machine, there
-from workers.ports import Shell
+from workers.shells.ports import Shell
 from workers.shells.remote.connections import HostConnections
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.shells import Machine, MachinePool
-from workers.ports import PassRecord
+from workers.shells.ports import Call, PassRecord
 from workers.shells.remote.shell import RunnerShell
 
 PASS = "token/1-0-1"
@@ -61,7 +61,7 @@ def in_background(driver: Driver, command: str, key: str) -> threading.Thread:
 
     def run() -> None:
         with suppress(Transient):
-            driver.shell.run(command, timeout=60, key=key)
+            driver.shell.run(Call(command, 60, key=key))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

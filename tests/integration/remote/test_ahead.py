@@ -5,7 +5,7 @@ import time
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,18 +17,18 @@ from tests.integration.remote.drivers import Driver, Drivers, lines
 from tests.integration.remote.shells import Machine
 from tests.services.processes import running
 from tests.services.ring import eventually
-from workers.ports import Foreseen
+from workers.shells.ports import Call
 
 
 @dataclass
 class Calls:
-    """Foreseen calls, and whether they are foreseen still."""
+    """Announced calls, and whether the shell still has a use for them."""
 
-    of: Iterable[Foreseen]
-    taken: list[Foreseen] = field(default_factory=list)
+    of: Iterable[Call]
+    taken: list[Call] = field(default_factory=list)
     closed: bool = False
 
-    def each(self) -> Generator[Foreseen]:
+    def each(self) -> Generator[Call]:
         """As a shell takes them."""
         try:
             for call in self.of:
@@ -38,22 +38,22 @@ class Calls:
             self.closed = True
 
 
-def foresee(driver: Driver, *calls: Foreseen) -> Calls:
-    """Have a driver's shell foresee calls."""
+def announce(driver: Driver, *calls: Call) -> Calls:
+    """Announce calls to a driver's shell."""
     told = Calls(calls)
-    driver.shell.foresee(told.each())
+    driver.shell.pipeline(told.each())
     return told
 
 
-def ask(driver: Driver, call: Foreseen, timeout: float = 20) -> tuple[int | None, bytes]:
+def ask(driver: Driver, call: Call, timeout: float = 20) -> tuple[int | None, bytes]:
     """Ask for what was foreseen."""
-    result = driver.shell.run(call.command, timeout=timeout, key=call.key, label=call.label)
+    result = driver.shell.run(replace(call, timeout=timeout))
     return result.exit_code, result.stdout
 
 
-def noting(ledger: Path, number: int, then: str = "") -> Foreseen:
+def noting(ledger: Path, number: int, then: str = "") -> Call:
     """A command that leaves its number in the ledger."""
-    return Foreseen(f"echo {number} >>{ledger}; {then}", 20, key=f"k{number}")
+    return Call(f"echo {number} >>{ledger}; {then}", 20, key=f"k{number}")
 
 
 def sent(driver: Driver) -> int:
@@ -65,7 +65,7 @@ def test_the_host_does_not_wait_to_be_asked(drivers: Drivers, ledger: Path) -> N
     """Each is asked for in turn, and has its own end and output; they are sent together."""
     driver = drivers.next()
     calls = [noting(ledger, number, f"echo out{number}") for number in range(8)]
-    told = foresee(driver, *calls)
+    told = announce(driver, *calls)
     first = ask(driver, calls[0])
     before = sent(driver)
     rest = [ask(driver, call) for call in calls[1:]]
@@ -79,7 +79,7 @@ def test_many_are_sent_a_part_at_a_time(drivers: Drivers, ledger: Path) -> None:
     """None is lost, and far fewer messages than commands are needed."""
     driver = drivers.next()
     calls = [noting(ledger, number) for number in range(70)]
-    told = foresee(driver, *calls)
+    told = announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     assert len(told.taken) < 70
     before = sent(driver)
@@ -93,12 +93,12 @@ def test_nothing_is_started_after_a_failure(drivers: Drivers, ledger: Path) -> N
     """What was foreseen after it can be asked for, and then runs, or not."""
     driver = drivers.next()
     calls = [noting(ledger, 0), noting(ledger, 1, "exit 3"), noting(ledger, 2), noting(ledger, 3)]
-    told = foresee(driver, *calls)
+    told = announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     assert ask(driver, calls[1])[0] == 3
     assert told.closed
     assert lines(ledger) == ["0", "1"]
-    assert ask(driver, Foreseen("echo mended", 20, key="k1b")) == (0, b"mended\n")
+    assert ask(driver, Call("echo mended", 20, key="k1b")) == (0, b"mended\n")
     assert ask(driver, calls[3])[0] == 0
     assert lines(ledger) == ["0", "1", "3"]
 
@@ -109,15 +109,15 @@ def test_a_command_waits_for_its_check_to_say_no(
 ) -> None:
     """Yes is not no, and neither is a check that could not be asked."""
     driver = drivers.next()
-    check, command = Foreseen(f"exit {code}", 20, ends_well=False), noting(ledger, 1)
-    told = foresee(driver, check, command)
-    assert driver.shell.run(check.command, timeout=20).exit_code == code
+    check, command = Call(f"exit {code}", 20, ends_well=False), noting(ledger, 1)
+    told = announce(driver, check, command)
+    assert driver.shell.run(check).exit_code == code
     assert told.closed is True
     if goes_on:
         eventually(lambda: lines(ledger) == ["1"], "the command")
         assert ask(driver, command)[0] == 0
     else:
-        assert driver.shell.run("true", timeout=20).ok
+        assert driver.shell.run(Call("true", 20)).ok
         assert lines(ledger) == []
 
 
@@ -125,10 +125,10 @@ def test_what_nobody_foresaw_is_done_all_the_same(drivers: Drivers, ledger: Path
     """What had begun by then is known, and is not begun again."""
     driver = drivers.next()
     calls = [noting(ledger, 0), noting(ledger, 1), noting(ledger, 2)]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     eventually(lambda: lines(ledger) == ["0", "1", "2"], "what was foreseen")
-    assert ask(driver, Foreseen("echo other", 20, key="other")) == (0, b"other\n")
+    assert ask(driver, Call("echo other", 20, key="other")) == (0, b"other\n")
     assert ask(driver, calls[1])[0] == 0
     assert ask(driver, calls[2])[0] == 0
     assert lines(ledger) == ["0", "1", "2"]
@@ -142,10 +142,10 @@ def test_a_withdrawn_command_is_recalled_or_never_begins(
     driver = drivers.next()
     waits = f"while [ ! -e {go} ]; do sleep 0.02; done; echo went on"
     calls = [noting(ledger, 0), noting(ledger, 1, waits), noting(ledger, 2)]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     eventually(lambda: lines(ledger) == ["0", "1"], "the second")
-    driver.shell.withdraw()
+    driver.shell.cancel_pipeline()
     assert driver.shell.recalled("k1") is not None
     assert driver.shell.recalled("k2") is None
     go.touch()
@@ -157,16 +157,14 @@ def test_a_withdrawn_command_is_recalled_or_never_begins(
 def test_nothing_follows_a_command_that_is_ended(drivers: Drivers, ledger: Path, ends: str) -> None:
     """Not even where the next one waits for a no."""
     driver = drivers.next()
-    check = Foreseen(f"echo 0 >>{ledger}; sleep 60", 0.3 if ends == "timed out" else 20, False)
+    check = Call(f"echo 0 >>{ledger}; sleep 60", 0.3 if ends == "timed out" else 20, False)
     calls = [check, noting(ledger, 1), noting(ledger, 2)]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     result = driver.shell.run(
-        check.command,
-        timeout=check.timeout,
-        cancelled=(lambda: bool(lines(ledger))) if ends == "cancelled" else None,
+        check, cancelled=(lambda: bool(lines(ledger))) if ends == "cancelled" else None
     )
     assert (result.cancelled, result.timed_out) == (ends == "cancelled", ends == "timed out")
-    driver.shell.withdraw()
+    driver.shell.cancel_pipeline()
     assert driver.shell.recalled("k1") is None
     assert ask(driver, calls[1])[0] == 0
     assert lines(ledger) == ["0", "1"]
@@ -176,7 +174,7 @@ def test_what_a_lost_connection_had_begun_is_found(drivers: Drivers, ledger: Pat
     """Each runs once, whichever end of it was lost."""
     driver = drivers.next()
     calls = [noting(ledger, number, f"sleep 0.05; echo out{number}") for number in range(12)]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     for number, call in enumerate(calls):
         if number in (3, 7):
             driver.pool.cut()
@@ -188,7 +186,7 @@ def test_the_next_driver_finds_what_had_begun(drivers: Drivers, ledger: Path) ->
     """And nothing more begins for the one that is gone."""
     first = drivers.next()
     calls = [noting(ledger, number, f"sleep 0.1; echo out{number}") for number in range(12)]
-    foresee(first, *calls)
+    announce(first, *calls)
     assert ask(first, calls[0])[0] == 0
     eventually(lambda: len(lines(ledger)) > 2, "some of it")
     first.die()
@@ -202,7 +200,7 @@ def test_a_runner_ends_when_its_driver_is_gone(drivers: Drivers, ledger: Path) -
     """It finishes the command at hand."""
     first = drivers.next()
     calls = [noting(ledger, number, "sleep 0.3") for number in range(12)]
-    foresee(first, *calls)
+    announce(first, *calls)
     assert ask(first, calls[0])[0] == 0
     eventually(lambda: len(lines(ledger)) > 1, "the second")
     begun = len(lines(ledger))
@@ -218,7 +216,7 @@ def test_two_drivers_at_once_start_each_once(drivers: Drivers, ledger: Path) -> 
     calls = [noting(ledger, number, "sleep 0.02") for number in range(20)]
 
     def drive(driver: Driver) -> list[int | None]:
-        foresee(driver, *calls)
+        announce(driver, *calls)
         with suppress(Transient):
             return [ask(driver, call)[0] for call in calls]
         return []
@@ -235,7 +233,7 @@ def test_what_arrived_too_late_is_asked_for_again(drivers: Drivers, ledger: Path
     driver = drivers.next()
     driver.valid = 1.0
     calls = [noting(ledger, 0, "sleep 2.5"), noting(ledger, 1), noting(ledger, 2)]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     assert lines(ledger) == ["0"]
     driver.valid = 600.0
@@ -246,9 +244,9 @@ def test_what_arrived_too_late_is_asked_for_again(drivers: Drivers, ledger: Path
 def test_long_output_is_whole(drivers: Drivers) -> None:
     """Though the runner is at the next command already."""
     driver = drivers.next()
-    long = Foreseen("i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i + 1)); done", 60, key="k1")
-    after = [Foreseen("sleep 0.2; echo after", 20, key=f"k{n}") for n in (2, 3)]
-    foresee(driver, long, *after)
+    long = Call("i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i + 1)); done", 60, key="k1")
+    after = [Call("sleep 0.2; echo after", 20, key=f"k{n}") for n in (2, 3)]
+    announce(driver, long, *after)
     code, out = ask(driver, long, timeout=60)
     assert code == 0
     assert out == b"".join(b"%d\n" % number for number in range(20000))
@@ -258,8 +256,8 @@ def test_long_output_is_whole(drivers: Drivers) -> None:
 def test_a_command_that_no_host_takes_ends_what_is_foreseen(drivers: Drivers, ledger: Path) -> None:
     """It is refused when it is asked for, not before."""
     driver = drivers.next()
-    calls = [noting(ledger, 0), Foreseen("echo \0", 20, key="k1"), noting(ledger, 2)]
-    told = foresee(driver, *calls)
+    calls = [noting(ledger, 0), Call("echo \0", 20, key="k1"), noting(ledger, 2)]
+    told = announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     assert told.closed
     assert ask(driver, calls[2])[0] == 0
@@ -270,10 +268,10 @@ def test_a_large_command_does_not_block(drivers: Drivers) -> None:
     """However much of it is written and read at the same time."""
     driver = drivers.next()
     calls = [
-        Foreseen(f"printf '%s' '{'x' * 40_000}' | tail -c 20000", 20, key=f"k{number}")
+        Call(f"printf '%s' '{'x' * 40_000}' | tail -c 20000", 20, key=f"k{number}")
         for number in range(6)
     ]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     done: list[tuple[int | None, bytes]] = []
     thread = threading.Thread(
         target=lambda: done.extend(ask(driver, c) for c in calls), daemon=True
@@ -301,7 +299,7 @@ def test_it_makes_no_difference(
     ledger = scratch / "ledger"
     driver = Driver(on, 1, name=f"token/{scratch.name}")
     calls = [
-        Foreseen(
+        Call(
             f"echo {number} >>{ledger}; exit {code}",
             20,
             well,
@@ -310,12 +308,12 @@ def test_it_makes_no_difference(
         for number, (code, well, look) in enumerate(plan)
     ]
     with driver.pool:
-        foresee(driver, *calls)
+        announce(driver, *calls)
         asked = []
         for number, call in enumerate(calls):
             if number in cuts:
                 driver.pool.cut()
-            code = driver.shell.run(call.command, timeout=20, key=call.key).exit_code
+            code = driver.shell.run(call).exit_code
             assert code == plan[number][0]
             asked.append(number)
     ran = [int(line) for line in lines(ledger)]
@@ -332,13 +330,13 @@ def test_nothing_of_it_is_left(drivers: Drivers, ledger: Path, tmp_path: Path) -
         noting(ledger, 1, f"echo $$ >{pid}; exec sleep 61"),
         noting(ledger, 2),
     ]
-    foresee(driver, *calls)
+    announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     eventually(lambda: len(lines(pid)) == 1, "the second")
     assert running(int(pid.read_text()))
     driver.shell.close()
     other = drivers.next()
-    cancelled = other.shell.run(calls[1].command, timeout=60, key="k1", cancelled=lambda: True)
+    cancelled = other.shell.run(Call(calls[1].command, 60, key="k1"), cancelled=lambda: True)
     assert cancelled.cancelled
     assert not running(int(pid.read_text()))
     assert lines(ledger) == ["0", "1"]

@@ -15,7 +15,7 @@ from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Host
 from tests.integration.remote.hosts import eventually
 from tests.services.processes import running
-from workers.ports import Shell
+from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.script import LONGEST
 
@@ -37,7 +37,7 @@ def gone(processes: list[int]) -> bool:
 
 def test_children_end_with_the_command(shell: Shell) -> None:
     """A timeout ends the whole group: what runs in the background too."""
-    result = shell.run("sleep 300 & echo $!; sleep 301 & echo $!; echo $$; wait", timeout=0.5)
+    result = shell.run(Call("sleep 300 & echo $!; sleep 301 & echo $!; echo $$; wait", 0.5))
 
     assert result.timed_out
     assert len(pids(result.stdout)) == 3
@@ -47,7 +47,7 @@ def test_children_end_with_the_command(shell: Shell) -> None:
 def test_a_command_that_ignores_term_is_killed(shell: Shell) -> None:
     """TERM is asked for first, KILL follows after the grace."""
     command = "trap 'echo no' TERM; sh -c 'trap \"\" TERM; echo $$; sleep 300' & echo $$; "
-    result = shell.run(command + "while :; do sleep 1; done", timeout=0.5)
+    result = shell.run(Call(command + "while :; do sleep 1; done", 0.5))
 
     assert result.timed_out
     assert gone(pids(result.stdout))
@@ -57,7 +57,7 @@ def test_a_command_that_ignores_term_is_killed(shell: Shell) -> None:
 def test_a_command_gets_the_chance_to_clean_up(shell: Shell) -> None:
     """What a trap writes on TERM is still part of the output."""
     command = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
-    result = shell.run(command, timeout=0.5)
+    result = shell.run(Call(command, 0.5))
 
     assert result.timed_out
     assert result.stdout == b"ready\ncleaned up\n"
@@ -66,7 +66,7 @@ def test_a_command_gets_the_chance_to_clean_up(shell: Shell) -> None:
 
 def test_a_child_in_another_session_ends_too(shell: Shell) -> None:
     """`setsid` does not get a process away from its parent's end."""
-    result = shell.run("setsid sh -c 'echo $$; sleep 300' & echo $$; wait", timeout=0.5)
+    result = shell.run(Call("setsid sh -c 'echo $$; sleep 300' & echo $$; wait", 0.5))
 
     assert len(pids(result.stdout)) == 2
     assert gone(pids(result.stdout))
@@ -74,7 +74,7 @@ def test_a_child_in_another_session_ends_too(shell: Shell) -> None:
 
 def test_a_stopped_process_ends_too(shell: Shell) -> None:
     """A process that was stopped hears TERM as well."""
-    result = shell.run("echo $$; kill -STOP $$; sleep 300", timeout=0.5)
+    result = shell.run(Call("echo $$; kill -STOP $$; sleep 300", 0.5))
 
     assert result.timed_out
     assert gone(pids(result.stdout))
@@ -92,7 +92,7 @@ def test_cancelling_is_noticed_while_the_command_is_silent(shell: Shell) -> None
         return cancel.is_set()
 
     command = "echo $$; sleep 300 & echo $!; wait"
-    result = shell.run(command, timeout=60, on_output=lambda *_: begun.set(), cancelled=cancelled)
+    result = shell.run(Call(command, 60), on_output=lambda *_: begun.set(), cancelled=cancelled)
 
     assert result.cancelled
     assert result.exit_code is None
@@ -111,30 +111,30 @@ def test_an_error_of_the_caller_ends_the_command(shell: Shell) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        shell.run("echo $$; sleep 300", timeout=60, on_output=fail)
+        shell.run(Call("echo $$; sleep 300", 60), on_output=fail)
 
     assert gone(pids(seen[0]))
 
 
 def test_a_background_process_does_not_hold_up_the_result(shell: Shell) -> None:
     """It keeps standard output open and goes on; the command itself has exited."""
-    result = shell.run("sleep 30 & echo $!; exit 4", timeout=20)
+    result = shell.run(Call("sleep 30 & echo $!; exit 4", 20))
 
     (background,) = pids(result.stdout)
     assert result.exit_code == 4
     assert (result.ended_at - result.started_at).total_seconds() < 3
     assert running(background)
-    shell.run(f"kill {background}", timeout=10)
+    shell.run(Call(f"kill {background}", 10))
 
 
 def test_a_background_process_that_never_stops_writing_does_not_either(shell: Shell) -> None:
     """Nor one that is never silent."""
     began = time.monotonic()
-    result = shell.run("yes & echo $! >&2; exit 0", timeout=60)
+    result = shell.run(Call("yes & echo $! >&2; exit 0", 60))
 
     assert result.exit_code == 0
     assert time.monotonic() - began < 10
-    shell.run(f"kill -9 {pids(result.stderr)[0]}", timeout=10)
+    shell.run(Call(f"kill -9 {pids(result.stderr)[0]}", 10))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_background_process_that_never_stops_writing_does_not_either(shell: Sh
 )
 def test_an_end_by_signal_is_told_as_shells_do(shell: Shell, signal: str, exit_code: int) -> None:
     """It is a result with exit code 128 + the number, not a lost connection."""
-    result = shell.run(f"echo before; kill -{signal} $$; sleep 5", timeout=20)
+    result = shell.run(Call(f"echo before; kill -{signal} $$; sleep 5", 20))
 
     assert result.exit_code == exit_code
     assert result.stdout == b"before\n"
@@ -163,7 +163,7 @@ def test_much_output_is_bounded_and_holds_nothing_up(shell: Shell) -> None:
     def note(stream: str, chunk: bytes) -> None:
         passed_on[stream] += len(chunk)
 
-    result = shell.run(command, timeout=60, on_output=note)
+    result = shell.run(Call(command, 60), on_output=note)
 
     assert result.exit_code == 0
     assert result.stdout.startswith(b"first\n\0")
@@ -178,7 +178,7 @@ def test_much_output_is_bounded_and_holds_nothing_up(shell: Shell) -> None:
 
 def test_an_endless_flood_is_ended_at_its_timeout(shell: Shell) -> None:
     """A flood does not keep the clock from being looked at."""
-    result = shell.run("yes", timeout=1)
+    result = shell.run(Call("yes", 1))
 
     assert result.timed_out
     assert result.stdout.startswith(b"y\ny\n")
@@ -190,8 +190,7 @@ def test_output_arrives_while_the_command_runs(shell: Shell) -> None:
     """A line is passed on at once: nothing else would end this command in time."""
     arrived = threading.Event()
     result = shell.run(
-        "echo waiting; sleep 30",
-        timeout=60,
+        Call("echo waiting; sleep 30", 60),
         on_output=lambda *_: arrived.set(),
         cancelled=arrived.is_set,
     )
@@ -201,7 +200,7 @@ def test_output_arrives_while_the_command_runs(shell: Shell) -> None:
 
 def test_the_last_line_needs_no_line_break(shell: Shell) -> None:
     """What stands after the last line break is kept."""
-    assert shell.run("printf 'a\\nb'", timeout=20).stdout == b"a\nb"
+    assert shell.run(Call("printf 'a\\nb'", 20)).stdout == b"a\nb"
 
 
 # --- nothing asks, nothing waits for a person -----------------------------------------------------
@@ -226,7 +225,7 @@ def test_the_last_line_needs_no_line_break(shell: Shell) -> None:
 )
 def test_nothing_waits_for_an_answer(shell: Shell, command: str) -> None:
     """Standard input is empty and there is no terminal: what asks gets an end of file."""
-    result = shell.run(f"{command}; rm -f a_key_that_asks*", timeout=20)
+    result = shell.run(Call(f"{command}; rm -f a_key_that_asks*", 20))
 
     assert not result.timed_out
 
@@ -235,7 +234,7 @@ def test_the_environment_says_that_nobody_is_there(shell: Shell) -> None:
     """Package managers, pagers and editors are told not to ask."""
     names = "DEBIAN_FRONTEND NEEDRESTART_MODE GIT_TERMINAL_PROMPT PAGER LC_ALL TERM EDITOR"
     command = f'for name in {names}; do eval "echo $name=\\$$name"; done; echo "$LANGUAGE$DISPLAY"'
-    result = shell.run(command, timeout=20)
+    result = shell.run(Call(command, 20))
 
     assert result.stdout.decode().splitlines() == [
         "DEBIAN_FRONTEND=noninteractive",
@@ -258,7 +257,7 @@ def test_a_command_starts_like_a_fresh_script(shell: Shell) -> None:
         'echo "$0 $# $*"; set | grep -c "^_[rl]="; while read -r name value; do '
         "case $name in Sig[BI][lg]*) echo $name $value ;; esac; done </proc/$$/status"
     )
-    result = shell.run(command + "\n:", timeout=20)
+    result = shell.run(Call(command + "\n:", 20))
 
     *lines, blocked, ignored, rest = result.stdout.decode().split("\n")
     assert (lines, rest) == (["sh 0 ", "0"], "")
@@ -273,7 +272,7 @@ def test_a_command_starts_like_a_fresh_script(shell: Shell) -> None:
 
 def test_a_command_starts_in_the_home_folder(shell: Shell) -> None:
     """Unless the host has a workdir."""
-    result = shell.run('pwd; [ "$(pwd)" = "$HOME" ] && echo home', timeout=20)
+    result = shell.run(Call('pwd; [ "$(pwd)" = "$HOME" ] && echo home', 20))
 
     assert result.stdout.endswith(b"home\n")
 
@@ -296,8 +295,8 @@ def test_a_command_starts_in_the_workdir(
     shell = at_workdir(host, connections, workdir)
 
     for command in ("pwd", "pwd\n"):
-        result = shell.run(command, timeout=20)
-        expected = shell.run('echo "$HOME"', timeout=20).stdout.decode().strip()
+        result = shell.run(Call(command, 20))
+        expected = shell.run(Call('echo "$HOME"', 20)).stdout.decode().strip()
         assert result.stdout.decode().strip() == (expected if workdir == "~" else workdir)
 
 
@@ -309,7 +308,7 @@ def test_a_workdir_that_is_none_is_the_operators_business(
     shell = at_workdir(host, connections, workdir)
 
     with pytest.raises(Misconfigured, match=workdir) as caught:
-        shell.run("echo ran >&2", timeout=20)
+        shell.run(Call("echo ran >&2", 20))
 
     assert caught.value.stage == "execute"
     assert caught.value.next_step_cmd == f"replan host check {host.name}"
@@ -320,12 +319,12 @@ def test_a_workdir_that_is_none_is_the_operators_business(
 def test_what_no_host_can_take_is_refused_at_once(shell: Shell, command: str) -> None:
     """Too long, NUL bytes, half characters: the planner's mistake."""
     with pytest.raises(Rejected):
-        shell.run(command, timeout=20)
+        shell.run(Call(command, 20))
 
 
 def test_a_syntax_error_is_a_result(shell: Shell) -> None:
     """The shell says what is wrong, nothing of the command ran."""
-    result = shell.run("echo ran; if", timeout=20)
+    result = shell.run(Call("echo ran; if", 20))
 
     assert result.exit_code == 2
     assert result.stdout == b""
@@ -335,8 +334,8 @@ def test_a_syntax_error_is_a_result(shell: Shell) -> None:
 def test_a_long_script_runs(shell: Shell) -> None:
     """Close to the limit, with thousands of lines."""
     lines = "\n".join(f"line {number} 'of' \"many\" !" for number in range(2000))
-    result = shell.run(f"cat <<'END' | sha256sum\n{lines}\nEND\n", timeout=30)
-    small = shell.run(f"printf '%s\\n' {len(lines)}", timeout=30)
+    result = shell.run(Call(f"cat <<'END' | sha256sum\n{lines}\nEND\n", 30))
+    small = shell.run(Call(f"printf '%s\\n' {len(lines)}", 30))
 
     assert result.exit_code == 0
     assert small.stdout.strip() == str(len(lines)).encode()

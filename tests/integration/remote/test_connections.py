@@ -17,6 +17,7 @@ from shared.domain.errors import Misconfigured, Transient
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants, kill, running
 from tests.services.sshd import SshServer, SshServers
+from workers.shells.ports import Call
 from workers.shells.remote.pool import Pool
 from workers.shells.remote.ssh import SshConnections
 from workers.shells.remote.transport import Timing, connect
@@ -56,7 +57,7 @@ def test_a_shell_that_is_killed_at_its_start_says_nothing_of_the_account(
     """Something killed it, as it may kill any process; another one may fare better."""
     shell = connections.shell(ssh_host(sshd_factory("ForceCommand kill -9 $$")))
     with pytest.raises(Transient, match="lost again and again"):
-        shell.run("true", timeout=20)
+        shell.run(Call("true", 20))
 
 
 def broken(channel: paramiko.Channel) -> None:
@@ -76,8 +77,8 @@ def test_one_connection_serves_many_commands(
     server = sshd_factory()
     for number in range(5):
         shell = connections.shell(ssh_host(server))
-        assert shell.run(f"echo {number}", timeout=20).ok
-        assert shell.run("true", timeout=20).ok
+        assert shell.run(Call(f"echo {number}", 20)).ok
+        assert shell.run(Call("true", 20)).ok
         shell.close()
 
     assert logins(server) == 1
@@ -92,7 +93,7 @@ def test_many_threads_share_few_connections(
 
     def run(number: int) -> CommandResult:
         with closing(connections.shell(ssh_host(server))) as shell:
-            return shell.run(f"sleep 0.05; echo {number}", timeout=60)
+            return shell.run(Call(f"sleep 0.05; echo {number}", 60))
 
     with ThreadPoolExecutor(12) as threads:
         results = list(threads.map(run, range(48)))
@@ -106,7 +107,7 @@ def test_a_command_can_be_ended_where_only_one_session_is_allowed(
 ) -> None:
     """Ending it takes a second session: on a connection of its own, if need be."""
     server = sshd_factory("MaxSessions 1")
-    result = connections.shell(ssh_host(server)).run("echo $$; sleep 300", timeout=0.5)
+    result = connections.shell(ssh_host(server)).run(Call("echo $$; sleep 300", 0.5))
 
     assert result.timed_out
     assert eventually(lambda: not running(int(result.stdout)))
@@ -130,7 +131,7 @@ def test_closing_leaves_no_thread_behind(sshd: SshServer) -> None:
     """Every connection has a thread; none outlives its connection for long."""
     before = set(threading.enumerate())
     connections = SshConnections()
-    connections.shell(ssh_host(sshd)).run("true", timeout=20)
+    connections.shell(ssh_host(sshd)).run(Call("true", 20))
     assert set(threading.enumerate()) - before
     connections.close()
 
@@ -144,7 +145,7 @@ def test_a_shell_that_was_closed_for_good_says_so(sshd: SshServer) -> None:
     connections.close()
 
     with pytest.raises(Transient, match="closed"):
-        shell.run("true", timeout=20)
+        shell.run(Call("true", 20))
 
 
 # --- losing ---------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ def test_a_connection_lost_in_the_middle_of_a_command_is_transient(
     shell = connections.shell(ssh_host(server))
 
     with pytest.raises(Transient, match="may still run") as caught:
-        shell.run("echo begun; sleep 60", timeout=60, on_output=lambda *_: kill(sessions(server)))
+        shell.run(Call("echo begun; sleep 60", 60), on_output=lambda *_: kill(sessions(server)))
 
     assert caught.value.stage == "execute"
     assert caught.value.next_step_cmd == "replan host check web1"
@@ -170,17 +171,17 @@ def test_the_next_command_opens_a_lost_connection_again(
     """The same shell goes on."""
     server = sshd_factory()
     shell = connections.shell(ssh_host(server))
-    assert shell.run("true", timeout=20).ok
+    assert shell.run(Call("true", 20)).ok
     kill(sessions(server))
-    assert shell.run("echo again", timeout=20).stdout == b"again\n"
+    assert shell.run(Call("echo again", 20)).stdout == b"again\n"
 
     server.stop()
     with pytest.raises(Transient) as caught:
-        shell.run("true", timeout=20)
+        shell.run(Call("true", 20))
     assert caught.value.stage == "connect"
 
     server.start()
-    assert shell.run("echo once more", timeout=20).stdout == b"once more\n"
+    assert shell.run(Call("echo once more", 20)).stdout == b"once more\n"
     assert logins(server) >= 1
 
 
@@ -199,11 +200,11 @@ def test_a_connection_that_hangs_does_not_save_a_command_from_its_timeout(
                 for pid in stopped:
                     os.kill(pid, signal.SIGSTOP)
 
-        result = shell.run("echo $$; sleep 300", timeout=0.5, on_output=freeze)
+        result = shell.run(Call("echo $$; sleep 300", 0.5), on_output=freeze)
 
         assert result.timed_out
         assert eventually(lambda: not running(int(result.stdout)))
-        assert shell.run("echo moves", timeout=20).stdout == b"moves\n"
+        assert shell.run(Call("echo moves", 20)).stdout == b"moves\n"
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
 
@@ -235,7 +236,7 @@ def test_a_command_costs_little_more_than_a_bare_ssh_session(
 
         for _ in range(4):
             spent_bare = spent(bare, times=40)
-            ratios.append(spent_bare / spent(lambda: shell.run("true", timeout=20), times=40))
+            ratios.append(spent_bare / spent(lambda: shell.run(Call("true", 20)), times=40))
 
     assert max(ratios) > 0.4, ratios
 
@@ -330,7 +331,7 @@ def test_what_a_login_shell_prints_is_no_output(
     profile = server.home / ".bashrc"
     profile.write_text("echo WELCOME; printf 'no line break'\n")
     try:
-        result = connections.shell(ssh_host(server)).run("echo mine", timeout=20)
+        result = connections.shell(ssh_host(server)).run(Call("echo mine", 20))
     finally:
         profile.unlink()
 
@@ -344,7 +345,7 @@ def test_an_account_that_runs_no_commands_is_the_operators_business(
     server = sshd_factory("ForceCommand echo this account is closed; exit 9")
 
     with pytest.raises(Misconfigured, match=r"exit code 9: this account is closed"):
-        connections.shell(ssh_host(server)).run("echo ran", timeout=20)
+        connections.shell(ssh_host(server)).run(Call("echo ran", 20))
 
 
 def test_a_login_shell_that_never_gets_to_the_command_is_the_operators_business(
@@ -354,7 +355,7 @@ def test_a_login_shell_that_never_gets_to_the_command_is_the_operators_business(
     server = sshd_factory("ForceCommand sleep 300")
 
     with pytest.raises(Misconfigured, match="does not run /bin/sh"):
-        connections.shell(ssh_host(server)).run("echo ran", timeout=0.5)
+        connections.shell(ssh_host(server)).run(Call("echo ran", 0.5))
 
 
 def test_a_host_without_sessions_is_not_retried_for_ever(
@@ -364,7 +365,7 @@ def test_a_host_without_sessions_is_not_retried_for_ever(
     server = sshd_factory("MaxSessions 0")
 
     with pytest.raises((Misconfigured, Transient)) as caught:
-        connections.shell(ssh_host(server)).run("true", timeout=20)
+        connections.shell(ssh_host(server)).run(Call("true", 20))
 
     assert caught.value.stage == "channel"
 

@@ -16,7 +16,7 @@ from shared.domain.host import LOCALHOST
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.integration.remote.shells import READ_BY, Machine, MachinePool, machine, there
 from tests.services.sshd import SshServer, SshServers
-from workers.ports import PassRecord
+from workers.shells.ports import Call, PassRecord
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.enrol import HostReport, check_host, look_at
 from workers.shells.remote.shell import RunnerShell
@@ -168,9 +168,9 @@ def test_a_home_that_cannot_be_written(
     ledger = tmp_path / "ledger"
     command = f"echo run >>{ledger}; echo out; echo err >&2; exit 3"
     with driving(on, name, 1) as shell:
-        assert shell.run(command, timeout=20, key="k1").exit_code == 3
+        assert shell.run(Call(command, 20, key="k1")).exit_code == 3
     with driving(on, name, 2) as shell:
-        again = shell.run(command, timeout=20, key="k1")
+        again = shell.run(Call(command, 20, key="k1"))
     assert (again.exit_code, again.stdout, again.stderr) == (3, b"out\n", b"err\n")
     assert ledger.read_text() == "run\n"
 
@@ -202,15 +202,15 @@ def test_a_home_that_fills_up_on_the_way(
     """What has records at home and what has them in memory are both found again."""
     ledger = tmp_path / "ledger"
     with driving(on, name, 1) as shell:
-        assert shell.run(f"echo 1 >>{ledger}", timeout=20, key="k1").ok
+        assert shell.run(Call(f"echo 1 >>{ledger}", 20, key="k1")).ok
         tight.fill()
         # What is recorded of it no longer fits beside the record before it.
         long = f"echo 2 >>{ledger}; exit 4 # {'x' * 8192}"
-        assert shell.run(long, timeout=20, key="k2").exit_code == 4
+        assert shell.run(Call(long, 20, key="k2")).exit_code == 4
     with driving(on, name, 2) as shell:
-        assert shell.run("exit 9", timeout=20, key="k1").exit_code == 0
-        assert shell.run("exit 9", timeout=20, key="k2").exit_code == 4
-        assert shell.run(f"echo 3 >>{ledger}", timeout=20, key="k3").ok
+        assert shell.run(Call("exit 9", 20, key="k1")).exit_code == 0
+        assert shell.run(Call("exit 9", 20, key="k2")).exit_code == 4
+        assert shell.run(Call(f"echo 3 >>{ledger}", 20, key="k3")).ok
     assert ledger.read_text().split() == ["1", "2", "3"]
 
 
@@ -240,7 +240,7 @@ def test_an_account_that_may_not_write_in_its_home(sshd: SshServer, shut_home: P
     assert report.facts["records"] == str(shut_home)
     assert "(Permission denied)" in reasons(report)
     with closing(HostConnections()) as connections:
-        assert connections.shell(ssh_host(sshd)).run("echo ran", timeout=20).stdout == b"ran\n"
+        assert connections.shell(ssh_host(sshd)).run(Call("echo ran", 20)).stdout == b"ran\n"
 
 
 def test_an_account_without_any_place_for_records(sshd: SshServer, shut_home: Path) -> None:

@@ -7,15 +7,17 @@ from contextlib import closing
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer
+from workers.shells.ports import Call
 from workers.shells.remote.connections import HostConnections
 
 LOCAL_ONLY = """
 import sys
 import workers.shells.remote.enrol
 from shared.domain.host import LOCALHOST
+from workers.shells.ports import Call
 from workers.shells.remote.connections import HostConnections
 connections = HostConnections()
-assert connections.shell(LOCALHOST).run("true", timeout=20).ok
+assert connections.shell(LOCALHOST).run(Call("true", 20)).ok
 print("paramiko" in sys.modules)
 """
 
@@ -23,8 +25,8 @@ print("paramiko" in sys.modules)
 def test_the_host_decides_how_it_is_reached(sshd: SshServer) -> None:
     """This machine and another side by side."""
     with closing(HostConnections()) as connections:
-        here = connections.shell(LOCALHOST).run('echo "${SSH_CONNECTION:-none}"', timeout=20)
-        there = connections.shell(ssh_host(sshd)).run('echo "$SSH_CONNECTION"', timeout=20)
+        here = connections.shell(LOCALHOST).run(Call('echo "${SSH_CONNECTION:-none}"', 20))
+        there = connections.shell(ssh_host(sshd)).run(Call('echo "$SSH_CONNECTION"', 20))
 
     assert here.stdout == b"none\n"
     assert there.stdout.startswith(b"127.0.0.1 ")

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from shared.domain.errors import Misconfigured
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.sshd import SshServer, SshServers
+from workers.shells.ports import Call
 from workers.shells.remote.hostkeys import parse_host_key
 from workers.shells.remote.ssh import SshConnections
 
@@ -57,7 +58,7 @@ def test_a_host_is_known_by_the_type_of_key_it_was_enrolled_with(
 
     shell = connections.shell(ssh_host(server, host_key=f"{line} a comment"))
 
-    assert shell.run("true", timeout=20).ok
+    assert shell.run(Call("true", 20)).ok
 
 
 def test_a_changed_host_key_stops_everything(
@@ -133,7 +134,7 @@ def test_other_types_of_client_keys_work(
 
     shell = connections.shell(ssh_host(server, key_path=str(tmp_path / "client_key")))
 
-    assert shell.run("true", timeout=20).ok
+    assert shell.run(Call("true", 20)).ok
 
 
 def test_a_key_that_is_not_let_in_is_named(sshd: SshServer, connections: SshConnections) -> None:

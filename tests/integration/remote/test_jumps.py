@@ -9,6 +9,7 @@ from shared.domain.host import Host
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants
 from tests.services.sshd import SshServer, SshServers
+from workers.shells.ports import Call
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.enrol import check_host, fetch_host_key
 from workers.shells.remote.hostkeys import HostKeyChanged
@@ -35,7 +36,7 @@ def test_a_command_runs_on_the_host_behind(
     """Both have let us in with their own keys, and the command ran on the inner one."""
     host = behind(inner, ssh_host(outer, name="bastion"))
     shell = connections.shell(host)
-    done = shell.run("echo $REPLAN_TEST_SERVER; head -c 300000 /dev/zero | wc -c", timeout=30)
+    done = shell.run(Call("echo $REPLAN_TEST_SERVER; head -c 300000 /dev/zero | wc -c", 30))
     assert done.stdout.split() == [inner.token.encode(), b"300000"]
     assert "Accepted publickey" in outer.log.read_text()
     assert "Accepted publickey" in inner.log.read_text()
@@ -45,7 +46,7 @@ def test_a_host_two_jumps_away(
     inner: SshServer, outer: SshServer, sshd: SshServer, connections: HostConnections
 ) -> None:
     host = behind(inner, behind(sshd, ssh_host(outer, name="first"), name="second"))
-    done = connections.shell(host).run("echo $REPLAN_TEST_SERVER", timeout=30)
+    done = connections.shell(host).run(Call("echo $REPLAN_TEST_SERVER", 30))
     assert done.stdout.strip() == inner.token.encode()
 
 
@@ -101,7 +102,7 @@ def test_a_host_behind_that_is_down(
     assert caught.value.stage == "connect"
     inner.start()
     host = behind(inner, ssh_host(outer, name="bastion"))
-    assert connections.shell(host).run("true", timeout=30).ok
+    assert connections.shell(host).run(Call("true", 30)).ok
 
 
 def test_a_jump_host_that_is_down(

@@ -7,6 +7,7 @@ import pytest
 
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.shells import LOGIN_SHELLS, READ_BY, MachinePool, machine, there
+from workers.shells.ports import Call
 from workers.shells.remote.environment import local_environment
 from workers.shells.remote.shell import RunnerShell
 
@@ -79,11 +80,9 @@ def test_nothing_of_the_runner_reaches_a_command(tmp_path: Path, sh: str) -> Non
         pytest.skip(f"{sh} is not installed")
     with MachinePool(machine(tmp_path, sh)) as pool:
         shell = RunnerShell(LOCALHOST, pool)
-        names = shell.run("env | sed 's/=.*//' | sort", timeout=20).stdout.decode().split()
-        files = shell.run("ls /proc/$$/fd; :", timeout=20).stdout.decode().split()
-        ignored = (
-            shell.run("exec grep SigIgn /proc/self/status", timeout=20).stdout.decode().split()
-        )
+        names = shell.run(Call("env | sed 's/=.*//' | sort", 20)).stdout.decode().split()
+        files = shell.run(Call("ls /proc/$$/fd; :", 20)).stdout.decode().split()
+        ignored = shell.run(Call("exec grep SigIgn /proc/self/status", 20)).stdout.decode().split()
     by_shells = {"_", "PWD", "OLDPWD", "SHLVL", "REPLAN_ATTEMPT"}
     assert set(names) - set(local_environment()) <= by_shells
     assert {"PAGER", "DEBIAN_FRONTEND"} <= set(names)
@@ -110,7 +109,7 @@ def same_as_alone(folder: Path, sh: str, login: str | None) -> None:
                 check=False,
             )
             expected = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
-            result = shell.run(command, timeout=20)
+            result = shell.run(Call(command, 20))
             assert (result.exit_code, result.stdout, result.stderr) == (
                 expected,
                 alone.stdout,

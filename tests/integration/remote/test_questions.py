@@ -9,12 +9,12 @@ import pytest
 
 from tests.integration.remote.drivers import Driver, Drivers
 from tests.services.ring import eventually
-from workers.ports import Foreseen
+from workers.shells.ports import Call
 
 
 def answer(driver: Driver, command: str, key: str | None = None) -> tuple[int | None, bytes]:
     """The exit code, and what it says on standard error."""
-    result = driver.shell.run(command, timeout=20, key=key)
+    result = driver.shell.run(Call(command, 20, key=key))
     assert not result.stdout
     return result.exit_code, result.stderr
 
@@ -55,7 +55,7 @@ def test_no_process_is_started_for_it(drivers: Drivers) -> None:
     for number in range(20):
         assert answer(driver, "test -d /", f"k{number}") == (0, b"")
     assert waited_for(runner) == before
-    assert driver.shell.run("test -d / && true", timeout=20, key="program").ok
+    assert driver.shell.run(Call("test -d / && true", 20, key="program")).ok
     assert waited_for(runner) > before
 
 
@@ -83,7 +83,7 @@ def test_a_runner_that_hangs_in_a_question_is_given_up(drivers: Drivers) -> None
     assert answer(driver, "true") == (0, b"")
     hanging = driver.pool.carriers[0].process
     os.kill(hanging.pid, signal.SIGSTOP)
-    result = driver.shell.run("test -e /far/away", timeout=1, key="k1")
+    result = driver.shell.run(Call("test -e /far/away", 1, key="k1"))
     assert result.timed_out
     eventually(lambda: hanging.poll() == -signal.SIGKILL, "the end of the runner")
     assert answer(driver, "true", "k2") == (0, b"")
@@ -91,8 +91,8 @@ def test_a_runner_that_hangs_in_a_question_is_given_up(drivers: Drivers) -> None
 
 def test_answers_that_come_at_once_are_sent_together(drivers: Drivers) -> None:
     driver = drivers.next()
-    calls = [Foreseen("test -d /", 20, key=f"k{number}") for number in range(8)]
-    driver.shell.foresee(each for each in calls)
+    calls = [Call("test -d /", 20, key=f"k{number}") for number in range(8)]
+    driver.shell.pipeline(each for each in calls)
     for call in calls:
         assert answer(driver, call.command, call.key) == (0, b"")
     writes_line_by_line = driver.on.sh.resolve().name == "bash"
@@ -105,8 +105,8 @@ def test_an_answer_does_not_wait_for_a_command(drivers: Drivers, tmp_path: Path)
     go = tmp_path / "go"
     driver = drivers.next()
     waits = f"until [ -e {go} ]; do sleep 0.05; done"
-    calls = [Foreseen("true", 20, key="k1"), Foreseen(waits, 20, key="k2")]
-    driver.shell.foresee(each for each in [*calls, Foreseen("true", 20, key="k3")])
+    calls = [Call("true", 20, key="k1"), Call(waits, 20, key="k2")]
+    driver.shell.pipeline(each for each in [*calls, Call("true", 20, key="k3")])
     assert answer(driver, "true", "k1") == (0, b"")
     go.touch()
     assert answer(driver, waits, "k2") == (0, b"")
@@ -117,7 +117,7 @@ def test_nothing_that_was_held_back_is_lost_after_a_no(drivers: Drivers) -> None
     """The rest is skipped, and asked for anew."""
     driver = drivers.next()
     calls = ["true", "test -d /", "false", "test -e /", "true"]
-    driver.shell.foresee(Foreseen(each, 20, key=f"k{n}") for n, each in enumerate(calls))
+    driver.shell.pipeline(Call(each, 20, key=f"k{n}") for n, each in enumerate(calls))
     codes = [answer(driver, each, f"k{n}")[0] for n, each in enumerate(calls)]
     assert codes == [0, 0, 1, 0, 0]
 
@@ -138,7 +138,7 @@ def test_an_answer_that_is_on_record_counts_though_the_runner_hangs(drivers: Dri
     driver = drivers.next()
     assert answer(driver, "true", "k0") == (0, b"")
     hanging = hung(driver, "s k1 1 999999999 -qh", "e k1 1")
-    result = driver.shell.run("test -e /x", timeout=1, key="k1")
+    result = driver.shell.run(Call("test -e /x", 1, key="k1"))
     assert (result.exit_code, result.timed_out) == (1, False)
     eventually(lambda: hanging.poll() == -signal.SIGKILL, "the end of the runner")
 
@@ -149,7 +149,7 @@ def test_the_next_driver_ends_a_runner_that_hangs_in_a_question(drivers: Drivers
     hanging = hung(first, "s k1 1 999999999 -q")
     first.die()
     second = drivers.next()
-    result = second.shell.run("test -e /x", timeout=1, key="k1")
+    result = second.shell.run(Call("test -e /x", 1, key="k1"))
     assert result.timed_out
     assert not result.unknown
     eventually(lambda: hanging.poll() == -signal.SIGKILL, "the end of the runner")

@@ -15,6 +15,7 @@ from tests.integration.remote.drivers import Driver, Drivers, in_background, lin
 from tests.integration.remote.shells import Machine, MachinePool
 from tests.services.processes import descendants, running
 from tests.services.ring import eventually
+from workers.shells.ports import Call
 
 
 def test_another_driver_gets_the_result_of_what_was_running(
@@ -40,7 +41,7 @@ def test_another_driver_gets_the_result_of_what_was_running(
         told[stream] += chunk
         go.touch()
 
-    result = second.shell.run(command, timeout=60, key="k1", on_output=note)
+    result = second.shell.run(Call(command, 60, key="k1"), on_output=note)
 
     assert (result.exit_code, result.stdout, result.stderr) == (7, b"before\nafter\n", b"oops\n")
     assert told == {"stdout": b"before\nafter\n", "stderr": b"oops\n"}
@@ -54,26 +55,28 @@ def test_what_had_ended_is_not_run_again(drivers: Drivers, ledger: Path) -> None
         noise = f"echo out{number};" * (number % 2)
         assert (
             first.shell.run(
-                f"echo {number} >>{ledger}; {noise} exit {number}",
-                timeout=20,
-                key=f"k{number}",
-                label="l",
+                Call(
+                    f"echo {number} >>{ledger}; {noise} exit {number}",
+                    20,
+                    key=f"k{number}",
+                    label="l",
+                )
             ).exit_code
             == number
         )
-        assert first.shell.run("true", timeout=20).ok
+        assert first.shell.run(Call("true", 20)).ok
     first.die()
 
     second = drivers.next()
     for number in range(5):
-        result = second.shell.run("something else", timeout=20, key=f"k{number}")
+        result = second.shell.run(Call("something else", 20, key=f"k{number}"))
         expected = b"out%d\n" % number if number % 2 else b""
         assert (result.exit_code, result.stdout) == (number, expected)
         recalled = second.shell.recalled(f"k{number}")
         assert recalled is not None
         assert recalled.label == "l"
         assert f"exit {number}" in recalled.command
-    assert second.shell.run(f"echo new >>{ledger}", timeout=20, key="k5").ok
+    assert second.shell.run(Call(f"echo new >>{ledger}", 20, key="k5")).ok
     assert lines(ledger) == ["0", "1", "2", "3", "4", "new"]
 
 
@@ -84,7 +87,7 @@ def test_two_drivers_at_once_run_it_once(drivers: Drivers, ledger: Path) -> None
 
     def run(driver: Driver) -> int | None:
         with suppress(Transient):
-            return driver.shell.run(command, timeout=60, key="k1").exit_code
+            return driver.shell.run(Call(command, 60, key="k1")).exit_code
         return None
 
     with ThreadPoolExecutor(2) as threads:
@@ -97,22 +100,22 @@ def test_two_drivers_at_once_run_it_once(drivers: Drivers, ledger: Path) -> None
 def test_an_old_driver_that_comes_back_starts_nothing(drivers: Drivers, ledger: Path) -> None:
     """However late."""
     first = drivers.next()
-    assert first.shell.run("true", timeout=20, key="k1").ok
+    assert first.shell.run(Call("true", 20, key="k1")).ok
     second = drivers.next()
-    assert second.shell.run(f"echo second >>{ledger}", timeout=20, key="k2").ok
+    assert second.shell.run(Call(f"echo second >>{ledger}", 20, key="k2")).ok
     with pytest.raises(Transient):
-        first.shell.run(f"echo first >>{ledger}", timeout=20, key="k3")
-    assert second.shell.run("true", timeout=20, key="k3").ok
+        first.shell.run(Call(f"echo first >>{ledger}", 20, key="k3"))
+    assert second.shell.run(Call("true", 20, key="k3")).ok
     assert lines(ledger) == ["second"]
 
 
 def test_nothing_is_started_after_the_lease(drivers: Drivers, ledger: Path) -> None:
     """The host itself refuses what arrives too late."""
     first = drivers.next()
-    assert first.shell.run("true", timeout=20, key="k1").ok
+    assert first.shell.run(Call("true", 20, key="k1")).ok
     first.valid = -5.0
     with pytest.raises(Transient):
-        first.shell.run(f"echo late >>{ledger}", timeout=20, key="k2")
+        first.shell.run(Call(f"echo late >>{ledger}", 20, key="k2"))
     assert lines(ledger) == []
 
 
@@ -127,12 +130,12 @@ def test_a_driver_goes_on_by_itself_after_a_lost_connection(drivers: Drivers, le
             driver.pool.cut()
 
     result = driver.shell.run(
-        f"echo run >>{ledger}; echo a; sleep 1; echo b", timeout=60, key="k1", on_output=cut
+        Call(f"echo run >>{ledger}; echo a; sleep 1; echo b", 60, key="k1"), on_output=cut
     )
     assert begun.is_set()
     assert (result.exit_code, result.stdout) == (0, b"a\nb\n")
     assert lines(ledger) == ["run"]
-    assert driver.shell.run(f"echo more >>{ledger}", timeout=20, key="k2").ok
+    assert driver.shell.run(Call(f"echo more >>{ledger}", 20, key="k2")).ok
 
 
 def test_nobody_can_say_how_it_ended_when_its_runner_was_killed(
@@ -148,7 +151,7 @@ def test_nobody_can_say_how_it_ended_when_its_runner_was_killed(
     thread.join(20)
 
     second = drivers.next()
-    result = second.shell.run("true", timeout=60, key="k1")
+    result = second.shell.run(Call("true", 60, key="k1"))
 
     assert result.exit_code is None
     assert "was killed" in result.unknown
@@ -169,7 +172,7 @@ def test_cancelling_ends_what_another_driver_started(drivers: Drivers, ledger: P
     thread.join(20)
 
     second = drivers.next()
-    result = second.shell.run(command, timeout=60, key="k1", cancelled=lambda: True)
+    result = second.shell.run(Call(command, 60, key="k1"), cancelled=lambda: True)
 
     assert result.cancelled
     assert "KILL" in result.ended
@@ -185,7 +188,7 @@ def test_a_deadline_holds_over_drivers(drivers: Drivers, ledger: Path) -> None:
     thread.join(20)
     second = drivers.next()
     begun = time.monotonic()
-    result = second.shell.run("x", timeout=1, key="k1")
+    result = second.shell.run(Call("x", 1, key="k1"))
     # The first driver allowed 60 s; the timeout given now is a shorter one.
     assert result.timed_out
     assert time.monotonic() - begun < 20
@@ -209,7 +212,7 @@ def test_old_records_are_swept_away(on: Machine, ledger: Path) -> None:
         (on.root / ".swept").unlink()
         second = Driver(on, 1, name="other/1-0-1")
         with second.pool:
-            assert second.shell.run("true", timeout=20, key="k1").ok
+            assert second.shell.run(Call("true", 20, key="k1")).ok
             eventually(lambda: not list((on.root / "old").iterdir()), "the sweeping")
         assert len(list((on.root / "young").iterdir())) == 2
         assert list((on.root / "long").glob("*.log"))
@@ -246,7 +249,7 @@ def test_the_records_of_a_pass_that_is_taken_over_are_kept(drivers: Drivers, led
     root.mkdir(parents=True, mode=0o700)
     (root / ".swept").touch()
     first = drivers.next()
-    assert first.shell.run(f"echo run >>{ledger}", timeout=20, key="k1").ok
+    assert first.shell.run(Call(f"echo run >>{ledger}", 20, key="k1")).ok
     first.die()
     (root / ".swept").unlink()
     (log,) = root.glob("token/*.log")
@@ -260,7 +263,7 @@ def test_the_records_of_a_pass_that_is_taken_over_are_kept(drivers: Drivers, led
     second.shell.recalled("k1")
     eventually(lambda: not (root / "looks" / "aa.0.0.log").exists(), "the sweeping")
     assert log.exists()
-    assert second.shell.run(f"echo run >>{ledger}", timeout=20, key="k1").ok
+    assert second.shell.run(Call(f"echo run >>{ledger}", 20, key="k1")).ok
     assert lines(ledger) == ["run"]
 
 

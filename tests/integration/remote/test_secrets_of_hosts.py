@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 from shared.domain.errors import Misconfigured
 from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer, SshServers
+from workers.shells.ports import Call
 from workers.shells.remote.connections import HostConnections
 
 VAULT = {"KEY_WORD": "correct horse"}
@@ -50,7 +51,7 @@ def guarded(sshd_factory: SshServers, tmp_path: Path) -> SshServer:
 def test_a_passphrase_comes_from_the_vault(guarded: SshServer, tmp_path: Path) -> None:
     entry = {"key_path": str(tmp_path / "locked"), "passphrase": "${secret:KEY_WORD}"}
     with closing(HostConnections(reveal)) as connections:
-        assert connections.shell(ssh_host(guarded, **entry)).run("true", timeout=20).ok
+        assert connections.shell(ssh_host(guarded, **entry)).run(Call("true", 20)).ok
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from shared.domain.errors import Misconfigured
 from tests.integration.remote.hosts import ssh_host
 from tests.services.accounts import Account
 from tests.services.sshd import SshServer, SshServers
+from workers.shells.ports import Call
 from workers.shells.remote.connections import HostConnections
 
 WORD = "let me 'in' $(please)"
@@ -89,9 +90,9 @@ def test_commands_run_as_root_where_no_password_is_asked(sudo: Sudo) -> None:
     with closing(HostConnections()) as connections:
         shell = connections.shell(ssh_host(sudo.server, sudo=True))
         for _ in range(3):
-            assert shell.run('test "$AS_ROOT" = 1', timeout=20).ok
+            assert shell.run(Call('test "$AS_ROOT" = 1', 20)).ok
         assert len(sudo.asked) <= 2
-        ended = shell.run("sleep 60", timeout=0.3)
+        ended = shell.run(Call("sleep 60", 0.3))
         assert ended.timed_out
         assert ended.ended.startswith("ended by")
 
@@ -106,9 +107,7 @@ def test_a_password_comes_from_the_vault(sudo: Sudo) -> None:
             (sudo.folder / "password").unlink()
         with closing(HostConnections(reveal)) as connections:
             shell = connections.shell(host)
-            told = shell.run(
-                'echo "$AS_ROOT"; cat /proc/[0-9]*/cmdline | grep -c "in$"', timeout=20
-            )
+            told = shell.run(Call('echo "$AS_ROOT"; cat /proc/[0-9]*/cmdline | grep -c "in$"', 20))
             assert told.stdout.startswith(b"1\n")
             assert WORD.encode() not in told.stdout
 
@@ -117,7 +116,7 @@ def test_a_wrong_password_is_told_and_not_shown(sudo: Sudo) -> None:
     sudo.asks("another one")
     host = ssh_host(sudo.server, sudo=True, sudo_password="${secret:ROOT}")
     with closing(HostConnections(reveal)) as connections, pytest.raises(Misconfigured) as told:
-        connections.shell(host).run("true", timeout=20)
+        connections.shell(host).run(Call("true", 20))
     assert "incorrect password" in told.value.reason
     assert "${secret:ROOT}" in told.value.reason
     assert WORD not in told.value.reason
@@ -126,5 +125,5 @@ def test_a_wrong_password_is_told_and_not_shown(sudo: Sudo) -> None:
 def test_no_password_where_one_is_wanted_is_told(sudo: Sudo) -> None:
     sudo.asks(WORD)
     with closing(HostConnections()) as connections, pytest.raises(Misconfigured) as told:
-        connections.shell(ssh_host(sudo.server, sudo=True)).run("true", timeout=20)
+        connections.shell(ssh_host(sudo.server, sudo=True)).run(Call("true", 20))
     assert "a password is required" in told.value.reason

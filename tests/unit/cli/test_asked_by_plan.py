@@ -13,7 +13,7 @@ from shared.domain.snippet import as_command
 from shared.guard import Guard, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
-from workers.ports import Unapproved
+from workers.passes.ports import Unapproved
 from workers.roles.approvals import PassApprovals
 from workers.roles.signatures import Signatures
 

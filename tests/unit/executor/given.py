@@ -12,7 +12,7 @@ from shared.domain.plan import Author, Recovery, Role, Step, Subtask, default_ne
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from tests.fakes.scripted_shell import ScriptedShell
 from workers.passes.passes import carry_out
-from workers.ports import PassOrder, PassResult, Undo
+from workers.passes.ports import PassOrder, PassResult, Undo
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

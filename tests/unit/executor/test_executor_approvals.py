@@ -22,7 +22,7 @@ from tests.unit.executor.given import (
     subtask,
 )
 from workers.passes.passes import carry_out
-from workers.ports import PassOrder, PassResult, Unapproved
+from workers.passes.ports import PassOrder, PassResult, Unapproved
 
 
 @dataclass

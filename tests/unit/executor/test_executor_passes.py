@@ -6,7 +6,7 @@ from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Rejected, Transient
-from tests.fakes.scripted_shell import Answer, Call, ScriptedShell
+from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import (
     MemoryLog,
     ScriptedJudge,
@@ -17,6 +17,7 @@ from tests.unit.executor.given import (
 )
 from workers.passes.passes import carry_out
 from workers.shells.door import Door
+from workers.shells.ports import Call
 
 ONCE = Policy(max_retries_per_command=0)
 
@@ -28,7 +29,10 @@ def test_a_subtask_without_a_check_costs_one_run_and_one_verdict() -> None:
     """Nothing but the command reaches the host, with the subtask's own timeout."""
     shell = ScriptedShell()
     done = carried_out(order(subtask("make", timeout=7.0), "make install"), shell)
-    assert shell.calls == [Call("make", 7.0), Call("make install", 300.0)]
+    assert [(call.command, call.timeout) for call in shell.calls] == [
+        ("make", 7.0),
+        ("make install", 300.0),
+    ]
     assert done.judge.judged == ["make", "make install"]
     assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
     assert done.result.ending is Ending.DONE
@@ -301,7 +305,7 @@ def test_the_door_lets_nothing_through_that_was_not_allowed() -> None:
     shell = ScriptedShell(default=None)
     for judge in (ScriptedJudge(deny="x"), ScriptedJudge(approve="x")):
         with pytest.raises(Defect):
-            Door(shell, judge).run("x", timeout=1.0)
+            Door(shell, judge).look(Call("x", 1.0))
     assert shell.commands == []
 
 

@@ -20,7 +20,7 @@ from tests.unit.executor.given import (
     ended,
     order,
 )
-from workers.ports import PassOrder, Undo
+from workers.passes.ports import PassOrder, Undo
 
 LAST, FIRST = (
     Undo(0, Subtask(n, key, "", f"undo {key}", timeout=9.0)) for n, key in ((2, "b"), (1, "a"))

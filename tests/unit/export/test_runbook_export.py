@@ -14,7 +14,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, Role, Step
 from tests.unit.fixes.given import subtasks
-from workers.ports import PlanRequest
+from workers.planning import PlanRequest
 from workers.runbook.backend import RunbookBackend
 
 BY_MODEL = Author(Role.SUBTASK_PLANNER, "anthropic")

@@ -6,7 +6,7 @@ from typing import Any
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.config import Policy
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
-from workers.ports import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
+from workers.planning import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
 PROMPT = "Install PostgreSQL and see that it answers"
 IMPROVED = "Install the PostgreSQL server, enabled at boot, and see that it answers on port 5432"

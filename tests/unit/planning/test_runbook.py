@@ -12,7 +12,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
 from tests.unit.planning.given import attempt, bundle
-from workers.ports import DetailRequest, PlanRequest, ReviseRequest
+from workers.planning import DetailRequest, PlanRequest, ReviseRequest
 from workers.runbook.backend import RunbookBackend
 
 POLICY = Policy(subtask_timeout=33)

@@ -15,8 +15,8 @@ from shared.secrets.vaults.files import FileVault
 from shared.secrets.vaults.vault import Vaults
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.executor.given import ScriptedJudge
-from workers.ports import Foreseen
 from workers.secrets import Secrecy, texts_of, with_variables
+from workers.shells.ports import Call
 from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
 
 USES_X = 'printf %s "${REPLAN_SECRET_X}"'
@@ -106,10 +106,10 @@ def test_a_shell_gives_each_command_what_it_names() -> None:
     known = secrecy({}).known([USES_X])
     inner = ScriptedShell()
     shell = ProvidedShell(inner, known)
-    shell.foresee(Foreseen(text, 5) for text in ("true", USES_X))
-    shell.run("true", timeout=5)
+    shell.pipeline(Call(text, 5) for text in ("true", USES_X))
+    shell.run(Call("true", 5))
     assert not shell.used
-    shell.run(USES_X, timeout=5)
+    shell.run(Call(USES_X, 5))
     assert shell.used
     assert inner.foreseen == ["true", USES_X]
     assert [call.variables for call in inner.calls] == [

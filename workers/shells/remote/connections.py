@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.host import Connection, Host
 from shared.secrets.masking import Masker
-from workers.ports import PassRecord, Shell
+from workers.shells.ports import PassRecord, Shell
 from workers.shells.remote.local import LocalShell
 from workers.shells.remote.local_channel import LocalCarrier
 from workers.shells.remote.runners import RunnerPool
@@ -20,7 +20,7 @@ _COOLING_SECONDS = 5.0
 
 
 class HostConnections:
-    """The `workers.ports.Connections` of a worker; safe to use from many threads.
+    """The `workers.shells.ports.Connections` of a worker; safe to use from many threads.
 
     `reveal` gives the secret of a name that a host's entry mentions; without it there is no vault.
     """
@@ -36,7 +36,7 @@ class HostConnections:
     def shell(
         self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
     ) -> Shell:
-        """A shell on the host; see `workers.ports.Connections.shell`."""
+        """A shell on the host; see `workers.shells.ports.Connections.shell`."""
         self._keep_cool()
         if host.connection is not Connection.LOCAL:
             return self._over_ssh().shell(host, record, masker)

@@ -9,7 +9,7 @@ from statistics import median
 
 from shared.domain.errors import ReplanError
 from shared.domain.host import Connection, Host
-from workers.ports import Shell
+from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.facts import FACTS_TIMEOUT, gather
 from workers.shells.remote.fitness import SESSIONS_WANTED, Problem, notice, notices
@@ -118,7 +118,7 @@ def _round_trip(shell: Shell) -> float:
     spans = []
     for _ in range(_ROUND_TRIPS):
         began = time.perf_counter()
-        shell.run("true", timeout=FACTS_TIMEOUT)
+        shell.run(Call("true", FACTS_TIMEOUT))
         spans.append(time.perf_counter() - began)
     return median(spans)
 

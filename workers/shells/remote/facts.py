@@ -2,7 +2,7 @@
 
 import time
 
-from workers.ports import Shell
+from workers.shells.ports import Call, Shell
 from workers.shells.remote.environment import KEPT_BY_SUDO
 
 FACTS_TIMEOUT = 20.0
@@ -85,7 +85,8 @@ def gather(shell: Shell) -> dict[str, str]:
     `clock_off` is by how many seconds its clock is ahead of ours, at least.
     """
     began = time.time()
-    result = shell.run(_SCRIPT.replace("KEPT", " ".join(KEPT_BY_SUDO)), timeout=FACTS_TIMEOUT)
+    script = _SCRIPT.replace("KEPT", " ".join(KEPT_BY_SUDO))
+    result = shell.run(Call(script, FACTS_TIMEOUT))
     ended = time.time()
     lines = result.stdout.decode("utf-8", "replace").splitlines()
     facts = {name: value for name, mark, value in (line.partition("=") for line in lines) if mark}

@@ -12,7 +12,8 @@ from typing import Self
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST, Host
 from shared.secrets.masking import Masker
-from workers.ports import NO_VARIABLES, Cancelled, Foreseen
+from workers.passes.ports import Cancelled
+from workers.shells.ports import Call
 from workers.shells.remote.capture import STREAM_LIMIT, Capture
 from workers.shells.remote.environment import local_environment
 from workers.shells.remote.errors import no_workdir, not_ended, transient
@@ -27,7 +28,7 @@ _ENDING_SECONDS = 15.0
 
 
 class LocalShell:
-    """A shell on a machine without /proc; see `workers.ports.Shell`.
+    """A shell on a machine without /proc; see `workers.shells.ports.Shell`.
 
     Nothing there tells a process apart for good, so that commands cannot be found again: they end
     with their worker, and keys mean nothing.
@@ -50,37 +51,33 @@ class LocalShell:
 
     def run(
         self,
-        command: str,
+        call: Call,
         *,
-        timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
-        key: str | None = None,  # noqa: ARG002
-        label: str = "",  # noqa: ARG002
-        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
-        """Run a command; see `workers.ports.Shell.run`.
+        """Run a command; see `workers.shells.ports.Shell.run`.
 
         Raises Rejected for a command that no shell can take, Misconfigured when the workdir cannot
         be entered or processes of a command could not be ended, Transient when the machine has no
         room for another process.
         """
-        checked(command)
+        checked(call.command)
         if cancelled is not None and cancelled():
-            return never_ran(command)
+            return never_ran(call.command)
         teller = Teller(on_output, self._masker)
         out, err = (
             Capture(name, teller.tell, limit=self._stream_limit, masker=self._masker)
             for name in STREAMS
         )
         started = datetime.now(UTC)
-        with self._started(command, variables) as process:
-            stop = self._follow(_Running(process, out, err), Deadline(timeout, cancelled))
+        with self._started(call.command, call.variables) as process:
+            stop = self._follow(_Running(process, out, err), Deadline(call.timeout, cancelled))
             returncode = process.returncode
         teller.finish()
         ended = stop in (Stop.EXITED, Stop.HELD) and returncode is not None
         return CommandResult(
-            command,
+            call.command,
             exit_code_from_wait(returncode) if ended else None,
             out.content(),
             err.content(),
@@ -92,11 +89,11 @@ class LocalShell:
             stderr_dropped=err.dropped,
         )
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
+    def pipeline(self, calls: Generator[Call]) -> None:
         """Nothing is started before it is asked for."""
         calls.close()
 
-    def withdraw(self) -> None:
+    def cancel_pipeline(self) -> None:
         """Nothing is started before it is asked for."""
 
     def recalled(self, key: str) -> None:

@@ -3,14 +3,14 @@
 import itertools
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from shared.domain.errors import Rejected
-from workers.ports import Foreseen
+from workers.shells.ports import Call
 from workers.shells.remote.channels import LostError
-from workers.shells.remote.runner import ANSWER_SECONDS, Ended, Refused, Runner, Start
+from workers.shells.remote.runner import ANSWER_SECONDS, Ended, Refused, Runner
 from workers.shells.remote.script import checked
-from workers.shells.remote.takeover import UNKEYED
+from workers.shells.remote.takeover import UNKEYED, is_unkeyed
 
 _AT_ONCE = 16
 _BYTES_AT_ONCE = 8_192
@@ -20,22 +20,14 @@ _SAID_NO = range(1, 126)
 """Exit codes that are an answer; what is above says that the question was not asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A command that a runner was sent, under the key that it has there."""
-
-    call: Foreseen
-    key: str
-
-
-class Ahead:
-    """What is foreseen for one runner: what it was sent already, and what comes after that."""
+class Pipeline:
+    """The calls that a runner was sent already, and those that come after them."""
 
     def __init__(self, valid_for: Callable[[], float]) -> None:
         self._valid_for = valid_for
-        self._source: Generator[Foreseen] | None = None
-        self._next: Foreseen | None = None
-        self._sent: deque[Sent] = deque()
+        self._source: Generator[Call] | None = None
+        self._next: Call | None = None
+        self._sent: deque[Call] = deque()
         self._looks = itertools.count(1)
 
     @property
@@ -43,55 +35,56 @@ class Ahead:
         """Whether the runner may start something that nobody has asked for yet."""
         return bool(self._sent)
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
-        """These come next, in place of what was foreseen and not sent."""
+    def announce(self, calls: Generator[Call]) -> None:
+        """These come next, in place of what was announced and not sent."""
         self.forget_coming()
         self._source = calls
         self._pull()
 
     def forget(self) -> None:
-        """Nothing is foreseen any more, and the runner is not used any more."""
+        """Nothing comes any more, and the runner is not used any more."""
         self.forget_coming()
         self._sent.clear()
 
     def forget_coming(self) -> None:
-        """Nothing is foreseen any more but what was sent."""
+        """Nothing comes any more but what was sent."""
         self._next = None
         if self._source is not None:
             self._source.close()
             self._source = None
 
-    def sent(self, command: str, key: str | None) -> Sent | None:
-        """The command that was sent next, if it is this one."""
+    def sent(self, call: Call) -> Call | None:
+        """The call that was sent next, under its key there, if it is this one."""
         first = self._sent[0] if self._sent else None
-        return first if first is not None and _is(first.call, command, key) else None
+        return first if first is not None and _is_same(first, call) else None
 
-    def send(self, runner: Runner, command: str, key: str | None) -> Sent | None:
-        """Send this command with what comes after it, if it is the next that is foreseen."""
-        if self._next is None or not _is(self._next, command, key):
+    def send(self, runner: Runner, call: Call) -> Call | None:
+        """Send this call with those after it, if it is the next of the pipeline."""
+        if self._next is None or not _is_same(self._next, call):
             self.forget_coming()
             return None
-        runner.begin(*self._starts(runner, None))
+        runner.begin(self._taken(whatever=True), not_after=self._not_after(runner))
         return self._sent[0]
 
-    def first(self, runner: Runner) -> list[Start]:
-        """What a runner is to be sent as it opens a pass, started where that is a new one."""
-        return self._starts(runner, True)
+    def first(self, runner: Runner) -> tuple[list[Call], int]:
+        """What a runner is sent as it opens a pass, and the uptime after which it starts none."""
+        return self._taken(), self._not_after(runner)
 
     def refill(self, runner: Runner) -> None:
         """Send more, if not much is left that was sent."""
         if self._next is not None and 0 < len(self._sent) <= _AT_ONCE // 2:
-            starts = self._starts(runner, self._sent[-1].call.ends_well)
-            if starts:
-                runner.begin(*starts)
+            after = self._sent[-1].ends_well
+            calls = self._taken()
+            if calls:
+                runner.begin(calls, not_after=self._not_after(runner), after=after)
 
     def answered(self, runner: Runner, outcome: Ended | Refused) -> None:
         """The command that was sent next came to this end.
 
         Raises LostError when the runner does not do as it was asked to.
         """
-        call = self._sent.popleft().call
-        if not _as_foreseen(call, outcome):
+        call = self._sent.popleft()
+        if not _as_announced(call, outcome):
             self.skipped(runner)
 
     def skipped(self, runner: Runner) -> None:
@@ -106,22 +99,23 @@ class Ahead:
                 raise LostError(f"{self._sent[0].key} was not skipped: {outcome}")
             self._sent.popleft()
 
-    def _starts(self, runner: Runner, after: bool | None) -> list[Start]:
-        not_after = runner.uptime(self._valid_for())
-        starts: list[Start] = []
+    def _taken(self, *, whatever: bool = False) -> list[Call]:
+        """The next calls that a runner is sent; `whatever`: the first one, however long it is."""
+        calls: list[Call] = []
         size = 0
-        while (call := self._next) is not None and len(starts) < _AT_ONCE:
+        while (call := self._next) is not None and len(calls) < _AT_ONCE:
             size += _size(call)
-            if size > _BYTES_AT_ONCE and (starts or after is not None):
+            if size > _BYTES_AT_ONCE and (calls or not whatever):
                 break
-            key = call.key or f"{UNKEYED}a{next(self._looks)}"
-            starts.append(
-                Start(key, call.command, not_after, call.timeout, call.label, call.variables, after)
-            )
-            self._sent.append(Sent(call, key))
-            after = call.ends_well
+            if call.key is None:
+                call = replace(call, key=f"{UNKEYED}a{next(self._looks)}")
+            calls.append(call)
             self._pull()
-        return starts
+        self._sent.extend(calls)
+        return calls
+
+    def _not_after(self, runner: Runner) -> int:
+        return runner.uptime(self._valid_for())
 
     def _pull(self) -> None:
         """Go on to the next call; none comes after one that no host can take."""
@@ -134,16 +128,17 @@ class Ahead:
             self.forget_coming()
 
 
-def _is(call: Foreseen, command: str, key: str | None) -> bool:
-    return (call.command, call.key) == (command, key)
+def _is_same(one: Call, other: Call) -> bool:
+    same_key = one.key == other.key or (is_unkeyed(one.key) and is_unkeyed(other.key))
+    return one.command == other.command and same_key
 
 
-def _size(call: Foreseen) -> int:
+def _size(call: Call) -> int:
     texts = (call.command, call.label, *call.variables.values())
     return sum(len(text.encode()) for text in texts)
 
 
-def _as_foreseen(call: Foreseen, outcome: Ended | Refused) -> bool:
+def _as_announced(call: Call, outcome: Ended | Refused) -> bool:
     if isinstance(outcome, Refused):
         return False
     return outcome.exit_code == 0 if call.ends_well else outcome.exit_code in _SAID_NO

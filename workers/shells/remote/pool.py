@@ -9,7 +9,7 @@ import paramiko
 
 from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
-from workers.ports import Cancelled
+from workers.passes.ports import Cancelled
 from workers.shells.remote.errors import transient
 from workers.shells.remote.foreign_errors import translated
 from workers.shells.remote.waiting import POLL_SECONDS

@@ -1,12 +1,13 @@
 """The near end of a runner: one command after another on a host, and looks at what others left."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
+from workers.shells.ports import Call
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured
@@ -35,24 +36,6 @@ LATE_SECONDS = 15
 
 class WrongSessionError(Exception):
     """The login shell does not lead its session."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A command to be started, unless the host's uptime has passed `not_after` by then.
-
-    It is ended there some time after `span` seconds. `variables` are added to its environment, and
-    no record is kept of them. With `after` it is started only once the one before it has ended well
-    (True), or has said no (False); otherwise it is skipped.
-    """
-
-    key: str
-    command: str
-    not_after: int
-    span: float
-    label: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    after: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +97,16 @@ class Runner:
         """The host's uptime in whole seconds, that many seconds from now."""
         return int(self._clock + monotonic() + after)
 
-    def open(self, stem: str, then: Iterable[Start] = ()) -> tuple[str, ...]:
+    def open(self, stem: str, then: Sequence[Call] = (), *, not_after: int = 0) -> tuple[str, ...]:
         """Keep the records of what follows under a stem below the root; the others of its pass.
 
         The names of their files begin with it, "folder/pass.fence.count".
 
-        `then` is begun right away; what has an `after` is skipped when there are others. Raises
-        Misconfigured when the host has no place for records.
+        `then` is begun right away, or skipped when there are others. Raises Misconfigured when the
+        host has no place for records.
         """
         opening = call("o", stem, self.host.workdir or "")
-        self._carrier.send(opening + _begin(tuple(then)))
+        self._carrier.send(opening + _begin(then, not_after, after=True))
         others: list[str] = []
         while True:
             frame = self._answer()
@@ -137,9 +120,15 @@ class Runner:
                 case _:
                     raise no_room(self.host)
 
-    def begin(self, *starts: Start) -> None:
-        """Start commands, one after another; see `ended`, which is asked once for each."""
-        self._carrier.send(_begin(starts))
+    def begin(self, calls: Sequence[Call], *, not_after: int, after: bool | None = None) -> None:
+        """Start commands, each with its key, one after another; `ended` is asked once for each.
+
+        None is started once the host's uptime has passed `not_after`. The first starts at once, or,
+        with `after`, only if the command before it ends well (True) or says no (False); each of
+        the others only if the one before it ends as its `ends_well` says. What is not started is
+        skipped.
+        """
+        self._carrier.send(_begin(calls, not_after, after))
 
     def ended(self, seconds: float) -> Ended | Refused | None:
         """What became of the command that was begun; None when it still runs after so long."""
@@ -285,18 +274,21 @@ class Runner:
         return self._expect(".").before
 
 
-def _begin(starts: Sequence[Start]) -> bytes:
-    return b"".join(_call(start, last=start is starts[-1]) for start in starts)
+def _begin(calls: Sequence[Call], not_after: int, after: bool | None) -> bytes:
+    text = b""
+    for each in calls:
+        text += _start(each, not_after, after, last=each is calls[-1])
+        after = each.ends_well
+    return text
 
 
-def _call(start: Start, *, last: bool) -> bytes:
-    span = int(start.span) + LATE_SECONDS
-    exports = exported(start.variables)
-    named = flags(start.command, more=not last)
-    words = (start.key, start.not_after, span, named, start.label, start.command, exports)
-    if start.after is None:
+def _start(each: Call, not_after: int, after: bool | None, *, last: bool) -> bytes:
+    span = int(each.timeout) + LATE_SECONDS
+    named, exports = flags(each.command, more=not last), exported(each.variables)
+    words = (each.key or "", not_after, span, named, each.label, each.command, exports)
+    if after is None:
         return call("r", *words)
-    return call("a", "y" if start.after else "n", *words)
+    return call("a", "y" if after else "n", *words)
 
 
 def _no_sudo(host: Host, said: str) -> ReplanError:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 
 from shared.domain.host import Host
-from workers.ports import Cancelled
+from workers.passes.ports import Cancelled
 from workers.shells.remote.channels import Carrier, LostError, NoRoomError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.runner import Runner, WrongSessionError

@@ -3,9 +3,9 @@
 import itertools
 import secrets
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
@@ -13,19 +13,20 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
-from workers.ports import NO_VARIABLES, Cancelled, Foreseen, PassRecord, Recalled
+from workers.passes.ports import Cancelled
+from workers.shells.ports import Call, PassRecord, Recalled
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.errors import no_workdir, transient
 from workers.shells.remote.follow import Follower, Outcome, left_to_another, remaining
 from workers.shells.remote.output import Output
-from workers.shells.remote.pipeline import Ahead, Sent
+from workers.shells.remote.pipeline import Pipeline
 from workers.shells.remote.records import Record
-from workers.shells.remote.runner import LATE_SECONDS, Killed, Refused, Runner, Start
+from workers.shells.remote.runner import LATE_SECONDS, Killed, Refused, Runner
 from workers.shells.remote.runner_slot import Lane
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.script import checked
-from workers.shells.remote.takeover import UNKEYED, Known, overtaken, take_over
+from workers.shells.remote.takeover import UNKEYED, Known, is_unkeyed, overtaken, take_over
 from workers.shells.remote.waiting import Deadline, Stop, never_ran
 
 _FOREVER = 10**9
@@ -40,26 +41,8 @@ _TOO_EARLY = frozenset({"late", "skip"})
 _HOW = {"TERM": "ended by TERM", "KILL": "ended by KILL, since TERM did not end it"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One call of `run`."""
-
-    command: str
-    timeout: float
-    deadline: Deadline
-    on_output: OnOutput | None
-    key: str
-    label: str
-    variables: Mapping[str, str] = field(repr=False)
-
-    @property
-    def once(self) -> str | None:
-        """The key that its caller gave it, if any."""
-        return None if self.key.startswith(UNKEYED) else self.key
-
-
 class RunnerShell:
-    """A shell on a host; see `workers.ports.Shell`.
+    """A shell on a host; see `workers.shells.ports.Shell`.
 
     Commands with a key, and those that come one at a time, run on one runner; what comes while
     that is busy runs on another.
@@ -82,7 +65,7 @@ class RunnerShell:
         self._busy = threading.Lock()
         self._lane = Lane(pool, self._open_temporary if record is None else self._open_pass)
         self._known: dict[str, Known] = {}
-        self._ahead = Ahead(self._valid_for)
+        self._pipeline = Pipeline(self._valid_for)
         self._unsettled = False
         self._opened = 0
         self._looks = itertools.count(1)
@@ -94,56 +77,46 @@ class RunnerShell:
 
     def run(
         self,
-        command: str,
+        call: Call,
         *,
-        timeout: float,
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
-        key: str | None = None,
-        label: str = "",
-        variables: Mapping[str, str] = NO_VARIABLES,
     ) -> CommandResult:
-        """Run a command; see `workers.ports.Shell.run`.
+        """Run a command; see `workers.shells.ports.Shell.run`.
 
         Raises Rejected for a command that no host can take, Misconfigured when the workdir cannot
         be entered, the account cannot run /bin/sh, or processes of a command that had to end could
         not be ended.
         """
-        checked(command)
-        if cancelled is not None and cancelled() and key not in self._known:
-            self.withdraw()
-            if key not in self._known:
-                return never_ran(command)
-        asked = _Asked(
-            command,
-            timeout,
-            Deadline(timeout, cancelled),
-            on_output,
-            key or f"{UNKEYED}{next(self._looks)}",
-            label,
-            variables,
-        )
-        with self._free_lane(waits=key is not None) as lane:
-            return self._until_done(lane, asked)
+        checked(call.command)
+        if cancelled is not None and cancelled() and call.key not in self._known:
+            self.cancel_pipeline()
+            if call.key not in self._known:
+                return never_ran(call.command)
+        deadline = Deadline(call.timeout, cancelled)
+        with self._free_lane(waits=call.key is not None) as lane:
+            if call.key is None:
+                call = replace(call, key=f"{UNKEYED}{next(self._looks)}")
+            return self._until_done(lane, call, deadline, on_output)
 
     def recalled(self, key: str) -> Recalled | None:
         """What an earlier driver of this pass started under that key."""
         known = self._known.get(key)
         return None if known is None else Recalled(known.record.command, known.record.label)
 
-    def foresee(self, calls: Generator[Foreseen]) -> None:
-        """What comes next in this pass; see `workers.ports.Shell.foresee`."""
+    def pipeline(self, calls: Generator[Call]) -> None:
+        """What comes next in this pass; see `workers.shells.ports.Shell.pipeline`."""
         with self._busy:
-            if self._record is None or self._ahead.waiting:
+            if self._record is None or self._pipeline.waiting:
                 calls.close()
             else:
-                self._ahead.foresee(calls)
+                self._pipeline.announce(calls)
 
-    def withdraw(self) -> None:
-        """Start nothing more of what was foreseen; see `workers.ports.Shell.withdraw`."""
+    def cancel_pipeline(self) -> None:
+        """Start nothing more of what was foreseen; see `Shell.cancel_pipeline`."""
         with self._busy:
-            self._ahead.forget_coming()
-            if self._ahead.waiting:
+            self._pipeline.forget_coming()
+            if self._pipeline.waiting:
                 self._leave(self._lane)
             if self._unsettled:
                 self._recall()
@@ -151,7 +124,7 @@ class RunnerShell:
     def close(self) -> None:
         """Give the runner back; what still runs goes on, and nothing more is started."""
         with self._busy:
-            if self._ahead.waiting:
+            if self._pipeline.waiting:
                 self._leave(self._lane)
             self._lane.close()
 
@@ -167,7 +140,7 @@ class RunnerShell:
         raise self._lost(cause)
 
     def erase(self) -> None:
-        """Leave no output on the host; see `workers.ports.Shell.erase`."""
+        """Leave no output on the host; see `workers.shells.ports.Shell.erase`."""
         if self._record is None:
             return
         try:
@@ -190,11 +163,13 @@ class RunnerShell:
         finally:
             lane.close()
 
-    def _until_done(self, lane: Lane, asked: _Asked) -> CommandResult:
+    def _until_done(
+        self, lane: Lane, call: Call, deadline: Deadline, on_output: OnOutput | None
+    ) -> CommandResult:
         cause: object = "its disk is full"
         for _ in range(_TRIES):
             try:
-                result = self._try(lane, asked)
+                result = self._try(lane, call, deadline, on_output)
             except LostError as lost:
                 cause = lost
                 self._leave(lane)
@@ -207,26 +182,26 @@ class RunnerShell:
                     return result
         raise self._lost(cause)
 
-    def _try(self, lane: Lane, asked: _Asked) -> CommandResult | None:
+    def _try(
+        self, lane: Lane, call: Call, deadline: Deadline, on_output: OnOutput | None
+    ) -> CommandResult | None:
         """The result; None when it is to be tried again."""
-        sent = self._sent_already(lane, asked)
+        sent = self._sent_already(lane, call)
         runner = lane.ready()
-        output = Output(asked.on_output, self._stream_limit, self._masker)
-        known = self._known.get(asked.key)
+        output = Output(on_output, self._stream_limit, self._masker)
+        known = self._known.get(call.key or "")
         if known is not None:
-            return self._attach(runner, known, asked, output)
-        if self._restarted and asked.once is not None:
+            return self._attach(runner, known, call, deadline, output)
+        if self._restarted and not is_unkeyed(call.key):
             self._restarted = False
-            return _result(asked, datetime.now(UTC), output, _RESTARTED)
+            return _result(call, datetime.now(UTC), output, _RESTARTED)
         started = datetime.now(UTC)
-        asked.deadline.restart()  # reaching the host took what it took
+        deadline.restart()  # reaching the host took what it took
         if lane is self._lane:
             # What opens the pass may have sent it.
-            sent = sent or self._sent_already(lane, asked)
-            sent = sent or self._ahead.send(runner, asked.command, asked.once)
-        if sent is not None:
-            asked = replace(asked, key=sent.key)
-        outcome = self._start(runner, asked, output, sent)
+            sent = sent or self._sent_already(lane, call)
+            sent = sent or self._pipeline.send(runner, call)
+        outcome = self._start(runner, call, deadline, output, sent)
         if isinstance(outcome, Refused):
             if sent is None or outcome.why not in _TOO_EARLY:
                 self._explain(runner, outcome)
@@ -236,38 +211,27 @@ class RunnerShell:
         if outcome.reader is not None:
             self._pool.give_back(outcome.reader)
             self._leave(lane)
-        return _result(asked, started, output, outcome)
+        return _result(call, started, output, outcome)
 
-    def _sent_already(self, lane: Lane, asked: _Asked) -> Sent | None:
+    def _sent_already(self, lane: Lane, call: Call) -> Call | None:
         """What the runner was sent for this; when that is something else, it is left to itself."""
-        if lane is not self._lane or not self._ahead.waiting:
+        if lane is not self._lane or not self._pipeline.waiting:
             return None
-        sent = self._ahead.sent(asked.command, asked.once)
+        sent = self._pipeline.sent(call)
         if sent is None:
             self._leave(lane)
         return sent
 
     def _start(
-        self, runner: Runner, asked: _Asked, output: Output, sent: Sent | None
+        self, runner: Runner, call: Call, deadline: Deadline, output: Output, sent: Call | None
     ) -> Outcome | Refused:
-        until = runner.uptime(asked.timeout + LATE_SECONDS)
-        record = Record(asked.key, runner.stem, None, until, asked.label, asked.command)
+        until = runner.uptime(call.timeout + LATE_SECONDS)
+        key = (sent or call).key or ""
+        record = Record(key, runner.stem, None, until, call.label, call.command)
         if sent is None:
-            not_after = runner.uptime(self._valid_for())
-            runner.begin(
-                Start(
-                    asked.key,
-                    asked.command,
-                    not_after,
-                    asked.timeout,
-                    asked.label,
-                    asked.variables,
-                )
-            )
+            runner.begin((call,), not_after=runner.uptime(self._valid_for()))
         try:
-            outcome = self._follower.own(
-                runner, record, asked.deadline, output, more=sent is not None
-            )
+            outcome = self._follower.own(runner, record, deadline, output, more=sent is not None)
         except (LostError, ReplanError):
             raise
         except BaseException:
@@ -281,17 +245,17 @@ class RunnerShell:
     def _advance(self, runner: Runner, outcome: Outcome | Refused) -> None:
         """Go on to what was sent next, or leave the runner if it was told to start no more."""
         if isinstance(outcome, Refused):
-            self._ahead.answered(runner, outcome)
+            self._pipeline.answered(runner, outcome)
         elif outcome.stop is Stop.EXITED and outcome.ended is not None:
-            self._ahead.answered(runner, outcome.ended)
-            self._ahead.refill(runner)
+            self._pipeline.answered(runner, outcome.ended)
+            self._pipeline.refill(runner)
         else:
             self._leave(self._lane)
 
     def _gather(self, runner: Runner, outcome: Outcome, output: Output) -> None:
         if outcome.ended is None:
             return
-        if outcome.reader is None and not outcome.ended.whole and self._ahead.waiting:
+        if outcome.reader is None and not outcome.ended.whole and self._pipeline.waiting:
             with self._pool.runner() as second:
                 output.gather(second, runner.stem, outcome.ended)
             return
@@ -301,21 +265,23 @@ class RunnerShell:
         """Leave the runner to itself; what it was sent and has begun is recalled by the next."""
         lane.drop()
         if lane is self._lane:
-            self._unsettled = self._unsettled or self._ahead.waiting
-            self._ahead.forget()
+            self._unsettled = self._unsettled or self._pipeline.waiting
+            self._pipeline.forget()
 
     def _valid_for(self) -> float:
         return _FOREVER if self._record is None else self._record.valid_for()
 
-    def _attach(self, runner: Runner, known: Known, asked: _Asked, output: Output) -> CommandResult:
+    def _attach(
+        self, runner: Runner, known: Known, call: Call, deadline: Deadline, output: Output
+    ) -> CommandResult:
         left = remaining(runner, known.record)
-        asked.deadline.shorten(left)
-        elapsed = max(0.0, asked.timeout - left - _ROUNDING)
+        deadline.shorten(left)
+        elapsed = max(0.0, call.timeout - left - _ROUNDING)
         started = datetime.now(UTC) - timedelta(seconds=elapsed)
-        outcome = self._follower.other(runner, known, asked.deadline, output)
+        outcome = self._follower.other(runner, known, deadline, output)
         if outcome.ended is not None:
             output.gather(runner, known.record.stem, outcome.ended)
-        return _result(asked, started, output, outcome)
+        return _result(call, started, output, outcome)
 
     def _explain(self, runner: Runner, refused: Refused) -> None:
         """Raise what a refusal means, unless another file may help."""
@@ -333,12 +299,11 @@ class RunnerShell:
             raise AssertionError("no pass to open")
         self._opened += 1
         first = self._opened == 1 and not self._record.resumed
-        others = runner.open(
-            f"{self._record.name}.{self._record.fence}.{self._opened}",
-            then=self._ahead.first(runner) if first else (),
-        )
+        then, not_after = self._pipeline.first(runner) if first else ((), 0)
+        stem = f"{self._record.name}.{self._record.fence}.{self._opened}"
+        others = runner.open(stem, then, not_after=not_after)
         if others:
-            self._ahead.skipped(runner)
+            self._pipeline.skipped(runner)
             self._known |= take_over(runner, others)
         self._unsettled = False
         if self._record.resumed or self._opened > 1:
@@ -359,11 +324,11 @@ class RunnerShell:
         )
 
 
-def _result(asked: _Asked, started: datetime, output: Output, outcome: Outcome) -> CommandResult:
+def _result(call: Call, started: datetime, output: Output, outcome: Outcome) -> CommandResult:
     out, err = output.captures["stdout"], output.captures["stderr"]
     natural = outcome.stop in {Stop.EXITED, Stop.HELD} and outcome.ended is not None
     return CommandResult(
-        asked.command,
+        call.command,
         outcome.ended.exit_code if natural and outcome.ended is not None else None,
         out.content(),
         err.content(),

@@ -5,7 +5,8 @@ from functools import partial
 
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
-from workers.ports import Cancelled, PassRecord
+from workers.passes.ports import Cancelled
+from workers.shells.ports import PassRecord
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.host_secrets import Reveal, no_vault, revealed
 from workers.shells.remote.pool import Pool
@@ -38,7 +39,7 @@ class SshConnections:
     def shell(
         self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
     ) -> RunnerShell:
-        """A shell on the host; see `workers.ports.Connections.shell`."""
+        """A shell on the host; see `workers.shells.ports.Connections.shell`."""
         pool, runners = self._place(host)
         pool.warm_up()
         return RunnerShell(host, runners, record, stream_limit=self._stream_limit, masker=masker)

@@ -11,6 +11,11 @@ UNKEYED = "look"
 """Begins the keys of commands that only look at something: they may run again."""
 
 
+def is_unkeyed(key: str | None) -> bool:
+    """Whether that is no key of its caller's."""
+    return key is None or key.startswith(UNKEYED)
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A command that the host has a record of, and the runner that it was given to."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import Enum
 
 from shared.domain.attempt import CommandResult
-from workers.ports import Cancelled
+from workers.passes.ports import Cancelled
 
 POLL_SECONDS = 0.1
 """How often `cancelled` is asked."""
