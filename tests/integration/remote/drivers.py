@@ -23,12 +23,18 @@ class Driver:
     fence: int
     valid: float = LEASE
     name: str = PASS
+    since: float = 1.0
     gone: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.pool = MachinePool(self.on)
         record = PassRecord(
-            self.name, self.fence, self.fence > 1, 1.0, lambda: self.valid, self.gone.is_set
+            self.name,
+            self.fence,
+            self.fence > 1,
+            self.since,
+            lambda: self.valid,
+            self.gone.is_set,
         )
         self.shell = RunnerShell(LOCALHOST, self.pool, record)
 
@@ -45,9 +51,9 @@ class Drivers:
     on: Machine
     all: list[Driver] = field(default_factory=list)
 
-    def next(self) -> Driver:
-        """The next one, with a greater fence."""
-        self.all.append(Driver(self.on, len(self.all) + 1))
+    def next(self, *, since: float = 1.0) -> Driver:
+        """The next one, with a greater fence; the pass was asked for that many seconds ago."""
+        self.all.append(Driver(self.on, len(self.all) + 1, since=since))
         return self.all[-1]
 
 

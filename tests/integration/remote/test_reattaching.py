@@ -194,33 +194,6 @@ def test_a_deadline_holds_over_drivers(drivers: Drivers, ledger: Path) -> None:
     assert time.monotonic() - begun < 20
 
 
-def test_old_records_are_swept_away(on: Machine, ledger: Path) -> None:
-    """But not those of a runner that lives, nor young ones."""
-    first = Driver(on, 1, name="long/1-0-1")
-    thread = in_background(first, f"echo $$ >>{ledger}; exec sleep 300", "k1")
-    with first.pool:
-        eventually(lambda: lines(ledger), "the start")
-        for name in ("old", "young"):
-            (on.root / name).mkdir()
-            (on.root / name / "1-0-1.1.1.log").write_text("@@aa i 1 1 boot space 1\n")
-            (on.root / name / "1-0-1.1.1.o.1").write_text("said\n")
-        three_days_ago = time.time() - 3 * 86_400
-        for name in ("old", "long"):
-            for path in (on.root / name).glob("*.log"):
-                os.utime(path, (three_days_ago, three_days_ago))
-        eventually((on.root / ".swept").exists, "the first sweeping")
-        (on.root / ".swept").unlink()
-        second = Driver(on, 1, name="other/1-0-1")
-        with second.pool:
-            assert second.shell.run(Call("true", 20, key="k1")).ok
-            eventually(lambda: not list((on.root / "old").iterdir()), "the sweeping")
-        assert len(list((on.root / "young").iterdir())) == 2
-        assert list((on.root / "long").glob("*.log"))
-        first.gone.set()
-    thread.join(20)
-    os.kill(int(lines(ledger)[0]), signal.SIGKILL)
-
-
 def test_nothing_watches_on_where_all_records_were_removed(drivers: Drivers, ledger: Path) -> None:
     """As when a home is cleared away while something runs in it, and its runner is gone, too."""
     driver = drivers.next()
@@ -241,30 +214,6 @@ def test_nothing_watches_on_where_all_records_were_removed(drivers: Drivers, led
     drivers.on.root.rename(drivers.on.home / "away")
     eventually(lambda: not Path(f"/proc/{watch}").exists(), "the end of the watch", 20)
     os.kill(int(lines(ledger)[0]), signal.SIGKILL)
-
-
-def test_the_records_of_a_pass_that_is_taken_over_are_kept(drivers: Drivers, ledger: Path) -> None:
-    """However old they are, and although whoever takes it over sweeps first of all."""
-    root = drivers.on.root
-    root.mkdir(parents=True, mode=0o700)
-    (root / ".swept").touch()
-    first = drivers.next()
-    assert first.shell.run(Call(f"echo run >>{ledger}", 20, key="k1")).ok
-    first.die()
-    (root / ".swept").unlink()
-    (log,) = root.glob("token/*.log")
-    (root / "token" / "2-0-1.1.1.log").write_text("@@aa i 1 1 boot space 1\n")
-    (root / "looks").mkdir(exist_ok=True)
-    (root / "looks" / "aa.0.0.log").write_text("@@aa i 1 1 boot space 1\n")
-    three_days_ago = time.time() - 3 * 86_400
-    for path in root.glob("*/*.log"):
-        os.utime(path, (three_days_ago, three_days_ago))
-    second = drivers.next()
-    second.shell.recalled("k1")
-    eventually(lambda: not (root / "looks" / "aa.0.0.log").exists(), "the sweeping")
-    assert log.exists()
-    assert second.shell.run(Call(f"echo run >>{ledger}", 20, key="k1")).ok
-    assert lines(ledger) == ["run"]
 
 
 def test_a_cut_call_does_nothing(on: Machine, ledger: Path) -> None:

@@ -10,7 +10,7 @@ from shared.domain.host import Host
 from workers.shells.ports import Call
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
-from workers.shells.remote.errors import misconfigured
+from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import Frame, Frames
 from workers.shells.remote.records import Identity, Log, Record, nonce_of, read_log
 from workers.shells.remote.runner_text import JOB_ROOT, call, exported, flags, opening
@@ -29,6 +29,9 @@ ANSWER_SECONDS = 10.0
 
 GRACE_SECONDS = 2
 """Between TERM and KILL."""
+
+KEPT_SECONDS = 2 * 86_400
+"""How long a host keeps the records of a run that nobody drives, at least."""
 
 LATE_SECONDS = 15
 """How long after its timeout the host itself ends a command that nobody has ended."""
@@ -103,7 +106,8 @@ class Runner:
         The names of their files begin with it, "folder/pass.fence.count".
 
         `then` is begun right away, or skipped when there are others. Raises Misconfigured when the
-        host has no place for records.
+        host has no place for records, Transient while old records of the same run are about to be
+        removed.
         """
         opening = call("o", stem, self.host.workdir or "")
         self._carrier.send(opening + _begin(then, not_after, after=True))
@@ -117,6 +121,12 @@ class Runner:
                     self.identity = replace(self.identity, watch=int(frame.words[1]))
                     self.stem = " ".join(frame.words[2:])
                     return tuple(others)
+                case "busy":
+                    raise transient(
+                        self.host,
+                        "old records of this run are about to be removed there",
+                        stage="execute",
+                    )
                 case _:
                     raise no_room(self.host)
 

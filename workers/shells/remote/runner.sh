@@ -14,6 +14,7 @@
 #   S.stop      made by whoever takes over: nothing further is started here
 #   S.why.K     made by whoever ends command K before its time; it says why
 #   S.end.K.C   command K ended with C, where the log could not be written any more
+# and beside them .claim.RUN-, as long as it is decided whether the records of a run are removed.
 # Lines of the log that begin with @@M are records; what stands before a start is the command.
 say() { printf '%s@@%s %s\n' "$held" "$N" "$*" && held= || exit 0; }
 note() { printf '@@%s %s\n' "$M" "$*" 2>/dev/null >&3; }
@@ -70,6 +71,7 @@ o() { # stem workdir . : under it are the records of what follows
   *) W=$HOME/$2 ;;
   esac
   [ "$R" ] && enter "$R" "$1" || { usable "$S" && enter "$S" "$1"; } || { say shut; return; }
+  unclaimed "$1" || { say busy; return; }
   last=0
   for d in ${R:+"$R/${1%.*.*}".*.log} "$S/${1%.*.*}".*.log; do
     [ "$d" = "$D.log" ] || [ ! -e "$d" ] || { last=x && say other "${d%.log}"; }
@@ -83,6 +85,21 @@ enter() { # root stem
   [ "$G" ] && [ "$A" = "$1/.at.$P" ] || { [ -z "$G" ] || kill -9 "$G"; A=$1/.at.$P; watch & G=$!; }
   note i "$P" "$F" "$boot" "$space" "$G" && fresh "$1/$2" && echo "$1/$2" >"$A" || return 1
   D=$1/$2
+}
+unclaimed() { # stem: wait until nobody is about to remove the records of its run
+  d=${1##*/} d=${1%/*}/.claim.${d%%-*}-
+  uptime
+  give_up=$((now + 6))
+  while claimed "$R/$d" || claimed "$S/$d"; do
+    uptime
+    [ "$now" -lt "$give_up" ] || return 1
+    sleep 0.1 || sleep 1
+  done
+}
+claimed() { # file: whether there is one, of a process that lives as far as can be told from here
+  [ -e "$1" ] || return
+  read -r line 2>/dev/null <"$1" && set -- $line
+  [ "$3" != "$boot" ] || [ "$4" != "$space" ] || lives "$@"
 }
 folders() { # root folder: make it, and with it those that other passes will ask for
   set -- "$1" "$2" 0 1 2 3 4 5 6 7 8 9 a b c d e f
@@ -217,180 +234,3 @@ ship() { # stream bytes-so-far: what is new of it; sets size
   say .
 }
 size_of() { set -- $(ls -ln "$1" 2>/dev/null) && echo "${5:-0}"; }
-
-p() { # stem key pid start dog . : what is left of a command
-  [ "$6" = . ] || return
-  aim "$1/$2" "$3" "$4" "$5"
-  find_left
-  say left "$names"
-}
-k() { # stem key why grace pid start dog . : end a command and all that it started
-  [ "$8" = . ] || return
-  { : >"$1.why.$2.$3"; } 2>/dev/null
-  finish "$1/$2" "$4" "$5" "$6" "$7"
-  say k "$how" "$names"
-}
-aim() { # cookie pid start dog: at a command of a runner
-  cookie=$1 runner=$2 from=$3 dog=$4 tracked=' '
-}
-finish() { # cookie grace pid start dog: sets how and names; the grace in seconds
-  aim "$1" "$3" "$4" "$5"
-  grace=$2 how=
-  find_left || return 0
-  how=TERM
-  send TERM
-  send CONT
-  await_end "$grace" '' && return
-  how=KILL
-  await_end 5 KILL || how=LEFT
-}
-tracks() { case $tracked in *" $1 "*) return 0 ;; esac; return 1; }
-belongs() { # pid, and the fields of its stat: whether the command started it
-  tracks "$1" || tracks "$3" && return
-  [ "$3" = "$runner" ] && [ "$1" != "$dog" ] && return
-  case $marked in *"/$1/"*) return 0 ;; esac
-  # What belongs to another account and has lost its parent can only be told by its session.
-  [ "$5" = "$runner" ] && [ "$3" = 1 ] && [ "${21}" -ge "$from" ] && [ ! -r "/proc/$1/environ" ]
-}
-scan() {
-  left= grown= IFS=$newline
-  for line in $stats; do
-    unset IFS
-    pid=${line%% *} name=${line%)*}
-    set -- "$pid" ${line##*) }
-    belongs "$@" || continue
-    tracks "$pid" || { tracked="$tracked$pid " grown=1; }
-    case $2 in Z | X) ;; *) left="$left $pid" names="$names $pid(${name#*(})" ;; esac
-  done
-  unset IFS
-}
-mark() { # sets marked to the processes that have this in their environment
-  [ "$greps" ] || { LOOK=1 grep -q -F LOOK=1 /proc/self/environ && greps=1 || greps=0; }
-  if [ "$greps" = 1 ]; then
-    marked=$(grep -l -F "$1" /proc/[0-9]*/environ 2>/dev/null)
-    return
-  fi
-  # A grep that ends a line at a NUL sees the first variable alone.
-  marked= IFS=$newline
-  for line in $stats; do
-    unset IFS
-    pid=${line%% *}
-    set -- "$1" ${line##*) }
-    [ "${21}" -ge "$from" ] && [ -O "/proc/$pid" ] || continue
-    { tr '\0' '\n' </proc/"$pid"/environ; } 2>/dev/null | grep -q -F "$1" && marked="$marked/$pid/"
-  done
-  unset IFS
-}
-find_left() {
-  grown=1
-  # All of it at once: a shell reads a file of /proc byte by byte.
-  stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
-  mark "REPLAN_ATTEMPT=$cookie"
-  while [ "$grown" ]; do names= && scan; done
-  [ "$left" ]
-}
-send() {
-  kill "-$1" $left 2>/dev/null || [ "$uid" = 0 ] || sudo -n kill "-$1" $left 2>/dev/null
-}
-await_end() { # seconds signal
-  uptime
-  give_up=$((now + $1 + 1))
-  while find_left; do
-    uptime
-    [ "$now" -lt "$give_up" ] || return 1
-    [ -z "$2" ] || send "$2"
-    sleep 0.1 || sleep 1
-  done
-}
-
-# Beside the runner: caps output, ends what takes too long, and outlives the runner as long as one
-# of its commands runs, or something that a command has left writes to a file of its output.
-watch() {
-  trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
-  exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
-  stat_of self
-  me=${name%% *} V= kept= passed= beat=0 idle=0 over= busy=
-  sweep "${A%/.at.*}"
-  while :; do
-    sleep "${tick:-0.2}" || sleep 1 || exit
-    tick= new=$V beat=$((beat + 1))
-    lives "$P" "$F" "$boot" "$space" || over=1
-    # Somebody may have removed it with all that it tells of.
-    [ ! -e "$A" ] || read -r new <"$A" || new=
-    [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
-    if [ "$V" ]; then look; else busy=; fi
-    if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
-    [ "$idle" -lt 25 ] || tick=1
-    for old in $kept; do trim "$old"; done
-    [ $((beat % 25)) != 0 ] || settle
-    [ "$over" ] && [ -z "$busy" ] || continue
-    passed="$passed $V" V=
-    true >"$A"
-    settle
-    [ "$kept" ] || { rm -f "$A"; exit; }
-  done
-}
-sweep() { # root: once an hour, of runs that are two days old and have no runner that lives, all
-  [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
-  : >"$1/.swept"
-  for old in $(find "$1" -mindepth 1 -maxdepth 1 -name '.at.*' -mtime +1); do
-    [ -d "/proc/${old##*.}" ] || rm -f "$old"
-  done
-  for old in $(find "$1" -mindepth 2 -name '*.log' -mtime +1); do
-    # A young log of the same run may be that of who is about to read this one.
-    run=${old##*/} run=${run%.log}
-    for log in "${old%/*}/${run%%-*}"*.log; do
-      [ -z "$(find "$log" ! -mtime +1)" ] || continue 2
-      read -r line <"$log" && set -- $line && lives "$3" "$4" "$5" "$6" && continue 2
-    done
-    rm -f "${old%.log}".*
-  done
-}
-long() { # whether a file of output may be too long; most times two numbers tell that
-  [ $((beat % 25)) != 0 ] || return 0
-  for fd in 4 5; do
-    { read -r name at <"/proc/$P/fdinfo/$fd"; } 2>/dev/null || return 0
-    [ "$at" -le 1048576 ] || return 0
-  done
-  return 1
-}
-look() { # at what the runner is doing
-  ! long || trim "$V"
-  [ "$over" ] || [ $((beat % 5)) = 0 ] || return
-  busy=
-  set -- $(tail -n 1 "$V.log")
-  [ "$2" = s ] || return
-  busy=1
-  uptime
-  [ "$now" -lt "$5" ] || { : >"$V.why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; unhang "$@"; }
-  [ "$over" ] || return
-  aim "$V/$3" "$P" "$F" "$me"
-  find_left || busy=
-}
-unhang() { # the record of a start: where it asks, and has no process to end, the runner hangs in it
-  case $6 in
-  *q*) [ "$how" ] || [ "$(tail -n 1 "$V.log")" != "$*" ] || kill -9 "$P" ;;
-  esac
-}
-settle() { # passes that were left are kept in view while something writes to them
-  set -- $kept $passed
-  kept= passed=
-  [ "$1" ] || return
-  users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${A%/.at.*}/")
-  for old; do
-    case $users in
-    *"$old."*) kept="$kept $old" ;;
-    *) [ "${old##*/looks/*}" ] || rm -f "$old".* ;;
-    esac
-  done
-}
-trim() { # stem: of every file that is too long its first and its last part are kept
-  for file in $(find "${1%/*}" -name "${1##*/}.[oe].*" -size +2048); do
-    tick=0.05 cut=0 size=$(size_of "$file")
-    [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
-    tail -c 262144 "$file" >"$file.last"
-    : >"$file"
-    read -r cut <"$file.cut"
-    echo "$((cut + size))" >"$file.cut"
-  done
-}

@@ -12,6 +12,8 @@ from workers.shells.remote.script import path_word
 JOB_ROOT = "~/.replan/jobs"
 """Where a host keeps the records of what ran on it, below the account's home."""
 
+_PARTS = ("runner.sh", "ending.sh", "watch.sh")
+
 EXEC_LINE = "exec /bin/sh"
 """What a login shell is asked to execute: bash, dash, zsh, ksh, fish and csh read it alike."""
 
@@ -84,13 +86,10 @@ def flags(command: str, *, more: bool = False) -> str:
 
 @cache
 def _text() -> str:
-    lines = (
-        files("workers.shells.remote")
-        .joinpath("runner.sh")
-        .read_text(encoding="utf-8")
-        .splitlines()
-    )
-    return "\n".join(line for line in lines if not line.lstrip().startswith("# "))
+    folder = files("workers.shells.remote")
+    parts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
+    lines = "".join(parts).splitlines()
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith("# "))
 
 
 def _quoted(word: str | float) -> str:

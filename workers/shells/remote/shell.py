@@ -22,7 +22,7 @@ from workers.shells.remote.follow import Follower, Outcome, left_to_another, rem
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import Pipeline
 from workers.shells.remote.records import Record
-from workers.shells.remote.runner import LATE_SECONDS, Killed, Refused, Runner
+from workers.shells.remote.runner import KEPT_SECONDS, LATE_SECONDS, Killed, Refused, Runner
 from workers.shells.remote.runner_slot import Lane
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.script import checked
@@ -70,7 +70,7 @@ class RunnerShell:
         self._opened = 0
         self._looks = itertools.count(1)
         self._begun = monotonic()
-        self._restarted = False
+        self._lost_records: Outcome | None = None
         self._follower = Follower(pool, self._given_up)
         if record is not None and record.resumed:
             self._recall()
@@ -192,9 +192,9 @@ class RunnerShell:
         known = self._known.get(call.key or "")
         if known is not None:
             return self._attach(runner, known, call, deadline, output)
-        if self._restarted and not is_unkeyed(call.key):
-            self._restarted = False
-            return _result(call, datetime.now(UTC), output, _RESTARTED)
+        if self._lost_records is not None and not is_unkeyed(call.key):
+            unknown, self._lost_records = self._lost_records, None
+            return _result(call, datetime.now(UTC), output, unknown)
         started = datetime.now(UTC)
         deadline.restart()  # reaching the host took what it took
         if lane is self._lane:
@@ -308,7 +308,10 @@ class RunnerShell:
         self._unsettled = False
         if self._record.resumed or self._opened > 1:
             age = self._record.since + monotonic() - self._begun
-            self._restarted = runner.uptime() < age
+            if runner.uptime() < age:
+                self._lost_records = _RESTARTED
+            elif self._record.resumed and age > KEPT_SECONDS and not others:
+                self._lost_records = _REMOVED
 
     def _open_temporary(self, runner: Runner) -> None:
         runner.open(f"{UNKEYED}s/{secrets.token_hex(6)}.0.0")
@@ -351,4 +354,7 @@ def _how(killed: Killed) -> str:
 
 _RESTARTED = Outcome(
     None, Stop.LOST, unknown="the host was restarted, and has no record of it any more"
+)
+_REMOVED = Outcome(
+    None, Stop.LOST, unknown="the host has no record of it, and removes what is two days old"
 )

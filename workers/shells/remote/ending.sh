@@ -1,0 +1,86 @@
+# Ending a command and all that it started; a part of the runner's text.
+
+p() { # stem key pid start dog . : what is left of a command
+  [ "$6" = . ] || return
+  aim "$1/$2" "$3" "$4" "$5"
+  find_left
+  say left "$names"
+}
+k() { # stem key why grace pid start dog . : end a command and all that it started
+  [ "$8" = . ] || return
+  { : >"$1.why.$2.$3"; } 2>/dev/null
+  finish "$1/$2" "$4" "$5" "$6" "$7"
+  say k "$how" "$names"
+}
+aim() { # cookie pid start dog: at a command of a runner
+  cookie=$1 runner=$2 from=$3 dog=$4 tracked=' '
+}
+finish() { # cookie grace pid start dog: sets how and names; the grace in seconds
+  aim "$1" "$3" "$4" "$5"
+  grace=$2 how=
+  find_left || return 0
+  how=TERM
+  send TERM
+  send CONT
+  await_end "$grace" '' && return
+  how=KILL
+  await_end 5 KILL || how=LEFT
+}
+tracks() { case $tracked in *" $1 "*) return 0 ;; esac; return 1; }
+belongs() { # pid, and the fields of its stat: whether the command started it
+  tracks "$1" || tracks "$3" && return
+  [ "$3" = "$runner" ] && [ "$1" != "$dog" ] && return
+  case $marked in *"/$1/"*) return 0 ;; esac
+  # What belongs to another account and has lost its parent can only be told by its session.
+  [ "$5" = "$runner" ] && [ "$3" = 1 ] && [ "${21}" -ge "$from" ] && [ ! -r "/proc/$1/environ" ]
+}
+scan() {
+  left= grown= IFS=$newline
+  for line in $stats; do
+    unset IFS
+    pid=${line%% *} name=${line%)*}
+    set -- "$pid" ${line##*) }
+    belongs "$@" || continue
+    tracks "$pid" || { tracked="$tracked$pid " grown=1; }
+    case $2 in Z | X) ;; *) left="$left $pid" names="$names $pid(${name#*(})" ;; esac
+  done
+  unset IFS
+}
+mark() { # sets marked to the processes that have this in their environment
+  [ "$greps" ] || { LOOK=1 grep -q -F LOOK=1 /proc/self/environ && greps=1 || greps=0; }
+  if [ "$greps" = 1 ]; then
+    marked=$(grep -l -F "$1" /proc/[0-9]*/environ 2>/dev/null)
+    return
+  fi
+  # A grep that ends a line at a NUL sees the first variable alone.
+  marked= IFS=$newline
+  for line in $stats; do
+    unset IFS
+    pid=${line%% *}
+    set -- "$1" ${line##*) }
+    [ "${21}" -ge "$from" ] && [ -O "/proc/$pid" ] || continue
+    { tr '\0' '\n' </proc/"$pid"/environ; } 2>/dev/null | grep -q -F "$1" && marked="$marked/$pid/"
+  done
+  unset IFS
+}
+find_left() {
+  grown=1
+  # All of it at once: a shell reads a file of /proc byte by byte.
+  stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
+  mark "REPLAN_ATTEMPT=$cookie"
+  while [ "$grown" ]; do names= && scan; done
+  [ "$left" ]
+}
+send() {
+  kill "-$1" $left 2>/dev/null || [ "$uid" = 0 ] || sudo -n kill "-$1" $left 2>/dev/null
+}
+await_end() { # seconds signal
+  uptime
+  give_up=$((now + $1 + 1))
+  while find_left; do
+    uptime
+    [ "$now" -lt "$give_up" ] || return 1
+    [ -z "$2" ] || send "$2"
+    sleep 0.1 || sleep 1
+  done
+}

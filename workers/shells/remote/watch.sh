@@ -1,0 +1,105 @@
+# Watching a runner, and sweeping what nobody needs any more; a part of the runner's text.
+
+# Beside the runner: caps output, ends what takes too long, and outlives the runner as long as one
+# of its commands runs, or something that a command has left writes to a file of its output.
+watch() {
+  trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
+  exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
+  began self
+  me=${name%% *} born=$at V= kept= passed= beat=0 idle=0 over= busy= swept=
+  while :; do
+    sleep "${tick:-0.2}" || sleep 1 || exit
+    tick= new=$V beat=$((beat + 1))
+    lives "$P" "$F" "$boot" "$space" || over=1
+    # Somebody may have removed it with all that it tells of.
+    [ ! -e "$A" ] || read -r new <"$A" || new=
+    [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
+    if [ "$V" ]; then look; else busy=; fi
+    # Not before the log of a pass is open: that tells every sweep that the pass is at work.
+    case $V in '' | */looks/*) ;; *) [ "$swept" ] || { swept=1; sweep "${A%/.at.*}"; } ;; esac
+    if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
+    [ "$idle" -lt 25 ] || tick=1
+    for old in $kept; do trim "$old"; done
+    [ $((beat % 25)) != 0 ] || settle
+    [ "$over" ] && [ -z "$busy" ] || continue
+    passed="$passed $V" V=
+    true >"$A"
+    settle
+    [ "$kept" ] || { rm -f "$A"; exit; }
+  done
+}
+sweep() { # root: once an hour, of runs that are two days old and have no runner that lives, all
+  [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
+  : >"$1/.swept"
+  for old in $(find "$1" -mindepth 1 -maxdepth 1 -name '.at.*' -mtime +1); do
+    [ -d "/proc/${old##*.}" ] || rm -f "$old"
+  done
+  for old in $(find "$1" -mindepth 2 -name '.claim.*' -mmin +60); do
+    read -r line <"$old" && set -- $line && lives "$@" || rm -f "$old"
+  done
+  for old in $(find "${A%/.at.*}" -mindepth 2 -name '*.log' -mtime +1); do
+    [ -e "$old" ] || continue
+    run=${old##*/} run=${run%.log}
+    case $run in *-*) run=${run%%-*}- ;; esac
+    claim=${old%/*}/.claim.$run run=${old%/*}/$run
+    # In this order: whoever drives the run begins its own log and then looks for a claim.
+    (set -C && echo "$me $born $boot $space" >"$claim") || continue
+    abandoned && { rm -f "$run"* || for log in "$run"*; do rm -f "$log"; done; }
+    rm -f "$claim"
+  done
+}
+abandoned() { # whether no log of the run is young, and none is that of a runner that lives
+  for log in "$run"*.log; do
+    [ -z "$(find "$log" ! -mtime +1)" ] || return 1
+    read -r line <"$log" && set -- $line && lives "$3" "$4" "$5" "$6" && return 1
+  done
+  return 0
+}
+long() { # whether a file of output may be too long; most times two numbers tell that
+  [ $((beat % 25)) != 0 ] || return 0
+  for fd in 4 5; do
+    { read -r name at <"/proc/$P/fdinfo/$fd"; } 2>/dev/null || return 0
+    [ "$at" -le 1048576 ] || return 0
+  done
+  return 1
+}
+look() { # at what the runner is doing
+  ! long || trim "$V"
+  [ "$over" ] || [ $((beat % 5)) = 0 ] || return
+  busy=
+  set -- $(tail -n 1 "$V.log")
+  [ "$2" = s ] || return
+  busy=1
+  uptime
+  [ "$now" -lt "$5" ] || { : >"$V.why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; unhang "$@"; }
+  [ "$over" ] || return
+  aim "$V/$3" "$P" "$F" "$me"
+  find_left || busy=
+}
+unhang() { # the record of a start: where it asks, and has no process to end, the runner hangs in it
+  case $6 in
+  *q*) [ "$how" ] || [ "$(tail -n 1 "$V.log")" != "$*" ] || kill -9 "$P" ;;
+  esac
+}
+settle() { # passes that were left are kept in view while something writes to them
+  set -- $kept $passed
+  kept= passed=
+  [ "$1" ] || return
+  users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${A%/.at.*}/")
+  for old; do
+    case $users in
+    *"$old."*) kept="$kept $old" ;;
+    *) [ "${old##*/looks/*}" ] || rm -f "$old".* ;;
+    esac
+  done
+}
+trim() { # stem: of every file that is too long its first and its last part are kept
+  for file in $(find "${1%/*}" -name "${1##*/}.[oe].*" -size +2048); do
+    tick=0.05 cut=0 size=$(size_of "$file")
+    [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
+    tail -c 262144 "$file" >"$file.last"
+    : >"$file"
+    read -r cut <"$file.cut"
+    echo "$((cut + size))" >"$file.cut"
+  done
+}
