@@ -6,6 +6,7 @@ from pydantic import TypeAdapter
 
 from shared.domain.errors import Defect
 from shared.domain.facts import FACTS, Fact
+from shared.domain.ids import Ref
 
 T = TypeVar("T")
 
@@ -21,7 +22,13 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def to_json(value: object) -> Any:
-    """A value of the domain as what JSON can hold."""
+    """A value of the domain as what JSON can hold; a place in a task is its text."""
+    if isinstance(value, Ref):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: to_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [to_json(each) for each in value]
     return _adapter(type(value)).dump_python(value, mode="json")
 
 

@@ -68,9 +68,9 @@ def resume(
         _refuse_ended(before)
         _refuse_unanswered(before)
         reports = [*first, (ref.task, None, ResumeRequested())]
-        taken = post(database, reports, actor, Act(verb, before.ref))
+        taken = post(database, reports, actor, Act(verb, str(before.ref)))
     else:
-        act = Act(verb, before.ref, {"cost_cap": cost_cap})
+        act = Act(verb, str(before.ref), {"cost_cap": cost_cap})
         taken = post(database, first, actor, act, CostCap(ref.task, cost_cap))
     with database.begin() as connection:
         after = task_view(connection, ref)

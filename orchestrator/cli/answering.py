@@ -8,7 +8,7 @@ from orchestrator.cli.reply import Result
 from orchestrator.cli.task_commands import outcome
 from shared.domain.errors import Rejected
 from shared.domain.facts import QuestionAnswered
-from shared.domain.ids import Ref, parse_ref
+from shared.domain.ids import Ref
 from shared.domain.question import Question, chosen
 
 if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
@@ -32,16 +32,16 @@ def answer_question(call: Invocation, asked: "InterventionView", given: str | No
         )
     question = Question(asked.reason, asked.options)
     answer = chosen(question, given, next_step_cmd=asked.next_step_cmd)
-    ref = parse_ref(asked.ref)
+    ref = asked.ref
     run_id, fact = _fact(call, ref, asked, answer)
-    act = Act("intervention.answer", asked.ref, {"intervention": asked.name})
+    act = Act("intervention.answer", str(asked.ref), {"intervention": asked.name})
     taken = post(call.database, [(ref.task, run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = intervention(connection, asked.name)
     if taken and after.answer != answer:
         raise too_late(after)
     details = {
-        "ref": asked.ref,
+        "ref": str(asked.ref),
         "phase": _phase(call, ref),
         "intervention": asked.name,
         "answer": answer,

@@ -102,7 +102,7 @@ def tail(call: Invocation, ref: RefArgument) -> Result:
     while True:
         with call.database.begin() as connection:
             view = attempt_view(connection, place)
-            place = parse_ref(view.attempt.ref)  # this one, also when a newer one begins
+            place = view.attempt.ref  # this one, also when a newer one begins
             pieces = live_output(connection, view.attempt.key, after)
         for piece in pieces:
             after = piece.id
@@ -142,10 +142,10 @@ def cancel(
 
     with call.database.begin() as connection:
         attempt = attempt_view(connection, parse_ref(ref)).attempt
-    act = Act("attempt.cancel", attempt.ref)
+    act = Act("attempt.cancel", str(attempt.ref))
     if not cancel_attempt(call.database, attempt.key, call.actor, act):
         with call.database.begin() as connection:
-            attempt = attempt_view(connection, parse_ref(attempt.ref)).attempt
+            attempt = attempt_view(connection, attempt.ref).attempt
         raise Rejected(
             f"{attempt.ref} {_not_in_hand(attempt.outcome)}",
             stage="input",

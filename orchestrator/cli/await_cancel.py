@@ -16,7 +16,7 @@ from orchestrator.views.attempts import AttemptLine, attempt_view
 from orchestrator.views.cancellations import InHand, Word, unproven
 from orchestrator.views.tasks import TaskView, task_view
 from shared.domain.attempt import Outcome, left_over
-from shared.domain.ids import Ref, parse_ref
+from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
 
 LOOK_EVERY = 0.25
@@ -44,7 +44,7 @@ def await_cancelled(call: Invocation, ref: Ref, timeout: float) -> Result:
         timeout,
         look=lambda: _task(call, ref),
         is_over=lambda seen: seen.ended and not _awaited(seen),
-        told=lambda seen: ", ".join(each.ref for each in _awaited(seen)) or seen.ref,
+        told=lambda seen: ", ".join(str(each.ref) for each in _awaited(seen)) or str(seen.ref),
     )
     remains = unproven(view.in_hand)
     reason = _reason(view, remains, timeout)
@@ -70,7 +70,7 @@ def await_cancelled(call: Invocation, ref: Ref, timeout: float) -> Result:
 
 def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Result:
     """Wait up to `timeout` seconds until an attempt has ended; says how."""
-    place = parse_ref(attempt.ref)
+    place = attempt.ref
 
     def look() -> AttemptLine:
         with call.database.begin() as connection:
@@ -81,7 +81,7 @@ def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Res
         timeout,
         look=look,
         is_over=lambda seen: seen.outcome != RUNNING,
-        told=lambda seen: seen.ref,
+        told=lambda seen: str(seen.ref),
     )
     reason = ""
     if line.outcome == RUNNING:
@@ -143,7 +143,7 @@ def _task(call: Invocation, ref: Ref) -> TaskView:
 
 
 def _details(view: TaskView) -> dict[str, Any]:
-    return {"ref": view.ref, "phase": view.phase, "in_hand": list(view.in_hand)}
+    return {"ref": str(view.ref), "phase": view.phase, "in_hand": list(view.in_hand)}
 
 
 def _awaited(view: TaskView) -> Sequence[InHand]:

@@ -72,11 +72,11 @@ def send(
             next_step_cmd=f"replan step show {step.ref}",
         )
     fact = BundleSent(ordinal, step.revision, held, note)
-    act = Act("bundle.send", step.ref, {"pass": held})
+    act = Act("bundle.send", str(step.ref), {"pass": held})
     taken = post(call.database, [(at.task_id, at.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = step_view(connection, place).step
-    return outcome("bundle.send", {"ref": after.ref, "phase": after.phase}, taken=taken)
+    return outcome("bundle.send", {"ref": str(after.ref), "phase": after.phase}, taken=taken)
 
 
 def _show_fields(console: Console, bundle: Bundle) -> None:

@@ -27,7 +27,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
         )
     with call.database.begin() as connection:
         done = carried_out(connection, ref)
-    origin = Origin(done.ref, "export", f"replan task report {done.ref}")
+    origin = Origin(str(done.ref), "export", f"replan task report {done.ref}")
     made = runbook(done.prompt, done.plan, done.hosts, origin=origin)
     if output is not None:
         _write(output, made.text)
@@ -45,7 +45,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
         next_step(console, command)
 
     details = {
-        "ref": done.ref,
+        "ref": str(done.ref),
         "form": form,
         "job": made.job,
         "parameters": made.parameters,

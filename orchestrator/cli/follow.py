@@ -103,7 +103,7 @@ def print_message(console: Console, message: Message) -> None:
     at = message.at.astimezone().strftime("%H:%M:%S")
     style = TONES.get(message.tone, "")
     console.print(
-        Text.assemble((at, "dim"), " ", (message.ref, "bold"), " ", (message.text, style))
+        Text.assemble((at, "dim"), " ", (str(message.ref), "bold"), " ", (message.text, style))
     )
 
 

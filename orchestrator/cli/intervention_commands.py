@@ -113,17 +113,24 @@ def answer(
     said = _said(flags, name)
     with call.database.begin() as connection:
         _refuse_unasked(asked)
-        place, _ = require_step(connection, parse_ref(asked.ref))
-        step = step_view(connection, parse_ref(asked.ref)).step
+        place, _ = require_step(connection, asked.ref)
+        step = step_view(connection, asked.ref).step
     fact = OutcomeTold(step.ordinal, step.revision, step.pass_no, said)
-    act = Act("intervention.answer", step.ref, {"intervention": asked.name, "answer": said.value})
+    act = Act(
+        "intervention.answer", str(step.ref), {"intervention": asked.name, "answer": said.value}
+    )
     taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = intervention(connection, name)
-        step = step_view(connection, parse_ref(asked.ref)).step
+        step = step_view(connection, asked.ref).step
     if taken and after.answer != said:
         raise _too_late(after)
-    details = {"ref": step.ref, "phase": step.phase, "intervention": after.name, "answer": said}
+    details = {
+        "ref": str(step.ref),
+        "phase": step.phase,
+        "intervention": after.name,
+        "answer": said,
+    }
     return outcome("intervention.answer", details, taken=taken)
 
 
@@ -146,20 +153,18 @@ def approve(
     from orchestrator.views.interventions import asked_of, intervention
     from orchestrator.views.tasks import task_view
     from shared.domain.approval import Scope
-    from shared.domain.config import Policy
-    from shared.wire import from_json
 
     scope = Scope.TASK if for_task else Scope.ONCE
     with call.database.begin() as connection:
         view = intervention(connection, name)
         approving.refuse_unless_asked(view)
         asked = asked_of(connection, name)
-        policy = from_json(Policy, task_view(connection, parse_ref(view.ref)).policy)
+        policy = task_view(connection, view.ref).policy
         until = in_seconds(connection, policy.approval_ttl)
     approving.refuse_forbidden(asked, approving.guards_of(call.settings.server, policy))
     signer = Signer(call.settings.server.data_dir)
     words = approving.approvals_of(asked, scope, call.actor.name, until)
-    task = parse_ref(view.ref).task
+    task = view.ref.task
     given = tuple(signer.sign(task, word) for word in words)
     return _post_word(
         call,
@@ -222,20 +227,25 @@ def _post_word(
     from orchestrator.views.places import require_step
     from orchestrator.views.steps import step_view
 
-    ref = parse_ref(asked.ref)
+    ref = asked.ref
     with call.database.begin() as connection:
         place, _ = require_step(connection, ref)
         step = step_view(connection, ref).step
     fact = fact_at(step)
     word = "approved" if isinstance(fact, CommandsApproved) else "denied"
-    act = Act(kind, step.ref, {"intervention": asked.name, "answer": word})
+    act = Act(kind, str(step.ref), {"intervention": asked.name, "answer": word})
     taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = intervention(connection, asked.name)
         step = step_view(connection, ref).step
     if taken and after.answer != word:
         raise too_late(after)
-    details = {"ref": step.ref, "phase": step.phase, "intervention": asked.name, "answer": word}
+    details = {
+        "ref": str(step.ref),
+        "phase": step.phase,
+        "intervention": asked.name,
+        "answer": word,
+    }
     return outcome(kind, details, taken=taken)
 
 

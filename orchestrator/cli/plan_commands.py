@@ -33,6 +33,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     Revisions are shown by `step show`.
     """
     from orchestrator.views.plans import plan_view
+    from orchestrator.views.values import author_name
 
     with call.database.begin() as connection:
         view = plan_view(connection, parse_ref(ref))
@@ -41,9 +42,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         console.print(f"[bold]{view.ref}[/] {plain(view.summary)}")
         for step in (*view.steps, *view.added):
             after = f" after {', '.join(step.depends_on)}" if step.depends_on else ""
-            console.print(
-                f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(step.author)}{after})[/]"
-            )
+            by = author_name(step.author)
+            console.print(f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(by)}{after})[/]")
             for subtask in step.subtasks:
                 console.print(f"  {subtask.ordinal}. {first_line(subtask.command, 100)}")
                 if subtask.check:
@@ -76,10 +76,8 @@ def approve(
     from orchestrator.views.plans import stored_plan
     from orchestrator.views.tasks import task_view
     from shared.domain.approval import Scope, plan_digest
-    from shared.domain.config import Policy
     from shared.domain.facts import PlanApproved
     from shared.store import hosts
-    from shared.wire import from_json
 
     place = parse_ref(ref).of_task()
     with call.database.begin() as connection:
@@ -89,11 +87,15 @@ def approve(
         targets = [run.target for run in runs_at(connection, place)]
         named = (hosts.named(connection, target) for target in targets)
         places = [hosts.reached(connection, host) for host in named]
-        policy = from_json(Policy, view.policy)
+        policy = view.policy
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approving.guards_of(call.settings.server, policy)
     asked = approving.asked_by_plan(plan, place.task, places, guard_for)
-    details = {"ref": view.ref, "phase": view.phase, "wanted": [wanted(each) for each in asked]}
+    details = {
+        "ref": str(view.ref),
+        "phase": view.phase,
+        "wanted": [wanted(each) for each in asked],
+    }
 
     def show(console: Console) -> None:
         for each in asked:
@@ -107,7 +109,7 @@ def approve(
     signer = Signer(call.settings.server.data_dir)
     often = tuple(signer.sign(place.task, replace(each, scope=Scope.TASK)) for each in given)
     fact = PlanApproved(plan_digest(plan), actor, often)
-    act = Act("plan.approve", view.ref, {"plan": fact.plan_digest})
+    act = Act("plan.approve", str(view.ref), {"plan": fact.plan_digest})
     taken = post(call.database, [(place.task, None, fact)], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
@@ -123,7 +125,7 @@ def approve(
 def _refuse_unless_plan_waits(task: "TaskView") -> None:
     if any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in task.interventions):
         return
-    how = "approved already" if task.policy.get("autonomy") == PLAN else "not to be approved first"
+    how = "approved already" if task.policy.autonomy == PLAN else "not to be approved first"
     raise Rejected(
         f"the plan of {task.ref} does not wait for an approval: the task is {task.phase}"
         + (f", and its plan {how}" if task.steps_planned else ""),
@@ -154,14 +156,12 @@ def provide(
     from orchestrator.acts.secret_names import check_plan
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_plan
-    from shared.domain.config import Policy
     from shared.domain.facts import PlanDrafted
-    from shared.wire import from_json
 
     place = parse_ref(ref)
     with call.database.begin() as connection:
         view = task_view(connection, place)
-    policy = from_json(Policy, view.policy)
+    policy = view.policy
     plan = load_plan(read_text(file), policy=policy, source=str(file))
     check_plan(plan)
     if plan.autonomy not in {None, policy.autonomy}:
@@ -177,11 +177,11 @@ def provide(
             stage="input",
             next_step_cmd=f"replan task show {view.ref}",
         )
-    act = Act("plan.provide", view.ref, {"file": file.name})
+    act = Act("plan.provide", str(view.ref), {"file": file.name})
     taken = post(call.database, [(place.task, None, PlanDrafted(plan))], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
-    return outcome("plan.provide", {"ref": after.ref, "phase": after.phase}, taken=taken)
+    return outcome("plan.provide", {"ref": str(after.ref), "phase": after.phase}, taken=taken)
 
 
 @add(group, "calls", example="replan plan calls T12")

@@ -30,8 +30,11 @@ def show_history(console: Console, view: "StepView") -> None:
 
 
 def _heading(revision: "RevisionView") -> str:
+    from orchestrator.views.values import author_name
+
     when = "" if revision.created_at is None else f", {moment(revision.created_at)}"
-    return f"by {revision.author}{when}" + (f": {revision.reason}" if revision.reason else "")
+    by = author_name(revision.author)
+    return f"by {by}{when}" + (f": {revision.reason}" if revision.reason else "")
 
 
 def _lines(revision: "RevisionView", before: frozenset[str]) -> Iterator[str]:

@@ -80,9 +80,6 @@ def revise(
     from orchestrator.views.steps import step_view
     from orchestrator.views.tasks import task_view
     from shared.contracts.planfile import load_revision, rollback_of
-    from shared.domain.config import Policy
-    from shared.domain.plan import Author, Role
-    from shared.wire import from_json
 
     if (file is None) is not now:
         raise Rejected(
@@ -93,7 +90,7 @@ def revise(
     place = parse_ref(ref)
     with call.database.begin() as connection:
         view = step_view(connection, place)
-        policy = from_json(Policy, task_view(connection, place).policy)
+        policy = task_view(connection, place).policy
     step = view.step
     if step.phase in {"done", "cancelled", "replaced"}:
         raise Rejected(
@@ -115,10 +112,8 @@ def revise(
     undone = rollback_of(text, source=str(file), next_step_cmd=command)
     _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")
-    role, _, backend = step.author.partition("/")
-    author = Author(Role(role), backend or "human")
     reason = note or f"given by hand: {file.name}"
-    fact = StepRevised(step.ordinal, step.revision + 1, author, subtasks, reason, undone)
+    fact = StepRevised(step.ordinal, step.revision + 1, step.author, subtasks, reason, undone)
     return _post(call, "step.revise", ref, fact)
 
 
@@ -158,8 +153,8 @@ def _post(call: Invocation, kind: str, ref: str, fact: RunFact) -> Result:
     with call.database.begin() as connection:
         place, _ = require_step(connection, parse_ref(ref))
         step = step_view(connection, parse_ref(ref)).step
-    act = Act(kind, step.ref, {"fact": type(fact).__name__})
+    act = Act(kind, str(step.ref), {"fact": type(fact).__name__})
     taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
     with call.database.begin() as connection:
         step = step_view(connection, parse_ref(ref)).step
-    return outcome(kind, {"ref": step.ref, "phase": step.phase}, taken=taken)
+    return outcome(kind, {"ref": str(step.ref), "phase": step.phase}, taken=taken)

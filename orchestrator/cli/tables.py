@@ -40,13 +40,13 @@ def coloured(word: str) -> str:
     return f"[{colour}]{word}[/]" if colour else escape(word)
 
 
-def listing(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def listing(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """An aligned table without lines; cells are markup."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(str, row))
     return table
 
 

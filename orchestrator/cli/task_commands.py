@@ -214,7 +214,7 @@ def resume(
 
 def resumed(kind: str, done: "Resumption", more: dict[str, Any]) -> Result:
     """The answer to a resumption, with what still waits for somebody's word."""
-    details = {"ref": done.task.ref, "phase": done.task.phase, **more}
+    details = {"ref": str(done.task.ref), "phase": done.task.phase, **more}
     return replace(outcome(kind, details, taken=done.taken), warnings=done.unanswered)
 
 
@@ -242,13 +242,13 @@ def limit(
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    wanted = _limits(call, changes, before.ref)
-    act = Act("task.limit", before.ref, dict(wanted))
+    wanted = _limits(call, changes, str(before.ref))
+    act = Act("task.limit", str(before.ref), dict(wanted))
     taken = post(call.database, [(place.task, None, PolicyChanged(wanted))], call.actor, act)
     with call.database.begin() as connection:
         after = task_view(connection, place)
-    now = {name: after.policy[name] for name in wanted}
-    details = {"ref": after.ref, "phase": after.phase, "limits": now}
+    now = {name: getattr(after.policy, name) for name in wanted}
+    details = {"ref": str(after.ref), "phase": after.phase, "limits": now}
     return outcome("task.limit", details, taken=taken)
 
 
@@ -357,7 +357,7 @@ def _tell(call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested]) ->
             stage="input",
             next_step_cmd=f"replan task report {before.ref}",
         )
-    return post(call.database, [(ref.task, None, fact())], call.actor, Act(kind, before.ref))
+    return post(call.database, [(ref.task, None, fact())], call.actor, Act(kind, str(before.ref)))
 
 
 def outcome(kind: str, details: dict[str, Any], *, taken: bool) -> Result:

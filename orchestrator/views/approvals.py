@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
-from shared.domain.approval import Asked
+from orchestrator.views.values import RefValue
+from shared.domain.approval import Asked, Part
 from shared.domain.host import Connection as Via
 from shared.domain.host import Host
 from shared.domain.ids import Ref
@@ -40,8 +41,8 @@ class Wanted:
     `piece` is the piece of it that the rule is about; the `digest` is what an approval is bound to.
     """
 
-    ref: str
-    part: str
+    ref: RefValue
+    part: Part
     command: str
     interpreter: str
     host: str
@@ -70,8 +71,8 @@ def wanted(asked: Asked) -> Wanted:
     place, host = subject.place, subject.host
     step, subtask = (None, None) if place is None else (place.step, place.subtask)
     return Wanted(
-        ref=str(Ref(subject.task, step, subtask, target=host.name)),
-        part=asked.part.value,
+        ref=Ref(subject.task, step, subtask, target=host.name),
+        part=asked.part,
         command=subject.command,
         interpreter=subject.interpreter,
         host=host.name,

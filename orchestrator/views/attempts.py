@@ -2,18 +2,22 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, select
 
 from orchestrator.views.places import RunPlace, one_run, runs_at
-from shared.domain.attempt import GREEN
+from orchestrator.views.values import RefValue
+from shared.domain.attempt import GREEN, Outcome
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.domain.prediction import foretold
+from shared.domain.prediction import Prediction, foretold
 from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
+
+Running = Literal["running"]
+"""The outcome of an attempt that has none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +29,15 @@ class AttemptLine:
     undid what the subtask of that number had done under that revision.
     """
 
-    ref: str
+    id: int
+    ref: RefValue
     key: str
     revision: int
     pass_no: int
     retry_count: int
     command: str
     correction: str | None
-    outcome: str
+    outcome: Outcome | Running
     counted: bool
     reason: str
     said: str
@@ -41,7 +46,7 @@ class AttemptLine:
     started_at: datetime
     ended_at: datetime | None
     seconds: float | None
-    prediction: str | None = None
+    prediction: Prediction | None = None
     rollback: bool = False
 
 
@@ -84,14 +89,15 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
     ref = Ref(task_id, step=row.step, subtask=row.subtask, attempt=row.number, target=target)
     ended = row.ended_at
     return AttemptLine(
-        ref=str(ref),
+        id=row.id,
+        ref=ref,
         key=row.key,
         revision=row.revision,
         pass_no=row.pass_no,
         retry_count=row.try_no,
         command=row.command,
         correction=row.correction,
-        outcome=row.outcome,
+        outcome=RUNNING if row.outcome == RUNNING else Outcome(row.outcome),
         counted=row.counted,
         reason=row.reason,
         said=_last_words(row) if row.counted or _failed_rollback(row) else "",

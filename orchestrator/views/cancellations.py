@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from orchestrator.views.attempts import attempt_line
+from orchestrator.views.values import RefValue
 from shared.domain.attempt import Outcome, left_over
 from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
@@ -55,7 +56,7 @@ class InHand:
     `told` says how it was ended; `left_over` names the processes that could not be.
     """
 
-    ref: str
+    ref: RefValue
     command: str
     worker: str
     word: Word
@@ -82,7 +83,7 @@ def _in_hand(row: Any, task_id: int) -> InHand | None:
         return None
     step = Ref(task_id, step=row.of_step, target=row.target)
     word, told = _unanswered(row)
-    return InHand(str(step), "", row.owner or "", word, told, "")
+    return InHand(step, "", row.owner or "", word, told, "")
 
 
 def _of_attempt(row: Any, task_id: int) -> InHand:

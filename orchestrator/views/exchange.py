@@ -1,6 +1,6 @@
 """A step's pass as its executor was asked it, and as it answered (S3.13–S3.28)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.attempts import AttemptLine
@@ -40,7 +40,7 @@ def response(
     """How the latest pass ended, from the attempts of its revision; None while it goes on."""
     if phase in _AT_WORK or not attempts:
         return None
-    latest = {_subtask_of(a): a for a in attempts}
+    latest = {a.ref.subtask: a for a in attempts}
     done = sum(a.outcome in GREEN for a in latest.values())
     asked = [w.reason for w in waiting if w.kind == InterventionKind.QUESTION]
     return validate_response(
@@ -53,20 +53,15 @@ def response(
                 for number, a in latest.items()
             ],
             tool_calls=[
-                {"ref": a.ref, "command": a.command, "outcome": a.outcome} for a in attempts
+                {"ref": str(a.ref), "command": a.command, "outcome": a.outcome} for a in attempts
             ],
             next_questions=asked,
         )
     )
 
 
-def _subtask_of(attempt: AttemptLine) -> int:
-    """The number of the subtask that an attempt was of."""
-    return int(attempt.ref.split("#")[0].rsplit(".", 1)[1])
-
-
 def _status(
-    phase: StepPhase, latest: dict[int, AttemptLine], done: int, asked: list[str]
+    phase: StepPhase, latest: Mapping[int | None, AttemptLine], done: int, asked: list[str]
 ) -> Status:
     outcomes = {a.outcome for a in latest.values()}
     if phase is StepPhase.DONE:

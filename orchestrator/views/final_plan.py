@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from orchestrator.views.places import one_run
 from orchestrator.views.plans import stored_plan
+from orchestrator.views.values import RefValue
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Step, Subtask
@@ -23,7 +24,7 @@ class CarriedOut:
     `revised` are the steps that worked only under a later revision.
     """
 
-    ref: str
+    ref: RefValue
     prompt: str
     plan: Plan
     hosts: tuple[str, ...]
@@ -54,7 +55,7 @@ def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
     steps = _renumbered(done)
     prompt = connection.execute(select(TaskRow.prompt).where(TaskRow.id == ref.task)).scalar_one()
     return CarriedOut(
-        ref=str(place.ref),
+        ref=place.ref,
         prompt=prompt,
         plan=replace(plan, steps=steps),
         hosts=_called(connection, place.target),

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from orchestrator.views.values import RefValue
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.plan import Subtask
@@ -20,6 +21,7 @@ class FixLine:
     often a planner or a person has found it, `offered` its uses, `worked` and `failed` their ends.
     """
 
+    id: int
     ref: str
     family: str
     failure: tuple[str, ...]
@@ -39,7 +41,7 @@ class FixLine:
 class FixUse:
     """A step that it was offered to; `worked` is None until a pass has said."""
 
-    ref: str
+    ref: RefValue
     revision: int
     offered_at: datetime
     worked: bool | None
@@ -78,7 +80,7 @@ def fix_view(connection: Connection, number: int) -> FixView:
         replacement=known.fix.replacement,
         uses=tuple(
             FixUse(
-                str(Ref(row.task_id, row.step, target=row.target)),
+                Ref(row.task_id, row.step, target=row.target),
                 row.revision,
                 row.offered_at,
                 row.worked,
@@ -112,6 +114,7 @@ def parse_fix(text: str) -> int:
 
 def _line(known: Known) -> FixLine:
     return FixLine(
+        id=known.id,
         ref=f"F{known.id}",
         family=known.family,
         failure=known.told,

@@ -11,6 +11,7 @@ from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
 from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
 from orchestrator.views.unknown_outcomes import Evidence, Question, questions
+from orchestrator.views.values import RefValue
 from shared.domain.approval import Asked
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
@@ -36,8 +37,8 @@ class InterventionView:
     """
 
     id: int
-    ref: str
-    kind: str
+    ref: RefValue
+    kind: InterventionKind
     stage: str
     reason: str
     commands: tuple[str, ...]
@@ -114,8 +115,8 @@ def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     return InterventionView(
         id=row.id,
-        ref=str(ref),
-        kind=row.kind,
+        ref=ref,
+        kind=InterventionKind(row.kind),
         stage=row.stage,
         reason=row.reason,
         commands=commands(

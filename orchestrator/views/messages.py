@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
+from orchestrator.views.values import RefValue
 from shared.domain.attempt import GREEN, SAID, Answer, Outcome
 from shared.domain.budget import UNAVAILABLE
 from shared.domain.ids import Ref
@@ -62,7 +63,7 @@ class Message:
     """One line of a task's story."""
 
     at: datetime
-    ref: str
+    ref: RefValue
     kind: MessageKind
     tone: Tone
     text: str
@@ -76,7 +77,7 @@ def of_event(task_id: int, row: Any, titles: dict[int, str]) -> Message | None:
     if told is None:
         return None
     kind, tone, text = told
-    return Message(row.at, str(ref), kind, tone, text)
+    return Message(row.at, ref, kind, tone, text)
 
 
 def _event(  # noqa: C901, PLR0912 - one case a kind of fact
@@ -217,7 +218,7 @@ def of_attempt(attempt: AttemptLine) -> Message | None:
         text = f"trying a correction ({attempt.correction}): {command}"
         return _message(attempt, MessageKind.CORRECTION, Tone.PLAIN, text, ended=False)
     if attempt.prediction is not None:
-        tone = _FORETOLD.get(Prediction(attempt.prediction), Tone.ATTENTION)
+        tone = _FORETOLD.get(attempt.prediction, Tone.ATTENTION)
         return _message(attempt, MessageKind.SUBTASK, tone, f"{attempt.reason} – {command}")
     if attempt.outcome in GREEN:
         return _message(attempt, MessageKind.SUBTASK, Tone.GOOD, _succeeded(attempt, command))
@@ -257,7 +258,7 @@ def of_escalation(task_id: int, row: Any) -> Message:
     """S0.79: the evidence of a step goes to whoever planned it."""
     ref = Ref(task_id, step=row.step, target=row.target)
     text = SENT_TO_PLANNER.format(step=row.step)
-    return Message(row.created_at, str(ref), MessageKind.ESCALATION, Tone.ATTENTION, text)
+    return Message(row.created_at, ref, MessageKind.ESCALATION, Tone.ATTENTION, text)
 
 
 def of_intervention(view: InterventionView) -> Message:
@@ -267,7 +268,7 @@ def of_intervention(view: InterventionView) -> Message:
     return Message(view.opened_at, view.ref, MessageKind.INTERVENTION, Tone.ATTENTION, text)
 
 
-def of_end(ref: str, phase: str, reason: str, at: datetime) -> Message:
+def of_end(ref: Ref, phase: str, reason: str, at: datetime) -> Message:
     """That a task has ended, and where its report is."""
     why = f" ({reason})" if reason else ""
     tone = Tone.GOOD if phase == "done" else Tone.BAD

@@ -7,11 +7,12 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from orchestrator.views.places import require_step, require_task
-from orchestrator.views.steps import author_name
+from orchestrator.views.values import AuthorValue, RefValue
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.domain.plan import Plan, Step, Subtask
+from shared.domain.plan import OnFailure, Plan, Recovery, Step, Subtask
+from shared.domain.task import TaskPhase
 from shared.store import bundles, planned
 from shared.store.tables import TaskRow
 from shared.wire import from_json
@@ -21,15 +22,15 @@ from shared.wire import from_json
 class PlannedStep:
     """A step as it was planned first; without subtasks it is still to be detailed."""
 
-    ref: str
+    ref: RefValue
     key: str
     title: str
     instruction: str
-    author: str
+    author: AuthorValue
     depends_on: tuple[str, ...]
     parallel_group: str | None
-    recovery: str
-    on_failure: str
+    recovery: Recovery
+    on_failure: OnFailure
     subtasks: tuple[Subtask, ...]
     step_type: str = "task"
     parallelizable: bool | None = None
@@ -47,8 +48,8 @@ class PlanView:
     `added` are the steps that took the place of others on one target, each under its own ref.
     """
 
-    ref: str
-    phase: str
+    ref: RefValue
+    phase: TaskPhase
     summary: str
     given: bool
     steps: tuple[PlannedStep, ...]
@@ -62,7 +63,7 @@ class BundleView:
     It is empty for a bundle from before it was kept.
     """
 
-    ref: str
+    ref: RefValue
     revision: int
     pass_no: int
     created_at: datetime
@@ -93,8 +94,8 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
     ).one()
     keys = {step.ordinal: step.key for step in plan.steps}
     return PlanView(
-        ref=f"T{ref.task}",
-        phase=phase,
+        ref=ref.of_task(),
+        phase=TaskPhase(phase),
         summary=plan.summary,
         given=given,
         steps=tuple(_planned(step, Ref(ref.task, step=step.ordinal), keys) for step in plan.steps),
@@ -115,15 +116,15 @@ def _added(connection: Connection, task_id: int, keys: dict[int, str]) -> Iterat
 
 def _planned(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
     return PlannedStep(
-        ref=str(ref),
+        ref=ref,
         key=step.key,
         title=step.title,
         instruction=step.instruction,
-        author=author_name(step.author.role.value, step.author.backend),
+        author=step.author,
         depends_on=tuple(keys[ordinal] for ordinal in step.depends_on),
         parallel_group=step.parallel_group,
-        recovery=step.recovery.value,
-        on_failure=step.on_failure.value,
+        recovery=step.recovery,
+        on_failure=step.on_failure,
         subtasks=step.subtasks,
         step_type=step.step_type,
         parallelizable=step.parallelizable,
@@ -148,7 +149,7 @@ def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None
             next_step_cmd=f"replan step show {here}",
         )
     return BundleView(
-        ref=str(here),
+        ref=here,
         revision=stored.revision,
         pass_no=stored.pass_no,
         created_at=stored.created_at,

@@ -5,8 +5,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from orchestrator.views.values import RefValue
 from shared.domain.budget import UNAVAILABLE
 from shared.domain.ids import Ref
+from shared.domain.jobs import JobKind
 
 _PUT_OFF = text("""
     SELECT jobs.kind, jobs.step, jobs.postponed, jobs.due_at, runs.target, story.since,
@@ -38,8 +40,8 @@ class PutOff:
     provider of a model, which uses up no count.
     """
 
-    ref: str
-    work: str
+    ref: RefValue
+    work: JobKind
     since: datetime
     until: datetime | None
     times: int
@@ -51,8 +53,8 @@ def put_off(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
     """Everything of a task that is put off."""
     return tuple(
         PutOff(
-            ref=str(Ref(task_id, step=row.step, target=row.target)),
-            work=row.kind,
+            ref=Ref(task_id, step=row.step, target=row.target),
+            work=JobKind(row.kind),
             since=row.since,
             until=None if row.in_hand else row.due_at,
             times=row.postponed,

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from orchestrator.views.values import RefValue
 from shared.domain.ids import Ref
 from shared.domain.task import RunPhase, TaskPhase
 
@@ -65,7 +66,7 @@ class ErrorInfo:
 class RetryRecord:
     """A step that failed and is tried again: how often in a row, how often at all, when last."""
 
-    ref: str
+    ref: RefValue
     current: int
     failures: int
     last_at: datetime
@@ -88,7 +89,7 @@ def task_context(connection: Connection, task_id: int, target: str | None) -> Ta
     rows = connection.execute(_FAILED, {"task_id": task_id, "target": target}).all()
     records = tuple(
         RetryRecord(
-            ref=str(Ref(task_id, step=row.step, target=row.target)),
+            ref=Ref(task_id, step=row.step, target=row.target),
             current=row.failures,
             failures=row.retries,
             last_at=row.at,

@@ -14,7 +14,8 @@ from orchestrator.views.cancellations import InHand
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.steps import StepView, step_view
 from orchestrator.views.tasks import TaskView, task_view
-from shared.domain.ids import Ref, parse_ref
+from orchestrator.views.values import author_name
+from shared.domain.ids import Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,7 @@ class Report:
 def report(connection: Connection, ref: Ref) -> Report:
     """The report of a task; raises Rejected when there is none."""
     task = task_view(connection, ref)
-    steps = tuple(
-        step_view(connection, parse_ref(step.ref)) for run in task.runs for step in run.steps
-    )
+    steps = tuple(step_view(connection, step.ref) for run in task.runs for step in run.steps)
     tried = [attempt for step in steps for attempt in step.attempts]
     return Report(
         task=task,
@@ -105,20 +104,22 @@ def _predictions(counts: dict[str, int]) -> list[str]:
 
 def _step(view: StepView) -> list[str]:
     step = view.step
+    author = author_name(step.author)
     lines = ["", f"## {step.ref} {step.title}: {step.phase}", ""]
-    lines.append(f"Planned by {step.author}; {step.done} of {step.subtasks} subtasks done.")
+    lines.append(f"Planned by {author}; {step.done} of {step.subtasks} subtasks done.")
     if step.reason:
         lines += ["", f"Last reason: {step.reason}"]
     for revision in view.revisions:
         said = f": {revision.reason}" if revision.reason else ""
-        lines += ["", f"### Revision {revision.revision} by {revision.author}{said}", ""]
+        by = author_name(revision.author)
+        lines += ["", f"### Revision {revision.revision} by {by}{said}", ""]
         if revision.rollback:
             lines += [f"Undone before it began, if it ran: {', '.join(revision.rollback)}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
         lines += [_attempt(attempt) for attempt in tried] or ["Nothing was tried."]
         if revision.revision in view.bundles:
             count = sum(attempt.counted for attempt in tried)
-            lines += ["", f"Escalated after {count} errors: the evidence went to {step.author}."]
+            lines += ["", f"Escalated after {count} errors: the evidence went to {author}."]
     return lines
 
 

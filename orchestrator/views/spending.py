@@ -10,9 +10,10 @@ from sqlalchemy import Connection
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.places import require_task, runs_at
+from orchestrator.views.values import RefValue
 from shared.domain import facts as f
 from shared.domain.errors import Rejected
-from shared.domain.ids import Ref, parse_ref
+from shared.domain.ids import Ref
 from shared.store import model_calls
 from shared.store.inbox import Report
 
@@ -29,7 +30,7 @@ class CallLine:
     """
 
     id: int
-    ref: str
+    ref: RefValue
     role: str
     purpose: str
     prompt: str
@@ -54,7 +55,7 @@ class CallLine:
 class CallList:
     """The calls for a task, oldest first."""
 
-    ref: str
+    ref: RefValue
     calls: tuple[CallLine, ...]
 
 
@@ -66,7 +67,7 @@ class SpendingLine:
     `unknown` counts the others.
     """
 
-    ref: str
+    ref: RefValue
     role: str
     calls: int
     input_tokens: int
@@ -93,7 +94,7 @@ class Spending:
 def spending(connection: Connection, task_id: int) -> Spending:
     """The sums of a task's calls."""
     calls = _lines(connection, task_id)
-    places: dict[tuple[str, str], list[CallLine]] = {}
+    places: dict[tuple[Ref, str], list[CallLine]] = {}
     for call in calls:
         places.setdefault((call.ref, call.role), []).append(call)
     lines = tuple(_line(ref, role, made) for (ref, role), made in places.items())
@@ -112,8 +113,8 @@ def calls_of(connection: Connection, ref: Ref) -> CallList:
     """Every call for a task, or for one step of it; raises Rejected when there is no such task."""
     task_id = require_task(connection, ref)
     calls = _lines(connection, task_id)
-    chosen = (c for c in calls if ref.step is None or parse_ref(c.ref).step == ref.step)
-    return CallList(str(ref), tuple(chosen))
+    chosen = (c for c in calls if ref.step is None or c.ref.step == ref.step)
+    return CallList(ref, tuple(chosen))
 
 
 def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
@@ -126,7 +127,7 @@ def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
         call.id
         for call in calls
         if (number is None or call.id == number)
-        and (number is not None or ref.step is not None or parse_ref(call.ref).step is None)
+        and (number is not None or ref.step is not None or call.ref.step is None)
         and (number is not None or call.error is None)
     ]
     if wanted:
@@ -147,7 +148,7 @@ def going_on(
     to be planned. With `capped` only what waits for a cap, else also what waited for a key.
     """
     runs = {place.target: place.run_id for place in runs_at(connection, ref.of_task())}
-    places = [parse_ref(each.ref) for each in waiting if _unasked(each, capped=capped)]
+    places = [each.ref for each in waiting if _unasked(each, capped=capped)]
     facts: list[Report] = [
         (ref.task, runs[place.target], f.RevisionRequested(place.step))
         for place in places
@@ -196,7 +197,7 @@ def _lines(connection: Connection, task_id: int) -> tuple[CallLine, ...]:
 def _call(row: Any, target: str | None) -> CallLine:
     return CallLine(
         id=row.id,
-        ref=str(Ref(row.task_id, step=row.step, target=target)),
+        ref=Ref(row.task_id, step=row.step, target=target),
         role=row.role,
         purpose=row.purpose,
         prompt=row.prompt,
@@ -218,7 +219,7 @@ def _call(row: Any, target: str | None) -> CallLine:
     )
 
 
-def _line(ref: str, role: str, calls: Sequence[CallLine]) -> SpendingLine:
+def _line(ref: Ref, role: str, calls: Sequence[CallLine]) -> SpendingLine:
     return SpendingLine(
         ref=ref,
         role=role,

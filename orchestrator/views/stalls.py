@@ -73,7 +73,7 @@ def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
                 f"nobody has said for {row.seconds:.0f} s how a command ended ({row.reason}) "
                 f"→ replan intervention show I{row.id}",
             ),
-            ref=str(Ref(task_id, step=row.step, target=row.target)),
+            ref=Ref(task_id, step=row.step, target=row.target),
         )
         for row in connection.execute(_UNANSWERED, asked)
     ]
@@ -81,4 +81,4 @@ def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
 
 
 def _message(task_id: int, row: Any, told: str) -> Message:
-    return Message(row.at, str(Ref(task_id)), MessageKind.TASK, Tone.ATTENTION, told)
+    return Message(row.at, Ref(task_id), MessageKind.TASK, Tone.ATTENTION, told)

@@ -13,11 +13,12 @@ from orchestrator.views import exchange
 from orchestrator.views.attempts import AttemptLine, attempts_of_step
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import RunPlace, require_step
+from orchestrator.views.values import AuthorValue, RefValue
 from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.domain.attempt import GREEN
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
-from shared.domain.plan import Step, Subtask
+from shared.domain.plan import Author, OnFailure, Recovery, Role, Step, Subtask
 from shared.domain.task import COARSE, StepPhase
 from shared.store import planned
 from shared.store.tables import BundleRow, RevisionRow, RunRow, RunStepRow, TaskRow
@@ -53,12 +54,13 @@ class StepLine:
     `subtasks` count the subtasks of the present revision.
     """
 
-    ref: str
+    ref: RefValue
+    run_id: int
     ordinal: int
     title: str
-    phase: str
+    phase: StepPhase
     state: str
-    author: str
+    author: AuthorValue
     revision: int
     pass_no: int
     errors: int
@@ -66,8 +68,8 @@ class StepLine:
     done: int
     subtasks: int
     depends_on: tuple[int, ...]
-    recovery: str
-    on_failure: str
+    recovery: Recovery
+    on_failure: OnFailure
     reason: str
     changed_at: datetime
 
@@ -76,7 +78,7 @@ class StepLine:
 class SubtaskView:
     """A subtask as planned, and the outcome of its latest attempt under this revision."""
 
-    ref: str
+    ref: RefValue
     status: str
     planned: Subtask
 
@@ -89,7 +91,7 @@ class RevisionView:
     """
 
     revision: int
-    author: str
+    author: AuthorValue
     reason: str
     created_at: datetime | None
     subtasks: tuple[Subtask, ...]
@@ -115,11 +117,6 @@ class StepView:
     answer: str | None = None
     request: ExecutorRequest | None = None
     response: ExecutorResponse | None = None
-
-
-def author_name(role: str, backend: str) -> str:
-    """Who planned something, in one word: `human`, or `subtask_planner/runbook`."""
-    return role if role == backend else f"{role}/{backend}"
 
 
 def step_lines(
@@ -168,7 +165,7 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
         step,
         subtasks,
         from_json(Policy, policy),
-        ref=line.ref,
+        ref=str(line.ref),
         key=f"{place.run_id}-{ordinal}-{line.revision}-{line.pass_no}",
         prompt=improved or prompt,
     )
@@ -184,8 +181,8 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
         answer=step.answer,
         request=request if line.pass_no else None,
         response=exchange.response(
-            line.ref,
-            StepPhase(line.phase),
+            str(line.ref),
+            line.phase,
             line.reason,
             attempts=current,
             subtasks=subtasks,
@@ -208,7 +205,7 @@ def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[Revis
     """All lists of subtasks of a step in a run, the planned one first."""
     first = RevisionView(
         revision=0,
-        author=author_name(step.author.role.value, step.author.backend),
+        author=step.author,
         reason="",
         created_at=None,
         subtasks=step.subtasks,
@@ -221,7 +218,7 @@ def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[Revis
     later = (
         RevisionView(
             revision=row.revision,
-            author=author_name(row.author_role, row.author_backend),
+            author=_author(row),
             reason=row.reason,
             created_at=row.created_at,
             subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
@@ -232,14 +229,20 @@ def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[Revis
     return (first, *later)
 
 
+def _author(row: Any) -> Author:
+    return Author(Role(row.author_role), row.author_backend)
+
+
 def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -> StepLine:
+    phase = StepPhase(row.phase)
     return StepLine(
-        ref=str(Ref(task_id, step=row.step, target=row.target)),
+        ref=Ref(task_id, step=row.step, target=row.target),
+        run_id=row.run_id,
         ordinal=row.step,
         title=row.title,
-        phase=row.phase,
-        state=COARSE[StepPhase(row.phase)],
-        author=author_name(row.author_role, row.author_backend),
+        phase=phase,
+        state=COARSE[phase],
+        author=_author(row),
         revision=row.revision,
         pass_no=row.pass_no,
         errors=row.errors,
@@ -247,8 +250,8 @@ def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -
         done=done,
         subtasks=subtasks,
         depends_on=tuple(row.depends_on),
-        recovery=row.recovery,
-        on_failure=row.on_failure,
+        recovery=Recovery(row.recovery),
+        on_failure=OnFailure(row.on_failure),
         reason=row.reason,
         changed_at=row.changed_at,
     )
@@ -264,7 +267,7 @@ def _subtasks(
     }
     return tuple(
         SubtaskView(
-            ref=str(Ref(place.task_id, step=step, subtask=s.ordinal, target=place.target)),
+            ref=Ref(place.task_id, step=step, subtask=s.ordinal, target=place.target),
             status=latest.get(s.ordinal, OPEN),
             planned=s,
         )

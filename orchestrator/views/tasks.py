@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -21,6 +20,8 @@ from orchestrator.views.recovery import (
 )
 from orchestrator.views.spending import Spending, spending
 from orchestrator.views.steps import StepLine, step_lines
+from orchestrator.views.values import RefValue
+from shared.domain.config import Policy
 from shared.domain.ids import Ref
 from shared.domain.question import Reply
 from shared.domain.task import ENDED_TASK, RunPhase, TaskPhase
@@ -35,8 +36,8 @@ class TaskLine:
     `state` is its phase in the four words of S1.22.
     """
 
-    ref: str
-    phase: str
+    ref: RefValue
+    phase: TaskPhase
     prompt: str
     targets: tuple[str, ...]
     waiting: int
@@ -58,9 +59,10 @@ class TaskList:
 class RunView:
     """A task on one target; `state` is its phase in the four words of S1.22."""
 
-    ref: str
+    ref: RefValue
+    run_id: int
     target: str
-    phase: str
+    phase: RunPhase
     reason: str
     started_at: datetime | None
     ended_at: datetime | None
@@ -79,15 +81,15 @@ class TaskView:
     answered before it was planned.
     """
 
-    ref: str
-    phase: str
+    ref: RefValue
+    phase: TaskPhase
     reason: str
     prompt: str
     improved_prompt: str | None
     plan_given: bool
     plan_summary: str
     steps_planned: int
-    policy: dict[str, Any]
+    policy: Policy
     created_at: datetime
     ended_at: datetime | None
     now: datetime
@@ -129,8 +131,8 @@ def list_tasks(
     waiting = _waiting(connection, ids)
     lines = tuple(
         TaskLine(
-            ref=str(Ref(row.id)),
-            phase=row.phase,
+            ref=Ref(row.id),
+            phase=TaskPhase(row.phase),
             state=COARSE_TASK[TaskPhase(row.phase)],
             prompt=row.prompt,
             targets=tuple(targets[row.id]),
@@ -151,9 +153,10 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         select(TaskRow.__table__, func.clock_timestamp().label("now")).where(TaskRow.id == task_id)
     ).one()
     plan = row.plan or {}
+    policy = from_json(Policy, row.policy)
     return TaskView(
-        ref=str(Ref(task_id)),
-        phase=row.phase,
+        ref=Ref(task_id),
+        phase=TaskPhase(row.phase),
         state=COARSE_TASK[TaskPhase(row.phase)],
         reason=row.reason,
         prompt=row.prompt,
@@ -161,11 +164,11 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         plan_given=row.plan_given,
         plan_summary=plan.get("summary", ""),
         steps_planned=len(plan.get("steps", ())),
-        policy=row.policy,
+        policy=policy,
         created_at=row.created_at,
         ended_at=row.ended_at,
         now=row.now,
-        runs=_runs(connection, task_id, row.policy, ref.target),
+        runs=_runs(connection, task_id, policy, ref.target),
         interventions=list_interventions(connection, task_id=task_id),
         in_hand=in_hand(connection, ref),
         put_off=put_off(connection, task_id),
@@ -176,19 +179,20 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
 
 
 def _runs(
-    connection: Connection, task_id: int, policy: dict[str, Any], target: str | None
+    connection: Connection, task_id: int, policy: Policy, target: str | None
 ) -> tuple[RunView, ...]:
     query = select(RunRow.__table__).where(RunRow.task_id == task_id).order_by(RunRow.id)
     if target is not None:
         query = query.where(RunRow.target == target)
     rows = connection.execute(query).all()
-    threshold = int(policy.get("error_threshold_per_step", 0))
+    threshold = policy.error_threshold_per_step
     steps = step_lines(connection, task_id, [row.id for row in rows], threshold=threshold)
     return tuple(
         RunView(
-            ref=str(Ref(task_id, target=row.target)),
+            ref=Ref(task_id, target=row.target),
+            run_id=row.id,
             target=row.target,
-            phase=row.phase,
+            phase=RunPhase(row.phase),
             state=COARSE_RUN[RunPhase(row.phase)],
             reason=row.reason,
             started_at=row.started_at,

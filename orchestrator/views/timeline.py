@@ -77,12 +77,8 @@ class Timeline:
             *self._end(connection, task_id),
         ]
         if self._ref.target is not None:
-            messages = [m for m in messages if "@" not in m.ref or m.ref.endswith(self._suffix)]
+            messages = [m for m in messages if m.ref.target in {None, self._ref.target}]
         return tuple(sorted(messages, key=lambda m: (m.at, _SAME_TIME.get(m.kind, 0))))
-
-    @property
-    def _suffix(self) -> str:
-        return f"@{self._ref.target}"
 
     def _events(self, connection: Connection, task_id: int) -> list[Message]:
         rows = connection.execute(
@@ -186,7 +182,7 @@ class Timeline:
         if row.phase not in ENDED_TASK or row.ended_at in (None, self._ended_at):
             return []
         self._ended_at = row.ended_at
-        return [of_end(f"T{task_id}", row.phase, row.reason, row.ended_at)]
+        return [of_end(Ref(task_id), row.phase, row.reason, row.ended_at)]
 
     def _fresh(self, kind: str, key: str) -> bool:
         if (kind, key) in self._told:

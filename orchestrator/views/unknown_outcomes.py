@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from orchestrator.views.values import RefValue
 from shared.domain.ids import Ref
 
 SHOWN = 2000
@@ -56,7 +57,7 @@ class Evidence:
     `check` is its subtask's check, None when it has none.
     """
 
-    attempt: str
+    attempt: RefValue
     host: str
     command: str
     reason: str
@@ -100,7 +101,7 @@ def _evidence(row: Any) -> Evidence | None:
     ref = Ref(row.task_id, row.step, row.subtask, row.number, row.target)
     checks = (s.get("check") for s in row.subtasks or () if s["ordinal"] == row.subtask)
     return Evidence(
-        attempt=str(ref),
+        attempt=ref,
         host=row.target,
         command=row.command,
         reason=row.reason,

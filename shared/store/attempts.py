@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -12,7 +12,7 @@ from shared.store.output import digest, safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
 
-RUNNING = "running"
+RUNNING: Final = "running"
 """Stands for the outcome of an attempt that has not ended."""
 
 _WRITTEN = columns(AttemptRow, without=("id",))

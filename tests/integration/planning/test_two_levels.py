@@ -123,8 +123,8 @@ def test_a_plan_is_changed_from_the_step_that_cannot_be_done(
     with installation.database.begin() as connection:
         shown = step_view(connection, parse_ref("T1.4@localhost"))
         planned = plan_view(connection, parse_ref("T1"))
-    assert [step.ref for step in planned.steps] == ["T1.1", "T1.2", "T1.3"]
-    assert [(step.ref, step.depends_on) for step in planned.added] == [
+    assert [str(step.ref) for step in planned.steps] == ["T1.1", "T1.2", "T1.3"]
+    assert [(str(step.ref), step.depends_on) for step in planned.added] == [
         ("T1.4@localhost", ("folder",)),
         ("T1.5@localhost", ("container",)),
     ]

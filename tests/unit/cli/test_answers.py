@@ -13,11 +13,14 @@ from orchestrator.cli.follow import ending, print_message
 from orchestrator.cli.invocation import Invocation, answer
 from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
 from orchestrator.cli.schemas import schema_of
+from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.interventions import InterventionView, commands
 from orchestrator.views.messages import Message, MessageKind, Tone
 from orchestrator.views.tasks import TaskView
+from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.ids import parse_ref
+from shared.domain.task import TaskPhase
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -44,15 +47,15 @@ def fails(error: Exception) -> Any:
 def task(phase: str, *interventions: InterventionView, reason: str = "") -> TaskView:
     """A task in that phase."""
     return TaskView(
-        ref="T1",
-        phase=phase,
+        ref=parse_ref("T1"),
+        phase=TaskPhase(phase),
         reason=reason,
         prompt="p",
         improved_prompt=None,
         plan_given=True,
         plan_summary="",
         steps_planned=1,
-        policy={},
+        policy=Policy(),
         created_at=AT,
         ended_at=AT,
         now=AT,
@@ -104,7 +107,7 @@ def test_text_is_never_taken_for_markup(text: str) -> None:
     noted = call(Format.HUMAN)
     write(Result("x", warnings=(text,)), Format.HUMAN, noted.console, noted.complaints)
     assert text in printed(noted.complaints)
-    message = Message(AT, "T1", MessageKind.ERROR, Tone.BAD, text)
+    message = Message(AT, parse_ref("T1"), MessageKind.ERROR, Tone.BAD, text)
     print_message(noted.console, message)
     assert text in printed(noted.console)
 
@@ -131,8 +134,9 @@ def test_following_ends_with_the_exit_code_of_the_task(phase: str, code: int) ->
 
 
 def test_a_waiting_task_says_everything_that_can_be_typed() -> None:
-    kinds = commands("escalation", parse_ref("T1.2@web1"), None)
-    waits = InterventionView(1, "T1.2@web1", "escalation", "escalate", "why", kinds, AT, None)
+    step, kind = parse_ref("T1.2@web1"), InterventionKind.ESCALATION
+    kinds = commands(kind, step, None)
+    waits = InterventionView(1, step, kind, "escalate", "why", kinds, AT, None)
     result = ending(task("waiting", waits))
     assert result.exit_code is ExitCode.WAITING
     assert result.next_step_cmd == "replan step revise T1.2@web1 --file revision.yaml"

@@ -4,26 +4,34 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.report import Report, markdown
 from orchestrator.views.steps import RevisionView, StepLine, StepView
 from orchestrator.views.tasks import RunView, TaskView
+from shared.domain.attempt import Outcome
+from shared.domain.config import Policy
+from shared.domain.ids import parse_ref
+from shared.domain.plan import Author, OnFailure, Recovery, Role
+from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
+AUTHOR = Author(Role.SUBTASK_PLANNER, "runbook")
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def tried(number: int, outcome: str, **changed: Any) -> AttemptLine:
     """An attempt."""
     line = AttemptLine(
-        ref=f"T7.1.1#{number}@web1",
+        id=number,
+        ref=parse_ref(f"T7.1.1#{number}@web1"),
         key=f"k{number}",
         revision=0,
         pass_no=1,
         retry_count=number - 1,
         command="systemctl start web",
         correction=None,
-        outcome=outcome,
+        outcome=Outcome(outcome),
         counted=outcome == "failed",
         reason="exit code 1" if outcome == "failed" else "",
         said="address in use" if outcome == "failed" else "",
@@ -39,12 +47,13 @@ def tried(number: int, outcome: str, **changed: Any) -> AttemptLine:
 def compiled() -> Report:
     """A step that failed twice, was escalated, revised, and done by a correction."""
     step = StepLine(
-        ref="T7.1@web1",
+        ref=parse_ref("T7.1@web1"),
+        run_id=3,
         ordinal=1,
         title="Start it",
-        phase="done",
+        phase=StepPhase.DONE,
         state="Done",
-        author="subtask_planner/runbook",
+        author=AUTHOR,
         revision=1,
         pass_no=2,
         errors=0,
@@ -52,8 +61,8 @@ def compiled() -> Report:
         done=1,
         subtasks=1,
         depends_on=(),
-        recovery="replan",
-        on_failure="stop",
+        recovery=Recovery.REPLAN,
+        on_failure=OnFailure.STOP,
         reason="",
         changed_at=AT,
     )
@@ -63,21 +72,21 @@ def compiled() -> Report:
         tried(3, "ok", revision=1, correction="another_port", command="one\ntwo"),
     )
     revisions = (
-        RevisionView(0, "subtask_planner/runbook", "", AT, ()),
-        RevisionView(1, "subtask_planner/runbook", "the port is taken", AT, ()),
+        RevisionView(0, AUTHOR, "", AT, ()),
+        RevisionView(1, AUTHOR, "the port is taken", AT, ()),
     )
     view = StepView(step, "", (), revisions, attempts, (0,), ())
-    run = RunView("T7@web1", "web1", "done", "", AT, AT, (step,))
+    run = RunView(parse_ref("T7@web1"), 3, "web1", RunPhase.DONE, "", AT, AT, (step,))
     task = TaskView(
-        ref="T7",
-        phase="done",
+        ref=parse_ref("T7"),
+        phase=TaskPhase.DONE,
         reason="",
         prompt="put it up",
         improved_prompt="put the web service up",
         plan_given=False,
         plan_summary="",
         steps_planned=1,
-        policy={},
+        policy=Policy(),
         created_at=AT,
         ended_at=AT,
         now=AT,
@@ -116,8 +125,16 @@ def test_its_parts_stand_in_the_order_in_which_they_happened() -> None:
 
 def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
     report = compiled()
+    step, kind = parse_ref("T7.1@web1"), InterventionKind.ESCALATION
     waits = InterventionView(
-        1, "T7.1@web1", "escalation", "escalate", "nobody knows", ("replan do it",), AT, None
+        1,
+        step,
+        kind,
+        "escalate",
+        "nobody knows",
+        ("replan do it",),
+        AT,
+        None,
     )
     told = markdown(replace(report, task=replace(report.task, interventions=(waits,))))
     assert "**Waits for you** (escalation): nobody knows" in told

@@ -1,0 +1,21 @@
+"""Values of views whose JSON is the text that people read and type."""
+
+from typing import Annotated
+
+from pydantic import PlainSerializer
+
+from shared.domain.ids import Ref
+from shared.domain.plan import Author
+
+
+def author_name(author: Author) -> str:
+    """Who planned something, in one word: `human`, or `subtask_planner/runbook`."""
+    role = author.role.value
+    return role if role == author.backend else f"{role}/{author.backend}"
+
+
+RefValue = Annotated[Ref, PlainSerializer(str, return_type=str)]
+"""A place in a task; `T12.2@web1` in JSON."""
+
+AuthorValue = Annotated[Author, PlainSerializer(author_name, return_type=str)]
+"""Who planned something; `subtask_planner/runbook` in JSON."""
