@@ -36,15 +36,6 @@ class Policy:
     retry_strategy: str = "fixed"
     retry_jitter: float = 0.25
 
-    def backend(self, role: str) -> str:
-        """The backend that answers for a planning role."""
-        backends = {
-            "taskmaster": self.taskmaster,
-            "planner": self.planner,
-            "subtask_planner": self.subtask_planner,
-        }
-        return backends.get(role, "human")
-
 
 LIMITS: dict[str, tuple[float, float]] = {
     "error_threshold_per_step": (1, 1000),
@@ -62,7 +53,10 @@ LIMITS: dict[str, tuple[float, float]] = {
 """Smallest and largest value of each numeric key, both allowed."""
 
 BACKENDS = ("anthropic", "runbook", "human")
-"""Who can answer for a planning role."""
+"""Who can plan."""
+
+TASKMASTERS = ("anthropic",)
+"""Who can improve a prompt: a library knows its own jobs only, and a person has written it."""
 
 ASK, AUTO, PLAN = AUTONOMIES = ("ask", "auto", "plan")
 """What a task does where it needs a person's approval: begin nothing further until the person has

@@ -5,7 +5,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from shared.domain.config import AUTONOMIES, BACKENDS, LIMITS, RETRY_STRATEGIES, Policy
+from shared.domain.config import (
+    AUTONOMIES,
+    BACKENDS,
+    LIMITS,
+    RETRY_STRATEGIES,
+    TASKMASTERS,
+    Policy,
+)
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
@@ -89,7 +96,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
 }
 
 _CHOICES = {
-    "taskmaster": BACKENDS,
+    "taskmaster": TASKMASTERS,
     "planner": BACKENDS,
     "subtask_planner": BACKENDS,
     "autonomy": AUTONOMIES,

@@ -55,6 +55,14 @@ def test_every_key_says_what_it_is_and_where_its_default_came_from(
         assert settings.value(key.name) == key.default
 
 
+@pytest.mark.parametrize("backend", ["runbook", "human"])
+def test_who_cannot_improve_a_prompt_is_no_taskmaster(backend: str, tmp_path: Path) -> None:
+    """A library knows its own jobs only, and a person has written the prompt."""
+    told = refusal(tmp_path, REPLAN_TASKMASTER=backend)
+    assert "taskmaster" in told
+    assert "anthropic" in told
+
+
 def test_the_data_folder_is_in_the_users_data_folder(tmp_path: Path) -> None:
     assert load(tmp_path).server.data_dir == tmp_path / ".local/share/replan"
     elsewhere = load(tmp_path, XDG_DATA_HOME=str(tmp_path / "data"))
