@@ -17,6 +17,7 @@ from shared.domain.plan import (
     Subtask,
     check_steps,
     check_subtasks,
+    keep_apart,
 )
 from shared.domain.question import MOST_OPTIONS, Question
 
@@ -155,7 +156,7 @@ class PlanAnswer(Document):
             for ordinal, step in enumerate(self.steps, 1)
         )
         check_steps(steps)
-        return Plan(steps=steps, summary=self.summary)
+        return Plan(steps=keep_apart(steps), summary=self.summary)
 
 
 class SubtaskAnswer(Document):

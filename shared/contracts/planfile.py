@@ -26,6 +26,7 @@ from shared.domain.plan import (
     check_steps,
     check_subtasks,
     default_dependencies,
+    keep_apart,
 )
 
 __all__ = [
@@ -93,7 +94,7 @@ def _plan(read: YamlText, policy: Policy, origin: Origin) -> Plan:
     document = PlanDocument.read(read, origin)
     steps = _steps(document, policy, read, origin)
     _check(lambda: check_steps(steps), origin)
-    return Plan(steps=steps, summary=document.summary, autonomy=document.autonomy)
+    return Plan(steps=keep_apart(steps), summary=document.summary, autonomy=document.autonomy)
 
 
 def _revision(read: YamlText, policy: Policy, origin: Origin) -> tuple[Subtask, ...]:

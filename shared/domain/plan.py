@@ -1,7 +1,7 @@
 """A plan: steps, the subtasks of each, and who planned them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from shared.domain.errors import Rejected
@@ -75,7 +75,7 @@ class Step:
     With `ask_question` nothing of it is detailed or run before a person has given the `answer`
     (S3.11); `ask_options` are the answers to choose from. `allowed_tools` are the programs that
     its commands may start, None for any. `step_type` and `parallelizable_reason` are kept for
-    those who read the plan.
+    those who read the plan; `parallelizable` is carried out by `keep_apart`.
     """
 
     ordinal: int
@@ -162,6 +162,42 @@ def default_dependencies(
         block = (*block, ordinal)
         depends[ordinal] = previous if named is None else named
     return depends
+
+
+def keep_apart(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, each that says `parallelizable: false` ordered against its whole group (S3.8).
+
+    Of two steps of a group, one of which may not run beside the other, the later one in the plan
+    depends on the earlier one, unless they are in an order already. No circle comes of it.
+    """
+    listed = tuple(steps)
+    needs = {step.ordinal: step.depends_on for step in listed}
+    for position, later in enumerate(listed):
+        for earlier in listed[:position]:
+            if not _kept_apart(earlier, later):
+                continue
+            first, second = earlier.ordinal, later.ordinal
+            if first not in _behind(second, needs) and second not in _behind(first, needs):
+                needs[second] = (*needs[second], first)
+    return tuple(replace(step, depends_on=needs[step.ordinal]) for step in listed)
+
+
+def _kept_apart(one: Step, other: Step) -> bool:
+    if one.parallel_group is None or one.parallel_group != other.parallel_group:
+        return False
+    return one.parallelizable is False or other.parallelizable is False
+
+
+def _behind(ordinal: int, needs: Mapping[int, tuple[int, ...]]) -> set[int]:
+    """All steps that must be done before that one, however far back."""
+    found: set[int] = set()
+    waiting = [ordinal]
+    while waiting:
+        for needed in needs.get(waiting.pop(), ()):
+            if needed not in found:
+                found.add(needed)
+                waiting.append(needed)
+    return found
 
 
 def check_steps(steps: Iterable[Step]) -> None:

@@ -41,6 +41,17 @@ def test_the_steps_of_a_plan_get_numbers_and_their_author() -> None:
     assert {s.recovery for s in plan.steps} == {Recovery.REPLAN}
 
 
+def test_a_models_step_that_runs_alone_waits_for_its_group() -> None:
+    """S3.8: whatever `depends_on` says, which a model always gives."""
+    answer = plan_answer(
+        step_answer("look", parallel_group="eyes"),
+        step_answer("see", parallel_group="eyes", parallelizable=False),
+        step_answer("watch", parallel_group="eyes"),
+    )
+    plan = PlanAnswer.model_validate(answer).plan(AUTHOR)
+    assert [s.depends_on for s in plan.steps] == [(), (1,), (2,)]
+
+
 def test_a_step_may_depend_on_a_later_one() -> None:
     answer = plan_answer(step_answer("last", depends_on=["first"]), step_answer("first"))
     plan = PlanAnswer.model_validate(answer).plan(AUTHOR)

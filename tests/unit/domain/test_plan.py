@@ -18,6 +18,7 @@ from shared.domain.plan import (
     default_dependencies,
     default_needs,
     in_order,
+    keep_apart,
 )
 
 AUTHOR = Author(Role.PLANNER, "anthropic")
@@ -188,3 +189,53 @@ def test_a_circle_has_no_order() -> None:
     """It is refused, not looped over."""
     with pytest.raises(Rejected, match="cycle"):
         in_order([subtask("a", "b"), subtask("b", "a")])
+
+
+def grouped(ordinal: int, *depends_on: int, alone: bool = False, group: str | None = "g") -> Step:
+    """A step of a group; one `alone` may not run beside the others."""
+    within = replace(step(ordinal, *depends_on), parallel_group=group)
+    return replace(within, parallelizable=False if alone else None)
+
+
+@pytest.mark.parametrize(
+    ("steps", "depends"),
+    [
+        ([grouped(1), grouped(2, alone=True), grouped(3)], [(), (1,), (2,)]),
+        ([grouped(1, alone=True), grouped(2), grouped(3)], [(), (1,), (1,)]),
+        ([grouped(1, 2), grouped(2, alone=True)], [(2,), ()]),
+        ([grouped(1), grouped(2, 1), grouped(3, 2, alone=True)], [(), (1,), (2,)]),
+        ([grouped(1), grouped(2, alone=True, group="h")], [(), ()]),
+        ([grouped(1, group=None), grouped(2, alone=True, group=None)], [(), ()]),
+        ([grouped(1), grouped(2)], [(), ()]),
+    ],
+)
+def test_what_may_not_run_beside_its_group_has_an_order(
+    steps: list[Step], depends: list[tuple[int, ...]]
+) -> None:
+    """S3.8, also where the plan says itself what depends on what."""
+    assert [each.depends_on for each in keep_apart(steps)] == depends
+
+
+@st.composite
+def grouped_steps(draw: st.DrawFn) -> list[Step]:
+    """Steps of two groups, some of which may not run beside others, in no particular order."""
+    order = draw(st.permutations(range(1, draw(st.integers(1, 7)) + 1)))
+    steps = []
+    for position, ordinal in enumerate(order):
+        before = list(order[:position])
+        needed = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
+        steps.append(
+            grouped(
+                ordinal, *needed, alone=draw(st.booleans()), group=draw(st.sampled_from(["g", "h"]))
+            )
+        )
+    return sorted(steps, key=lambda each: each.ordinal)
+
+
+@given(grouped_steps())
+def test_to_keep_steps_apart_makes_no_circle_and_settles_every_pair(steps: list[Step]) -> None:
+    apart = keep_apart(steps)
+    check_steps(apart)
+    assert keep_apart(apart) == apart
+    for before, after in zip(steps, apart, strict=True):
+        assert after.depends_on[: len(before.depends_on)] == before.depends_on
