@@ -34,9 +34,9 @@ class ExecutorRequest(Document):
     expected_outputs: Annotated[
         list[Text], Field(description="The checks that say whether it is done.")
     ] = Field(default_factory=list)
-    deadline_ms: Annotated[int | None, Field(ge=0, description="The longest it may take.")] = None
-    corr_id: Annotated[Text, Field(description="The same for all that belongs to one pass.")] = ""
-    profile: Text = "default"
+    deadline_ms: Annotated[int | None, Field(ge=0, description="The sum of its timeouts.")] = None
+    corr_id: Annotated[Text, Field(description="Names the pass, and no other.")] = ""
+    profile: Annotated[Text, Field(description="Always `default` so far.")] = "default"
 
     @field_validator("task_id", "goal")
     @classmethod
