@@ -16,7 +16,7 @@ from shared.domain.verdict import Verdict
 
 if TYPE_CHECKING:  # the guard loads its parser when a command asks for it
     from shared.guard import Guard
-    from shared.guard.policy.allowlist import Finding
+    from shared.guard.policy.allowlist import Coverage
 
 group = typer.Typer(name="guard", no_args_is_help=True)
 
@@ -118,7 +118,7 @@ def _guard(call: Invocation, host: str | None, policy: Path | None) -> "Guard":
     return Guard(site.for_host(host, settings.agent.forbidden_commands))
 
 
-def _program(finding: "Finding") -> dict[str, Any]:
+def _program(finding: "Coverage") -> dict[str, Any]:
     """One program that the command would run: its words, and what was found about it."""
     allowance, doubt = finding.allowance, finding.doubt
     return {

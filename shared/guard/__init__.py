@@ -3,14 +3,21 @@
 from shared.guard.guard import Guard
 from shared.guard.plan_guard import PlanGuard
 from shared.guard.policy.defaults import default_entries
-from shared.guard.policy.policy import Forbidden, Policy, Site, load_site, looks, only_forbidden
+from shared.guard.policy.policy import (
+    CommandPolicy,
+    Forbidden,
+    Site,
+    load_site,
+    looks,
+    only_forbidden,
+)
 from shared.guard.policy.policy import shipped_forbidden as default_forbidden
 
 __all__ = [
+    "CommandPolicy",
     "Forbidden",
     "Guard",
     "PlanGuard",
-    "Policy",
     "Site",
     "default_entries",
     "default_forbidden",

@@ -18,7 +18,7 @@ class Doubt:
 
 
 @dataclass(slots=True)
-class Reading:
+class Findings:
     """All runs and all doubts of one text."""
 
     runs: list[Run] = field(default_factory=list)

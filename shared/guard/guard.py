@@ -13,10 +13,10 @@ from threading import Lock
 from shared.domain.errors import Misconfigured
 from shared.domain.verdict import Verdict, VerdictKind, worst
 from shared.guard.display_safety import objection
-from shared.guard.findings import Doubt, Reading
-from shared.guard.policy.allowlist import AllowList, Finding
+from shared.guard.findings import Doubt, Findings
+from shared.guard.policy.allowlist import AllowList, Coverage
 from shared.guard.policy.entries import rule_of
-from shared.guard.policy.policy import Policy
+from shared.guard.policy.policy import CommandPolicy
 from shared.guard.policy.ruleset import RuleSet
 from shared.guard.secret_flow import breaches, in_file
 from shared.guard.shell.convert import Unreadable
@@ -37,7 +37,7 @@ class Explanation:
     """A verdict, and what was found for every program that the text would run."""
 
     verdict: Verdict
-    findings: tuple[Finding, ...]
+    findings: tuple[Coverage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Guard:
     `version` names the policy and the parser: the same version gives the same verdicts.
     """
 
-    def __init__(self, policy: Policy, shfmt: Shfmt | None = None) -> None:
+    def __init__(self, policy: CommandPolicy, shfmt: Shfmt | None = None) -> None:
         """Read the rules.
 
         Raises Misconfigured for a bad entry, when the parser is missing, and when one of the
@@ -94,10 +94,10 @@ class Guard:
         if objection(command):
             return Explanation(verdict, ())
         try:
-            reading = self._read(command, interpreter_name(interpreter), None)
+            findings = self._read(command, interpreter_name(interpreter), None)
         except Exception:  # noqa: BLE001 - the verdict already says that the guard failed
             return Explanation(verdict, ())
-        return Explanation(verdict, tuple(self._list.findings(reading.runs)))
+        return Explanation(verdict, tuple(self._list.coverage(findings.runs)))
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """Whether `interpreter` may be given `command`: the worst of all that is found in it.
@@ -153,11 +153,11 @@ class Guard:
         try:
             if objection(command):
                 return None
-            reading = self._read(command, interpreter_name(interpreter), None)
+            findings = self._read(command, interpreter_name(interpreter), None)
         except Exception:  # noqa: BLE001 - a text that cannot be read starts anything
             return None
-        found = frozenset(run.program for run in reading.runs)
-        return None if reading.doubts or "" in found else found
+        found = frozenset(run.program for run in findings.runs)
+        return None if findings.doubts or "" in found else found
 
     def _judge(self, command: str, interpreter: str) -> Judged:
         try:
@@ -165,35 +165,35 @@ class Guard:
                 return Judged(_of_doubt(problem))
             name = interpreter_name(interpreter)
             words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
-            return self._of_reading(self._read(command, name, words))
+            return self._judge_findings(self._read(command, name, words))
         except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
             told = f"the guard failed: {error!r}"
             return Judged(Verdict(VerdictKind.APPROVE, "guard-failed", told))
 
-    def _of_reading(self, reading: Reading) -> Judged:
-        spilled = (in_file(spill.rule, spill.part) for spill in reading.spilled)
-        verdicts = [*self._rules.verdicts(reading.runs), *breaches(reading.runs), *spilled]
-        verdicts += map(_of_doubt, reading.doubts)
+    def _judge_findings(self, findings: Findings) -> Judged:
+        spilled = (in_file(spill.rule, spill.part) for spill in findings.spilled)
+        verdicts = [*self._rules.verdicts(findings.runs), *breaches(findings.runs), *spilled]
+        verdicts += map(_of_doubt, findings.doubts)
         if self.policy.unlisted_allowed:
             return Judged(worst(verdicts), writes_code=False)
-        findings = list(self._list.findings(reading.runs))
-        verdicts += (_of_doubt(found.doubt) for found in findings if found.doubt is not None)
-        code = next((found.run.part for found in findings if found.runs_code), "")
-        return Judged(worst(verdicts), code, self._list.writes_code(findings))
+        covered = list(self._list.coverage(findings.runs))
+        verdicts += (_of_doubt(each.doubt) for each in covered if each.doubt is not None)
+        code = next((each.run.part for each in covered if each.runs_code), "")
+        return Judged(worst(verdicts), code, self._list.writes_code(covered))
 
-    def _read(self, command: str, interpreter: str, words: list[str] | None) -> Reading:
+    def _read(self, command: str, interpreter: str, words: list[str] | None) -> Findings:
         walk = Walk(self._shfmt)
         try:
             if words:
-                outcome = walk.plain(words, command)
+                effect = walk.plain(words, command)
             else:
-                outcome = walk.text(command, interpreter, Scope(), Input())
-            walk.finish(outcome)
+                effect = walk.text(command, interpreter, Scope(), Input())
+            walk.finish(effect)
         except TooMuch as error:
-            walk.reading.doubts.append(Doubt("too-large", str(error)))
+            walk.findings.doubts.append(Doubt("too-large", str(error)))
         except RecursionError:
-            walk.reading.doubts.append(Doubt("too-large", "it is nested too deeply"))
-        return walk.reading
+            walk.findings.doubts.append(Doubt("too-large", "it is nested too deeply"))
+        return walk.findings
 
 
 @lru_cache(64)

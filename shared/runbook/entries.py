@@ -83,7 +83,7 @@ class Alternative(Document):
         return None if found is None else _parameters(found)
 
 
-class Job(Document):
+class RunbookJob(Document):
     """A job that is known: how it is asked for, its steps, its alternatives."""
 
     id: Text
@@ -94,7 +94,7 @@ class Job(Document):
     revisions: list[Alternative] = Field(default_factory=list)
 
     @model_validator(mode="after")
-    def _can_be_carried_out(self) -> "Job":
+    def _can_be_carried_out(self) -> "RunbookJob":
         try:
             plan_in(self.document(), policy=Policy(), origin=_HERE)
         except ReplanError as error:
@@ -136,7 +136,7 @@ class Job(Document):
 class RunbookFile(Document):
     """One file of the library."""
 
-    jobs: list[Job] = Field(default_factory=list)
+    jobs: list[RunbookJob] = Field(default_factory=list)
     revisions: list[Alternative] = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class SecretKind(StrEnum):
     """What a mask says of a secret that no vault knows."""
 
     PRIVATE_KEY = "private-key"

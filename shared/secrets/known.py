@@ -7,7 +7,7 @@ from ahocorasick_rs import BytesAhoCorasick
 
 from shared.domain.errors import Misconfigured
 from shared.secrets.encodings import SHORTEST_VALUE, forms
-from shared.secrets.kinds import Kind
+from shared.secrets.kinds import SecretKind
 from shared.secrets.marks import CLOSE, OPEN, mask_for, mask_of
 from shared.secrets.spans import Span, joined
 from shared.secrets.value import Secret
@@ -85,7 +85,7 @@ class KnownValues:
 def refuse_what_cannot_be_hidden(secrets: Iterable[Secret]) -> None:
     """Raise Misconfigured for a value that is too short, or made of what masks are made of."""
     listed = list(secrets)
-    masks = [mask_of(secret.name) for secret in listed] + [mask_for(kind) for kind in Kind]
+    masks = [mask_of(secret.name) for secret in listed] + [mask_for(kind) for kind in SecretKind]
     for secret in listed:
         why = _unfit(secret.reveal(), masks)
         if why:

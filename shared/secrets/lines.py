@@ -7,7 +7,7 @@ from itertools import chain
 
 from shared.secrets import keyblocks
 from shared.secrets.colours import TRIGGER, hidden_across_colours
-from shared.secrets.kinds import Kind
+from shared.secrets.kinds import SecretKind
 from shared.secrets.known import KnownValues
 from shared.secrets.marks import MARK, mask_for
 from shared.secrets.spans import joined
@@ -20,7 +20,7 @@ OVERLAP = 4_096
 """Bytes at the end of such a piece that are looked at again with the next."""
 
 _LONGEST_KEY_LINE = 1_024
-_KEY = mask_for(Kind.PRIVATE_KEY).encode()
+_KEY = mask_for(SecretKind.PRIVATE_KEY).encode()
 _END_OF_LINE = re.compile(rb"\n|\r(?!\n)")
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.secrets.kinds import Kind
+from shared.secrets.kinds import SecretKind
 
 Found = re.Match[bytes]
 
@@ -14,7 +14,7 @@ def _always(_found: Found) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class MaskRule:
     """What a kind of secret looks like.
 
     A line without any of the `triggers` (lower case; letters of either case count) is not looked
@@ -22,7 +22,7 @@ class Rule:
     names the secret `value`; `holds` has the last word.
     """
 
-    kind: Kind
+    kind: SecretKind
     triggers: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     holds: Callable[[Found], bool] = _always

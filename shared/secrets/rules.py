@@ -2,8 +2,8 @@
 
 import re
 
-from shared.secrets.kinds import Kind
-from shared.secrets.rule import Found, Rule
+from shared.secrets.kinds import SecretKind
+from shared.secrets.rule import Found, MaskRule
 from shared.secrets.tokens import TOKENS
 from shared.secrets.worth import is_no_word, is_pass, is_password, is_token
 
@@ -55,26 +55,26 @@ def _triggers(text: bytes) -> tuple[bytes, ...]:
 
 
 _NAMED = (
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"passwo passwd passph passco"),
         _pattern(rb"pass(?:word|wd|phrase|code|wort)s?" + _TAIL + _IS + _VALUE),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _BARE_PASS,
         _pattern(_BEFORE_PASS + rb"pass" + _TAIL + _IS + _VALUE),
         is_pass,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"pwd"),
         _pattern(rb"(?<!old)(?<![a-z])pwd" + _TAIL + _IS + _VALUE),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"passwo passwd passph passco"),
         _pattern(
             rb"(?:" + _PASS_WORD + rb"|passwd)[ \t]+(?:is|was|set to|changed to|will be)"
@@ -82,23 +82,23 @@ _NAMED = (
         ),
         is_no_word,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"password identified"),
         _pattern(
             rb"(?:password|identified[ \t]+(?:with[ \t]+\S+[ \t]+)?by)[ \t]+"
             rb"(?P<quote>[\"'])(?P<value>[^\"'\r\n]+)"
         ),
     ),
-    Rule(
-        Kind.TOKEN,
+    MaskRule(
+        SecretKind.TOKEN,
         (b"secret", b"token", b"credential", b"connectionstring", b"connection_string",
          b"connection-string", b"unseal", b"client-key-data", b"tls.key", b"psk", *_KEYS),
         _pattern(_NAMED_TOKEN + _TAIL + _IS + _VALUE),
         is_token,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"passwo"),
         _pattern(
             rb"(?:temporary|initial|generated|new|default|one-time)[ \t]+password\b"
@@ -106,13 +106,13 @@ _NAMED = (
         ),
         is_no_word,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"requirepass masterauth"),
         _pattern(rb"^[ \t]*(?:requirepass|masterauth)[ \t]+" + _VALUE),
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"passwo passwd secret token apikey api-key"),
         _pattern(
             rb"<(?:[\w.:-]{0,40}?)(?:password|passwd|secret|token|api-?key)>"
@@ -120,8 +120,8 @@ _NAMED = (
         ),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"passwo passwd secret token api_key"),
         _pattern(
             rb"(?:password|passwd|secret|token|secret_key|api_key)[\"'][ \t]*,[ \t]*"
@@ -129,16 +129,16 @@ _NAMED = (
         ),
         is_no_word,
     ),
-    Rule(
-        Kind.TOKEN,
+    MaskRule(
+        SecretKind.TOKEN,
         _triggers(b'auth"'),
         _pattern(rb"\"auth\"[ \t]*:[ \t]*\"(?P<value>[A-Za-z0-9+/=_-]{8,})\""),
     ),
 )  # fmt: skip
 
 _COMMANDS = (
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(
             b"-pass -token -secret -api-key -apikey -access-key -accesskey -private-key "
             b"-privatekey -auth -credential -bearer"
@@ -146,14 +146,14 @@ _COMMANDS = (
         _pattern(rb"(?<![\w-])--?(?:[a-z]{1,12}-){0,2}" + _OPTION + rb"[ \t]+(?!-)" + _VALUE),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"mysql mariadb"),
         _pattern(rb"(?:mysql\w*|mariadb[\w-]*)\b[^|;\r\n]{0,400}?[ \t]-p(?P<value>[^\s;|&]+)"),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"sshpass docker podman helm redis-cli htpasswd ldap createuser useradd"),
         _pattern(
             rb"(?:sshpass\b[^|;\r\n]{0,80}?[ \t]-p[ \t]*"
@@ -166,8 +166,8 @@ _COMMANDS = (
         ),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"curl"),
         _pattern(
             rb"\bcurl\b[^|;\r\n]{0,400}?[ \t](?:-u|--user|--proxy-user)[ \t=]*"
@@ -175,14 +175,14 @@ _COMMANDS = (
         ),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"pass:"),
         _pattern(rb"-pass(?:in|out)?[ \t]+[\"']?pass:(?P<value>[^\s\"']+)"),
         is_password,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"chpasswd sudo --stdin --password-stdin"),
         _pattern(
             rb"(?:echo|printf)[ \t]+(?:-\w+[ \t]+|%s\S*[ \t]+)?[\"']?(?:[\w.-]+:)?"
@@ -194,16 +194,21 @@ _COMMANDS = (
 )
 
 _PLACES = (
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         (b"://",),
         _pattern(rb"://[^\s/?#@:'\"<>]{0,256}:(?P<value>[^\s/'\"<>]+)@"),
         is_password,
         needs=b"@",
     ),
-    Rule(Kind.TOKEN, (b"://",), _pattern(rb"://(?P<value>[A-Za-z0-9_-]{16,})@"), needs=b"@"),
-    Rule(
-        Kind.TOKEN,
+    MaskRule(
+        SecretKind.TOKEN,
+        (b"://",),
+        _pattern(rb"://(?P<value>[A-Za-z0-9_-]{16,})@"),
+        needs=b"@",
+    ),
+    MaskRule(
+        SecretKind.TOKEN,
         _triggers(b"sig= signature= token= code= key="),
         _pattern(
             rb"[?&](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature|signature|code"
@@ -211,24 +216,24 @@ _PLACES = (
         ),
         is_token,
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b"login"),
         _pattern(rb"\blogin[ \t]+\S+[ \t]+password[ \t]+(?P<value>\S+)"),
     ),
-    Rule(
-        Kind.PASSWORD,
+    MaskRule(
+        SecretKind.PASSWORD,
         _triggers(b":*: :5432: :6432:"),
         _pattern(rb"^[\w.*-]+:(?:[56]432|\*):[\w*-]+:[\w*-]+:(?P<value>\S+)[ \t]*$"),
     ),
-    Rule(
-        Kind.HASH,
+    MaskRule(
+        SecretKind.HASH,
         _triggers(b"$1$ $5$ $6$ $7$ $y$ $gy$ $2a$ $2b$ $2y$ $apr1$ $argon2 $pbkdf2 $scrypt"),
         _pattern(rb"(?P<value>\$(?:[1567y]|gy|2[aby]|apr1|argon2\w*|pbkdf2[\w-]*|scrypt)\$"
                  rb"[./A-Za-z0-9,=$+-]{8,})"),
     ),
-    Rule(
-        Kind.HASH,
+    MaskRule(
+        SecretKind.HASH,
         _triggers(b"{ssha {sha scram-sha {crypt pbkdf2_sha {md5} {smd5}"),
         _pattern(rb"(?P<value>\{(?:S?SHA\d*|CRYPT|S?MD5)\}[A-Za-z0-9+/=$.]{16,}"
                  rb"|scram-sha-\d+\$\d+:[A-Za-z0-9+/=$:]{40,}"
@@ -237,16 +242,16 @@ _PLACES = (
 )  # fmt: skip
 
 _HEADERS = (
-    Rule(
-        Kind.HEADER,
+    MaskRule(
+        SecretKind.HEADER,
         _triggers(b"authorization"),
         _pattern(
             rb"authorization(?:\\{0,3}[\"'])?[ \t]*[:=][ \t]*(?:\\{0,3}[\"'])?(?:digest|hawk"
             rb"|aws4-hmac-sha256)[ \t]+(?P<value>[^\r\n]*[^\s'])"
         ),
     ),
-    Rule(
-        Kind.HEADER,
+    MaskRule(
+        SecretKind.HEADER,
         _triggers(b"authorization"),
         _pattern(
             rb"authorization(?:\\{0,3}[\"'])?[ \t]*[:=][ \t]*(?:\\{0,3}[\"'])?(?:bearer|basic|token"
@@ -254,26 +259,26 @@ _HEADERS = (
             rb"(?P<value>[^\s\"'\\][^\"'\\\r\n]*)"
         ),
     ),
-    Rule(
-        Kind.HEADER,
+    MaskRule(
+        SecretKind.HEADER,
         _triggers(b"authorization"),
         _pattern(rb"authorization" + _IS + _VALUE),
         is_token,
     ),
-    Rule(
-        Kind.HEADER,
+    MaskRule(
+        SecretKind.HEADER,
         _triggers(b"bearer"),
         _pattern(rb"\bbearer[ \t]+(?P<value>[A-Za-z0-9._~+/-]{16,}=*)"),
         is_token,
     ),
-    Rule(
-        Kind.HEADER,
+    MaskRule(
+        SecretKind.HEADER,
         _triggers(b"cookie"),
         _pattern(rb"\b(?:set-)?cookie2?(?:[\"'])?[ \t]*:[ \t]*[\"']?(?P<value>[^\"'\r\n]+)"),
         _cookie,
     ),
-    Rule(
-        Kind.HEADER,
+    MaskRule(
+        SecretKind.HEADER,
         _triggers(b"-token -key -secret -auth -apikey"),
         _pattern(
             rb"\bx-(?:[a-z]{1,20}-){0,3}(?:token|key|secret|auth|authorization|apikey)"
@@ -283,5 +288,5 @@ _HEADERS = (
     ),
 )  # fmt: skip
 
-RULES: tuple[Rule, ...] = (*TOKENS, *_HEADERS, *_PLACES, *_COMMANDS, *_NAMED)
+RULES: tuple[MaskRule, ...] = (*TOKENS, *_HEADERS, *_PLACES, *_COMMANDS, *_NAMED)
 """All of them; within a line each is asked, and what they find is joined."""

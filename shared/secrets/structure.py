@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
 from shared.secrets.marks import MARK, mask_for
-from shared.secrets.rule import Rule
+from shared.secrets.rule import MaskRule
 from shared.secrets.rules import RULES
 from shared.secrets.spans import Span, joined, replaced
 
-Suspicion = tuple[int, tuple[Rule, ...]]
+Suspicion = tuple[int, tuple[MaskRule, ...]]
 """Where something stands that is worth a look, and by which rules; without any: for others."""
 
 
 class Structure:
     """Finds what may hold a secret in one scan, and hides what the rules find in a line."""
 
-    def __init__(self, rules: Sequence[Rule] = RULES, *, also: Iterable[bytes] = ()) -> None:
+    def __init__(self, rules: Sequence[MaskRule] = RULES, *, also: Iterable[bytes] = ()) -> None:
         """`also` are further triggers, in lower case, that no rule is asked for."""
-        asked: dict[bytes, tuple[Rule, ...]] = dict.fromkeys(also, ())
+        asked: dict[bytes, tuple[MaskRule, ...]] = dict.fromkeys(also, ())
         for rule in rules:
             for trigger in rule.triggers:
                 asked[trigger] = (*asked.get(trigger, ()), rule)
@@ -33,14 +33,14 @@ class Structure:
         found = self._triggers.find_matches_as_indexes(text.lower(), overlapping=True)
         return [(start, self._rules[number]) for number, start, _ in found]
 
-    def masked(self, line: bytes, rules: Iterable[Rule]) -> bytes:
+    def masked(self, line: bytes, rules: Iterable[MaskRule]) -> bytes:
         """The line with what the rules find replaced, until they find nothing more."""
         asked = tuple(dict.fromkeys(rules))
         while spans := joined(self.found(line, asked)):
             line = replaced(line, spans)
         return line
 
-    def found(self, line: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
+    def found(self, line: bytes, rules: Iterable[MaskRule]) -> Iterator[Span]:
         """What each rule finds that is not hidden yet; a mask is hidden whole or not at all."""
         marks = [found.span() for found in MARK.finditer(line)]
         # The words of a mask are nobody's: `secret:` in one is not followed by a value.

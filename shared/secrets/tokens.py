@@ -2,8 +2,8 @@
 
 import re
 
-from shared.secrets.kinds import Kind
-from shared.secrets.rule import Rule
+from shared.secrets.kinds import SecretKind
+from shared.secrets.rule import MaskRule
 
 _BEFORE = rb"(?<![A-Za-z0-9])"
 
@@ -76,7 +76,7 @@ _PREFIXED: tuple[tuple[bytes, bytes], ...] = (
      rb"[A-Za-z0-9+/=]*"),
 )  # fmt: skip
 
-TOKENS: tuple[Rule, ...] = tuple(
-    Rule(Kind.TOKEN, (begins,), re.compile(_BEFORE + rb"(?P<value>" + whole + rb")"))
+TOKENS: tuple[MaskRule, ...] = tuple(
+    MaskRule(SecretKind.TOKEN, (begins,), re.compile(_BEFORE + rb"(?P<value>" + whole + rb")"))
     for begins, whole in _PREFIXED
 )

@@ -16,14 +16,14 @@ from shared.domain.config import (
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """The two scopes (S0.9): the installation, and what a task runs under."""
 
     SERVER = "server"
     AGENT = "agent"
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What a value is."""
 
     FLAG = "true or false"
@@ -45,8 +45,8 @@ class Key:
 
     name: str
     field: str
-    scope: Scope
-    kind: Kind
+    scope: KeyScope
+    kind: ValueKind
     default: Any
     about: str
     limits: tuple[float, float] | None = None
@@ -177,26 +177,26 @@ _ABOUT = {
     "retry_jitter": "share of each waiting span by which it is shortened at random",
 }
 
-_KINDS: dict[object, Kind] = {
-    bool: Kind.FLAG,
-    int: Kind.WHOLE,
-    float: Kind.NUMBER,
-    str: Kind.TEXT,
-    str | None: Kind.TEXT,
-    tuple[str, ...]: Kind.TEXTS,
-    Path: Kind.PATH,
-    Path | None: Kind.PATH,
-    tuple[Path, ...]: Kind.PATHS,
+_KINDS: dict[object, ValueKind] = {
+    bool: ValueKind.FLAG,
+    int: ValueKind.WHOLE,
+    float: ValueKind.NUMBER,
+    str: ValueKind.TEXT,
+    str | None: ValueKind.TEXT,
+    tuple[str, ...]: ValueKind.TEXTS,
+    Path: ValueKind.PATH,
+    Path | None: ValueKind.PATH,
+    tuple[Path, ...]: ValueKind.PATHS,
 }
 
 
-def _keys(scope: Scope, values: type[Policy] | type[ServerSettings]) -> dict[str, Key]:
+def _keys(scope: KeyScope, values: type[Policy] | type[ServerSettings]) -> dict[str, Key]:
     hints = get_type_hints(values)
     listed = (_key(scope, field, hints[field.name]) for field in fields(values))
     return {key.name: key for key in listed}
 
 
-def _key(scope: Scope, field: Field[Any], hint: object) -> Key:
+def _key(scope: KeyScope, field: Field[Any], hint: object) -> Key:
     name = field.metadata.get("key", field.name)
     return Key(
         name=name,
@@ -214,7 +214,7 @@ def _key(scope: Scope, field: Field[Any], hint: object) -> Key:
 
 
 KEYS: dict[str, Key] = {
-    **_keys(Scope.SERVER, ServerSettings),
-    **_keys(Scope.AGENT, Policy),
+    **_keys(KeyScope.SERVER, ServerSettings),
+    **_keys(KeyScope.AGENT, Policy),
 }
 """Every key under its name; a name stands in one scope only."""

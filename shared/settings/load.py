@@ -10,7 +10,7 @@ from typing import Any
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
 from shared.settings.connection import ConnectionFile
-from shared.settings.keys import KEYS, Key, Scope
+from shared.settings.keys import KEYS, Key, KeyScope
 from shared.settings.naming import Fault, lookalike, named
 from shared.settings.server import ServerSettings
 from shared.settings.tomlfile import find_file, read_file
@@ -38,7 +38,7 @@ class Settings:
         """The value of a key of either scope."""
         known = KEYS[key]
         value: object = getattr(
-            self.server if known.scope is Scope.SERVER else self.agent, known.field
+            self.server if known.scope is KeyScope.SERVER else self.agent, known.field
         )
         return value
 
@@ -111,7 +111,7 @@ class _Given:
             if not equals:
                 self._faults.append(Fault(f"--set {override}", "has to look like key=value"))
                 continue
-            key = self._key(name.strip(), Scope.AGENT.value, OVERRIDE)
+            key = self._key(name.strip(), KeyScope.AGENT.value, OVERRIDE)
             if key is not None:
                 self._take_text(key, OVERRIDE, value)
 
@@ -137,7 +137,7 @@ class _Given:
                 self._sources[name] = RUNNING
 
     def settings(self, path: Path | None) -> Settings:
-        server = ServerSettings(**dict(self._of(Scope.SERVER)))
+        server = ServerSettings(**dict(self._of(KeyScope.SERVER)))
         self._require_room(
             server, "lease", "heartbeat", "a worker would lose its job between two signs of life"
         )
@@ -146,7 +146,7 @@ class _Given:
         )
         return Settings(
             server=server,
-            agent=Policy(**dict(self._of(Scope.AGENT))),
+            agent=Policy(**dict(self._of(KeyScope.AGENT))),
             sources=MappingProxyType({name: self._source(name) for name in KEYS}),
             file=path,
         )
@@ -190,7 +190,7 @@ class _Given:
     def _source(self, name: str) -> str:
         return self._sources.get(name, DEFAULT)
 
-    def _of(self, scope: Scope) -> Iterator[tuple[str, Any]]:
+    def _of(self, scope: KeyScope) -> Iterator[tuple[str, Any]]:
         return (
             (KEYS[name].field, value)
             for name, value in self.values.items()

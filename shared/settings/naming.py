@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from shared.domain.secret import VARIABLE
-from shared.settings.keys import KEYS, Key, Scope
+from shared.settings.keys import KEYS, Key, KeyScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Fault:
 def named(name: str, place: str, source: str) -> Key | Fault:
     """The key of that name (`agent.planner`, too) in the scope that `place` names."""
     scope, dot, bare = name.partition(".")
-    if dot and scope in {s.value for s in Scope} and place in {scope, Scope.AGENT.value}:
+    if dot and scope in {s.value for s in KeyScope} and place in {scope, KeyScope.AGENT.value}:
         place, name = scope, bare
     key = KEYS.get(name)
     if key is None:

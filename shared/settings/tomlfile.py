@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from shared.domain.errors import Misconfigured
-from shared.settings.keys import KEYS, Scope
+from shared.settings.keys import KEYS, KeyScope
 
-SECTIONS = tuple(scope.value for scope in Scope)
+SECTIONS = tuple(scope.value for scope in KeyScope)
 
 
 def find_file(environ: Mapping[str, str], given: Path | None, home: Path) -> Path | None:

@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.settings.keys import Key, Kind
+from shared.settings.keys import Key, ValueKind
 
 Value = bool | float | str | Path | tuple[str, ...] | tuple[Path, ...] | None
 
@@ -38,13 +38,13 @@ def from_text(key: Key, text: str, places: Places) -> Value:
     """
     text = text.strip()
     match key.kind:
-        case Kind.FLAG if text.lower() in _TRUE | _FALSE:
+        case ValueKind.FLAG if text.lower() in _TRUE | _FALSE:
             return text.lower() in _TRUE
-        case Kind.FLAG:
+        case ValueKind.FLAG:
             raise _unfit(key, text)
-        case Kind.WHOLE | Kind.NUMBER:
+        case ValueKind.WHOLE | ValueKind.NUMBER:
             return _number(key, text)
-        case Kind.TEXTS | Kind.PATHS:
+        case ValueKind.TEXTS | ValueKind.PATHS:
             return from_toml(key, _list_items(key, text), places)
     return from_toml(key, text, places)
 
@@ -52,24 +52,24 @@ def from_text(key: Key, text: str, places: Places) -> Value:
 def from_toml(key: Key, value: object, places: Places) -> Value:
     """The value of what TOML gave; raises Unfit."""
     match key.kind:
-        case Kind.FLAG if isinstance(value, bool):
+        case ValueKind.FLAG if isinstance(value, bool):
             return value
-        case Kind.WHOLE | Kind.NUMBER:
+        case ValueKind.WHOLE | ValueKind.NUMBER:
             return _fits(key, value)
-        case Kind.TEXT if isinstance(value, str):
+        case ValueKind.TEXT if isinstance(value, str):
             return _text(key, value)
-        case Kind.PATH if isinstance(value, str):
+        case ValueKind.PATH if isinstance(value, str):
             return _folder(key, value, places)
-        case Kind.TEXTS if isinstance(value, list):
+        case ValueKind.TEXTS if isinstance(value, list):
             return tuple(_plain(key, entry) for entry in value)
-        case Kind.PATHS if isinstance(value, list):
+        case ValueKind.PATHS if isinstance(value, list):
             return tuple(_folder(key, entry, places) for entry in value)
     raise _unfit(key, value)
 
 
 def _number(key: Key, text: str) -> float:
     try:
-        return _fits(key, int(text) if key.kind is Kind.WHOLE else float(text))
+        return _fits(key, int(text) if key.kind is ValueKind.WHOLE else float(text))
     except ValueError:
         raise _unfit(key, text) from None
 
@@ -77,13 +77,13 @@ def _number(key: Key, text: str) -> float:
 def _fits(key: Key, given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float)):
         raise _unfit(key, given)
-    if key.kind is Kind.WHOLE and not isinstance(given, int):
+    if key.kind is ValueKind.WHOLE and not isinstance(given, int):
         raise _unfit(key, given)
     if not math.isfinite(given):
         raise _unfit(key, given)
     if key.limits is not None and not key.limits[0] <= given <= key.limits[1]:
         raise _unfit(key, given)
-    return given if key.kind is Kind.WHOLE else float(given)
+    return given if key.kind is ValueKind.WHOLE else float(given)
 
 
 def _text(key: Key, text: str) -> str | None:
@@ -114,7 +114,7 @@ def _list_items(key: Key, text: str) -> list[object]:
         except tomllib.TOMLDecodeError:
             raise _unfit(key, text) from None
         return listed
-    separator = ":" if key.kind is Kind.PATHS else ","
+    separator = ":" if key.kind is ValueKind.PATHS else ","
     return [entry for entry in (part.strip() for part in text.split(separator)) if entry]
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from shared.guard import Policy
+from shared.guard import CommandPolicy
 
 _MOST = 12
 """Entries that are named of each kind; the rest are counted."""
 
 
-def in_force(policy: Policy) -> str:
+def in_force(policy: CommandPolicy) -> str:
     """What the guard would say, in words; the same for the same policy, so that it can be cached.
 
     A task's own forbidden commands are told with the task, not here.
@@ -22,7 +22,7 @@ def in_force(policy: Policy) -> str:
     return "\n".join(parts)
 
 
-def _rest(policy: Policy) -> list[str]:
+def _rest(policy: CommandPolicy) -> list[str]:
     if policy.unlisted_allowed:
         return ["Everything else runs, unless it cannot be told what it would do."]
     places = ", ".join(policy.territory.write)

@@ -9,7 +9,7 @@ import structlog
 
 from shared.domain.errors import ReplanError
 from shared.domain.host import Connection, Host
-from shared.guard import Policy as GuardPolicy
+from shared.guard import CommandPolicy
 from shared.store import hosts
 from shared.store.database import Database
 from workers.llm.in_force import in_force
@@ -58,7 +58,7 @@ class Briefings:
     """Briefs planners; what was seen of a host is remembered for a while. For many threads."""
 
     def __init__(
-        self, database: Database, look: Look, policy_for: Callable[[str], GuardPolicy]
+        self, database: Database, look: Look, policy_for: Callable[[str], CommandPolicy]
     ) -> None:
         self._database = database
         self._look = look

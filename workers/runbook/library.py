@@ -7,7 +7,7 @@ from pathlib import Path
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import read_yaml
 from shared.domain.errors import Misconfigured
-from shared.runbook.entries import Alternative, Job, RunbookFile
+from shared.runbook.entries import Alternative, RunbookFile, RunbookJob
 
 SHIPPED = Path(__file__).parent / "library"
 
@@ -16,10 +16,10 @@ SHIPPED = Path(__file__).parent / "library"
 class Library:
     """Every known job, and the alternatives that hold for any step; the operator's come first."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[RunbookJob, ...]
     revisions: tuple[Alternative, ...]
 
-    def asked(self, prompt: str) -> tuple[Job, dict[str, str]] | None:
+    def asked(self, prompt: str) -> tuple[RunbookJob, dict[str, str]] | None:
         """The first job that the prompt asks for, with its parameters."""
         for job in self.jobs:
             parameters = job.asked_in(prompt)

@@ -21,7 +21,7 @@ _HARMLESS_OUTPUT = re.compile(r"(?i).*\.(log|txt|out|err|html|csv|pid|md)|/dev/.
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Coverage:
     """What the list says of one run: the allowance that covers it, or why none does."""
 
     run: Run
@@ -56,29 +56,29 @@ class AllowList:
             else:
                 self._by_program.setdefault(allowance.run[0], []).append(allowance)
 
-    def findings(self, runs: Iterable[Run]) -> Iterator[Finding]:
+    def coverage(self, runs: Iterable[Run]) -> Iterator[Coverage]:
         """One for every run."""
-        found = [self._finding(run) for run in runs]
-        code = next((finding.run.part for finding in found if finding.runs_code), None)
-        for finding in found:
-            if code is not None and finding.doubt is None and self._brings(finding):
+        found = [self._cover(run) for run in runs]
+        code = next((covered.run.part for covered in found if covered.runs_code), None)
+        for covered in found:
+            if code is not None and covered.doubt is None and self._brings(covered):
                 told = f"it runs what lies there ({code}) and writes there as well"
-                yield Finding(finding.run, None, Doubt("written-script", told, finding.run.part))
+                yield Coverage(covered.run, None, Doubt("written-script", told, covered.run.part))
             else:
-                yield finding
+                yield covered
 
-    def writes_code(self, findings: Iterable[Finding]) -> bool:
+    def writes_code(self, covered: Iterable[Coverage]) -> bool:
         """True when what the runs write may be run later."""
-        return any(map(self._brings, findings))
+        return any(map(self._brings, covered))
 
-    def _brings(self, finding: Finding) -> bool:
+    def _brings(self, covered: Coverage) -> bool:
         """True when a run puts something where code is run from, or may do anything."""
-        if finding.doubt is not None or (finding.allowance and finding.allowance.brings):
+        if covered.doubt is not None or (covered.allowance and covered.allowance.brings):
             return True
-        here = finding.run.directories
+        here = covered.run.directories
         return any(
             not _HARMLESS_OUTPUT.fullmatch(str(word)) and not self._is_apart(word, here)
-            for word in finding.run.writes
+            for word in covered.run.writes
         )
 
     def _is_apart(self, word: Word, here: tuple[Word, ...]) -> bool:
@@ -88,11 +88,11 @@ class AllowList:
             self._territory.no_code(word, (directory,)) is not None for directory in here
         )
 
-    def _finding(self, run: Run) -> Finding:
+    def _cover(self, run: Run) -> Coverage:
         ground = Ground(self._territory, run.directories, self._variables)
         doubt = self._by_the_shell(run, ground)
         if doubt is not None or not run.argv or run.program in _NO_PROGRAMS:
-            return Finding(run, None, doubt)
+            return Coverage(run, None, doubt)
         return self._program(run, ground)
 
     def _by_the_shell(self, run: Run, ground: Ground) -> Doubt | None:
@@ -110,22 +110,22 @@ class AllowList:
                 return Doubt("environment", why, run.part)
         return None
 
-    def _program(self, run: Run, ground: Ground) -> Finding:
+    def _program(self, run: Run, ground: Ground) -> Coverage:
         candidates = self._candidates(run)
         if not candidates:
             told = f"no rule lists the program {run.argv[0]}"
-            return Finding(run, None, Doubt("unlisted-program", told, run.part))
+            return Coverage(run, None, Doubt("unlisted-program", told, run.part))
         best: Misfit | None = None
         for allowance in candidates:
             misfit = allowance.misfit(run.argv[1:], ground)
             if misfit is None:
-                return Finding(run, allowance, self._strange_code(run, allowance))
+                return Coverage(run, allowance, self._strange_code(run, allowance))
             if best is None or isinstance(best, OtherSubCommand):
                 best = misfit  # of the same sub-command, it tells more
         if isinstance(best, OtherSubCommand):
             shown = " ".join(map(str, run.argv[:3]))
-            return Finding(run, None, Doubt("unlisted-use", f"no rule lists `{shown}`", run.part))
-        return Finding(run, None, Doubt("unlisted-use", f"{run.program}: {best}", run.part))
+            return Coverage(run, None, Doubt("unlisted-use", f"no rule lists `{shown}`", run.part))
+        return Coverage(run, None, Doubt("unlisted-use", f"{run.program}: {best}", run.part))
 
     def _strange_code(self, run: Run, allowance: Allowance) -> Doubt | None:
         """Why what lies in a run's directory may not be run; None when it runs nothing of that."""

@@ -42,7 +42,7 @@ _NOWHERE_SPECIAL = Territory()
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class CommandPolicy:
     """All that decides on the commands for one host.
 
     `checks` are commands with the verdict they must get. `unlisted_allowed`: what no rule lists is
@@ -69,16 +69,16 @@ class Policy:
 _DECIDING = ("forbidden", "allowances", "territory", "variables", "programs", "unlisted_allowed")
 
 
-def only_forbidden(entries: Iterable[str]) -> Policy:
+def only_forbidden(entries: Iterable[str]) -> CommandPolicy:
     """A policy that allows all that no entry forbids and that can be decided."""
-    return Policy(tuple(map(Forbidden, entries)), unlisted_allowed=True)
+    return CommandPolicy(tuple(map(Forbidden, entries)), unlisted_allowed=True)
 
 
 @cache
-def looks() -> Policy:
+def looks() -> CommandPolicy:
     """The policy of what only looks at a host: the profile `read-only`, with no place to write."""
     territory = replace(_territory([_base()]), write=(), delete=(), purge=())
-    return Policy(
+    return CommandPolicy(
         forbidden=shipped_forbidden(),
         allowances=tuple(_profiles(("read-only",), "shipped")),
         territory=territory,
@@ -94,7 +94,7 @@ class Site:
     text: SiteText | None = None
     source: str = "shipped"
 
-    def for_host(self, name: str | None = None, forbidden: Iterable[str] = ()) -> Policy:
+    def for_host(self, name: str | None = None, forbidden: Iterable[str] = ()) -> CommandPolicy:
         """The policy for the host of that name; `forbidden` are a task's own entries.
 
         Raises Misconfigured when an unknown profile is named.
@@ -104,7 +104,7 @@ class Site:
         chosen = next((t.profiles for _, t in reversed(levels) if t.profiles is not None), None)
         unlisted = next((t.unlisted for _, t in reversed(levels) if t.unlisted is not None), None)
         texts = [("shipped", base), *levels]
-        return Policy(
+        return CommandPolicy(
             forbidden=(
                 *shipped_forbidden(),
                 *(f for source, text in levels for f in _forbidden(text.forbid, source)),

@@ -7,7 +7,7 @@ from typing import Protocol
 from shared.guard.paths import NOWHERE
 from shared.guard.shell.expand import Expansion
 from shared.guard.shell.scope import Scope, merged
-from shared.guard.shell.streams import Input, Outcome, unchanged
+from shared.guard.shell.streams import Effect, Input, unchanged
 from shared.guard.shell.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement, Substitution
 from shared.guard.shell.variables import changes_programs, holds_command
 from shared.guard.words import Run, Word, joined, unknown
@@ -31,10 +31,10 @@ class Branching(Protocol):
     def doubt(self, rule: str, reason: str) -> None:
         """Something cannot be decided."""
 
-    def block(self, block: Block, scope: Scope, given: Input) -> Outcome:
+    def block(self, block: Block, scope: Scope, given: Input) -> Effect:
         """Follow statements, one after the other."""
 
-    def statement(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
+    def statement(self, statement: Statement, scope: Scope, given: Input) -> Effect:
         """Follow one statement with its redirections."""
 
     def expansion(self, scope: Scope) -> Expansion:
@@ -60,7 +60,7 @@ def follow_branches(
     command: Pipeline | AndOr | If | Case | Loop,
     scope: Scope,
     given: Input,
-) -> Outcome:
+) -> Effect:
     """Follow every way that a command may take."""
     match command:
         case Pipeline(stages):
@@ -75,9 +75,7 @@ def follow_branches(
             return _loop(walk, command, scope, given)
 
 
-def _pipeline(
-    walk: Branching, stages: tuple[Statement, ...], scope: Scope, given: Input
-) -> Outcome:
+def _pipeline(walk: Branching, stages: tuple[Statement, ...], scope: Scope, given: Input) -> Effect:
     walk.spawn()
     first = walk.count
     outcome = unchanged(scope)
@@ -89,18 +87,18 @@ def _pipeline(
     return outcome.within(merged(scope, outcome.either))
 
 
-def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Outcome:
+def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Effect:
     left = walk.statement(both.left, scope, given)
     with walk.choice():
         if both.operator == "&&":
             right = walk.statement(both.right, left.succeeded, given)
             failed = merged(right.failed, left.failed)
-            return Outcome(right.succeeded, failed, _append(left.output, right.output))
+            return Effect(right.succeeded, failed, _append(left.output, right.output))
         right = walk.statement(both.right, left.failed, given)
-    return Outcome(merged(left.succeeded, right.succeeded), right.failed)
+    return Effect(merged(left.succeeded, right.succeeded), right.failed)
 
 
-def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Outcome:
+def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Effect:
     condition = walk.block(choice.condition, scope, given)
     with walk.choice():
         then = walk.block(choice.then, condition.succeeded, given)
@@ -108,7 +106,7 @@ def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Outcome:
     return unchanged(merged(then.either, otherwise.either))
 
 
-def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Outcome:
+def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Effect:
     expansion = walk.expansion(scope)
     expansion.words(case.words)
     after = expansion.scope
@@ -118,7 +116,7 @@ def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Outcome:
     return unchanged(after)
 
 
-def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
+def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
     walk.evaluate(loop.inner, (), scope)
     with walk.choice():
         if changes_programs(loop.name) or holds_command(loop.name):
@@ -140,16 +138,14 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
         return outcome
 
 
-def _for_each(
-    walk: Branching, loop: Loop, items: list[Word], scope: Scope, given: Input
-) -> Outcome:
+def _for_each(walk: Branching, loop: Loop, items: list[Word], scope: Scope, given: Input) -> Effect:
     for item in items:
         inside = scope.assign(loop.name, item)
         scope = merged(walk.block(loop.body, inside, given).either, inside)
     return unchanged(scope)
 
 
-def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Outcome:
+def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
     """Once as it starts, then with all unknown that it changes, until it changes no more."""
     for _ in range(MOST_PASSES):
         after = _once(walk, loop, scope, given)

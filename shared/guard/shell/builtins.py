@@ -11,11 +11,11 @@ from shared.guard.shell.interpreter import Follower
 from shared.guard.shell.outputs import output
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import STANDARD_INPUT, run_input, run_script
-from shared.guard.shell.streams import Input, Outcome, silent, unchanged
+from shared.guard.shell.streams import Effect, Input, silent, unchanged
 from shared.guard.shell.variables import assign
 from shared.guard.words import Word, joined, known, unknown
 
-Builtin = Callable[[Follower, tuple[Word, ...], Scope, Input], Outcome]
+Builtin = Callable[[Follower, tuple[Word, ...], Scope, Input], Effect]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _DIRECTORY_FLAG = re.compile(r"-[LPen@]+")
@@ -33,22 +33,22 @@ def _operands(words: tuple[Word, ...]) -> list[Word]:
 
 def _change_directory(
     walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input
-) -> Outcome:
+) -> Effect:
     del walk, given
     operands = [word for word in _operands(words) if not _DIRECTORY_FLAG.fullmatch(str(word))]
     if not operands:
-        return Outcome(scope.go(scope.value("HOME")), scope, known(""))
+        return Effect(scope.go(scope.value("HOME")), scope, known(""))
     if operands[0].literal == "-" or operands[0].prefix.startswith("+"):
-        return Outcome(replace(scope, directories=(NOWHERE,)), scope)
-    return Outcome(scope.go(operands[0]), scope, known(""))
+        return Effect(replace(scope, directories=(NOWHERE,)), scope)
+    return Effect(scope.go(operands[0]), scope, known(""))
 
 
-def _pop_directory(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _pop_directory(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del walk, words, given
-    return Outcome(replace(scope, directories=(NOWHERE,)), scope)
+    return Effect(replace(scope, directories=(NOWHERE,)), scope)
 
 
-def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     """`local`, `declare`: the variables are gone when the function ends."""
     del given
     names = _declared_names(words)
@@ -59,14 +59,14 @@ def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return unchanged(scope)
 
 
-def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     scope = _declare(walk, words, scope, export=False)
     walk.fixed.update(_declared_names(words))
     return unchanged(scope)
 
 
-def _export(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _export(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     prints = not words or _has_flag(words, "p")
     after = _declare(walk, words, scope, export=True)
@@ -103,7 +103,7 @@ def _all_unknown(scope: Scope) -> Scope:
     return scope.forget(frozenset(scope.variables))
 
 
-def _sets(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _sets(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     """`read`, `unset`, `getopts` and the like: every name among the words becomes unknown."""
     del given
     names = set()
@@ -118,13 +118,13 @@ def _sets(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -
     return silent(scope)
 
 
-def _printf(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _printf(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     if words and words[0].prefix.startswith("-v"):
         return _sets(walk, words[:2], scope, given)
     return unchanged(scope, output("printf", words, given.text, walk.dialect))
 
 
-def _test(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _test(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     _doubt_indices(walk, words)
     return silent(scope)
@@ -135,14 +135,14 @@ def _doubt_indices(walk: Follower, words: tuple[Word, ...]) -> None:
         walk.doubt("arithmetic-code", "arithmetic would run a command inside a text")
 
 
-def _set(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _set(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del walk, given
     if any(not word.prefix.startswith(("-", "+")) or word.literal == "--" for word in words):
         scope = replace(scope, arguments=None)
     return unchanged(scope)
 
 
-def _shift(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _shift(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del walk, given
     count = words[0].literal if words else "1"
     if scope.arguments is None or count is None or not count.isdecimal():
@@ -150,11 +150,11 @@ def _shift(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return silent(replace(scope, arguments=scope.arguments[int(count) :]))
 
 
-def _eval(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _eval(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     return walk.here(joined(words), scope, given)
 
 
-def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     if not words:
         return unchanged(scope)
     interpreter = "bash" if walk.dialect == "bash" else "dash"
@@ -168,7 +168,7 @@ def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input)
     return run_script(walk, words[0], interpreter, inside, given)
 
 
-def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     operands = _operands(words)
     if len(operands) > 1 and operands[0].literal not in ("-", ""):
@@ -176,7 +176,7 @@ def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -
     return unchanged(scope)
 
 
-def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     for word in _operands(words):
         name, equals, _ = word.prefix.partition("=")
         if equals:
@@ -187,14 +187,14 @@ def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return unchanged(scope)
 
 
-def _changes_shell(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _changes_shell(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     if words:
         walk.doubt("shell-changed", "it changes what the shell takes a command's name for")
     return unchanged(scope)
 
 
-def _mapfile(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Outcome:
+def _mapfile(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     for callback in option_values(words, "C", ()):
         walk.here(callback, scope, given)
     return _sets(walk, words, scope, given)

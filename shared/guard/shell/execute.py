@@ -11,7 +11,7 @@ from shared.guard.shell.interpreter import Follower
 from shared.guard.shell.outputs import output
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_file, run_shell
-from shared.guard.shell.streams import Input, Outcome, sources, unchanged
+from shared.guard.shell.streams import Effect, Input, sources, unchanged
 from shared.guard.shell.wrapped import follow_wrapper
 from shared.guard.shell.written_files import File, copies, downloads, written
 from shared.guard.words import Run, Word, unknown
@@ -24,7 +24,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 
 def execute(
     walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
-) -> Outcome:
+) -> Effect:
     """Follow a command; `functions` is False where the shell's functions are not looked at."""
     name = words[0].literal
     if len(words) > MOST_WORDS:
@@ -44,7 +44,7 @@ def execute(
         if not called:
             return _program(walk, name, words, scope, given)
         outcome = walk.call(name, called, replace(scope, arguments=words[1:]), given)
-        return Outcome(
+        return Effect(
             replace(outcome.succeeded, arguments=scope.arguments),
             replace(outcome.failed, arguments=scope.arguments),
             outcome.output,
@@ -53,7 +53,7 @@ def execute(
 
 def _program(
     walk: Follower, name: str, words: tuple[Word, ...], scope: Scope, given: Input
-) -> Outcome:
+) -> Effect:
     program = name.rpartition("/")[2] or name
     rest = words[1:]
     feeders = sources(_feeders(walk, program, rest, scope, given))

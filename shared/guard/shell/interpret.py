@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from shared.guard.findings import FORK_BOMB, Doubt, Reading
+from shared.guard.findings import FORK_BOMB, Doubt, Findings
 from shared.guard.secret_flow import secret_in, spill
 from shared.guard.shell.arithmetic import runs_in_arithmetic
 from shared.guard.shell.braces import TooManyWords
@@ -14,7 +14,7 @@ from shared.guard.shell.execute import execute
 from shared.guard.shell.expand import Expansion
 from shared.guard.shell.parse import BadSyntax, Dialect, Shfmt, dialects
 from shared.guard.shell.scope import Scope, merged
-from shared.guard.shell.streams import Input, Outcome, silent, sources, unchanged
+from shared.guard.shell.streams import Effect, Input, silent, sources, unchanged
 from shared.guard.shell.tree import (
     Apart,
     Block,
@@ -57,7 +57,7 @@ class Walk:
     """One walk over one text; `reading` holds what was found."""
 
     def __init__(self, shfmt: Shfmt) -> None:
-        self.reading = Reading()
+        self.findings = Findings()
         self.files = Files()
         self.dialect = Dialect.POSIX
         self.aliases: set[str] = set()
@@ -79,7 +79,7 @@ class Walk:
 
     def doubt(self, rule: str, reason: str) -> None:
         """Something cannot be decided."""
-        self.reading.doubts.append(Doubt(rule, reason, self._part))
+        self.findings.doubts.append(Doubt(rule, reason, self._part))
 
     def found(
         self,
@@ -93,11 +93,11 @@ class Walk:
         sets: tuple[str, ...] = (),
     ) -> Run:
         """A program runs, or the shell itself opens files; raises TooMuch past the limit."""
-        if len(self.reading.runs) >= MOST_RUNS:
+        if len(self.findings.runs) >= MOST_RUNS:
             raise TooMuch(f"it runs more than {MOST_RUNS} commands")
         where = scope.directories
         run = Run(argv, program, where, writes, feeders, self._part, self._sure, reads, sets)
-        self.reading.runs.append(run)
+        self.findings.runs.append(run)
         return run
 
     @contextmanager
@@ -122,12 +122,12 @@ class Walk:
 
     # texts
 
-    def plain(self, words: list[str], text: str) -> Outcome:
+    def plain(self, words: list[str], text: str) -> Effect:
         """Follow one command whose words are certain."""
         self._part = text.strip()[:_PART]
         return self.execute(tuple(map(known, words)), Scope(), Input())
 
-    def text(self, text: str, interpreter: str, scope: Scope, given: Input) -> Outcome:
+    def text(self, text: str, interpreter: str, scope: Scope, given: Input) -> Effect:
         """Follow a text as `interpreter` would read it."""
         outcome = None
         try:
@@ -151,7 +151,7 @@ class Walk:
                 outcome = outcome or followed
         return outcome or unchanged(scope)
 
-    def _in_dialect(self, text: str, dialect: Dialect, scope: Scope, given: Input) -> Outcome:
+    def _in_dialect(self, text: str, dialect: Dialect, scope: Scope, given: Input) -> Effect:
         self._parses += 1
         if self._parses > MOST_PARSES:
             raise TooMuch(f"it has more than {MOST_PARSES} texts inside texts")
@@ -165,7 +165,7 @@ class Walk:
         finally:
             self.dialect = before
 
-    def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
+    def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Effect:
         """Follow a word that is a command text, as far as it is known."""
         text = word.literal
         if text is None:
@@ -175,7 +175,7 @@ class Walk:
             return silent(scope)
         return self.text(text, interpreter, scope, given)
 
-    def here(self, word: Word, scope: Scope, given: Input) -> Outcome:
+    def here(self, word: Word, scope: Scope, given: Input) -> Effect:
         """Follow a word that the running shell itself reads, as `eval` does."""
         interpreter = "bash" if self.dialect is Dialect.BASH else "dash"
         return self.code(word, interpreter, scope, given)
@@ -185,7 +185,7 @@ class Walk:
         self._later.append((word, self.dialect, scope))
         self.here(word, scope, Input())
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: Effect) -> None:
         """Follow what runs after the text, and functions that may be called without being seen."""
         later, self._later = self._later, []
         for word, dialect, scope in later:
@@ -199,7 +199,7 @@ class Walk:
 
     # statements
 
-    def block(self, block: Block, scope: Scope, given: Input) -> Outcome:
+    def block(self, block: Block, scope: Scope, given: Input) -> Effect:
         """Statements, one after the other."""
         outcome = silent(scope)
         outputs: list[Word] | None = []
@@ -212,7 +212,7 @@ class Walk:
         output = None if outputs is None else joined(outputs, "")
         return replace(outcome, output=output)
 
-    def statement(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
+    def statement(self, statement: Statement, scope: Scope, given: Input) -> Effect:
         """One statement with its redirections."""
         self._steps += 1
         if self._steps > MOST_STEPS:
@@ -229,7 +229,7 @@ class Walk:
             outcome = replace(outcome, succeeded=outcome.failed, failed=outcome.succeeded)
         return outcome.within(scope) if statement.background else outcome
 
-    def _redirect(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
+    def _redirect(self, statement: Statement, scope: Scope, given: Input) -> Effect:
         expansion = self.expansion(scope)
         outputs: list[tuple[Word, bool]] = []
         for redirect in statement.redirects:
@@ -246,7 +246,7 @@ class Walk:
         makers = self.makers_since(first)
         content = outcome.output or unknown(makers=makers)
         if name := spill(content, makers, [path for path, _ in outputs]):
-            self.reading.spilled.append(Doubt(name, "", self._part))
+            self.findings.spilled.append(Doubt(name, "", self._part))
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
         return replace(outcome, output=known(""))
@@ -267,7 +267,7 @@ class Walk:
             return Input(piped=True)
         return given
 
-    def _command(self, statement: Statement, scope: Scope, given: Input) -> Outcome:
+    def _command(self, statement: Statement, scope: Scope, given: Input) -> Effect:
         match statement.command:
             case None:
                 return unchanged(scope)  # `$(< file)` puts out the file
@@ -288,7 +288,7 @@ class Walk:
             case branching:
                 return follow_branches(self, branching, scope, given)
 
-    def _simple(self, simple: Simple, scope: Scope, given: Input) -> Outcome:
+    def _simple(self, simple: Simple, scope: Scope, given: Input) -> Effect:
         expansion = self.expansion(scope)
         values = []
         for assignment in simple.assignments:
@@ -313,7 +313,7 @@ class Walk:
 
     def execute(
         self, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
-    ) -> Outcome:
+    ) -> Effect:
         """Follow a command whose words are known."""
         return execute(self, words, scope, given, functions=functions)
 
@@ -332,12 +332,12 @@ class Walk:
 
     def makers_since(self, count: int) -> tuple[Run, ...]:
         """The runs found after the first `count`, with all that feeds them."""
-        return sources(self.reading.runs[count:])
+        return sources(self.findings.runs[count:])
 
     @property
     def count(self) -> int:
         """How many runs have been found."""
-        return len(self.reading.runs)
+        return len(self.findings.runs)
 
     def expansion(self, scope: Scope) -> Expansion:
         """Expands words as this shell does."""
@@ -356,7 +356,7 @@ class Walk:
 
     def call(
         self, name: str, functions: tuple[Function, ...], scope: Scope, given: Input
-    ) -> Outcome:
+    ) -> Effect:
         """Call a function; `scope.arguments` are its arguments."""
         self._uncalled.pop(name, None)
         active = [frame for frame in self._frames if frame.name == name]

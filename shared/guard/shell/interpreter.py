@@ -5,7 +5,7 @@ from typing import Protocol
 
 from shared.guard.shell.parse import Dialect
 from shared.guard.shell.scope import Scope
-from shared.guard.shell.streams import Input, Outcome
+from shared.guard.shell.streams import Effect, Input
 from shared.guard.shell.tree import Function
 from shared.guard.shell.written_files import Files
 from shared.guard.words import Run, Word
@@ -48,13 +48,13 @@ class Follower(Protocol):
 
     def execute(
         self, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
-    ) -> Outcome:
+    ) -> Effect:
         """Follow a command whose words are known."""
 
-    def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Outcome:
+    def code(self, word: Word, interpreter: str, scope: Scope, given: Input) -> Effect:
         """Follow a word that is a command text, as far as it is known."""
 
-    def here(self, word: Word, scope: Scope, given: Input) -> Outcome:
+    def here(self, word: Word, scope: Scope, given: Input) -> Effect:
         """Follow a word that the running shell itself reads, as `eval` does."""
 
     def later(self, word: Word, scope: Scope) -> None:
@@ -62,5 +62,5 @@ class Follower(Protocol):
 
     def call(
         self, name: str, functions: tuple[Function, ...], scope: Scope, given: Input
-    ) -> Outcome:
+    ) -> Effect:
         """Call a function; `scope.arguments` are its arguments."""

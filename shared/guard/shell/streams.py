@@ -32,7 +32,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Effect:
     """What is known when it succeeded, when it failed, and what it has put out (None: unknown)."""
 
     succeeded: Scope
@@ -44,24 +44,24 @@ class Outcome:
         """What is known whether it succeeded or failed."""
         return merged(self.succeeded, self.failed)
 
-    def forgetting(self, names: frozenset[str]) -> "Outcome":
+    def forgetting(self, names: frozenset[str]) -> "Effect":
         """The same, with these variables unknown."""
         succeeded, failed = self.succeeded.forget(names), self.failed.forget(names)
         return replace(self, succeeded=succeeded, failed=failed)
 
-    def within(self, scope: Scope) -> "Outcome":
+    def within(self, scope: Scope) -> "Effect":
         """The same, run in a process of its own: what it changes is lost."""
         return replace(self, succeeded=scope, failed=scope)
 
 
-def unchanged(scope: Scope, output: Word | None = None) -> Outcome:
+def unchanged(scope: Scope, output: Word | None = None) -> Effect:
     """The outcome of what changes nothing."""
-    return Outcome(scope, scope, output)
+    return Effect(scope, scope, output)
 
 
-def silent(scope: Scope) -> Outcome:
+def silent(scope: Scope) -> Effect:
     """The outcome of what changes and prints nothing."""
-    return Outcome(scope, scope, known(""))
+    return Effect(scope, scope, known(""))
 
 
 def sources(runs: list[Run] | tuple[Run, ...]) -> tuple[Run, ...]:

@@ -8,7 +8,7 @@ from shared.guard.programs.wrappers import Inner, Wrapper, inner_commands
 from shared.guard.shell.interpreter import Follower
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_input
-from shared.guard.shell.streams import Input, Outcome
+from shared.guard.shell.streams import Effect, Input
 from shared.guard.shell.variables import assign
 from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
 
@@ -25,7 +25,7 @@ _READS_PLAINLY = frozenset("nPLrtx")
 
 def follow_wrapper(
     walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
-) -> Outcome | None:
+) -> Effect | None:
     """Follow what a wrapper runs; None when the program is not one, or runs nothing."""
     outcome = None
     for wrapper, inner in inner_commands(program, words):
@@ -39,7 +39,7 @@ def follow_wrapper(
     return outcome if program in _IN_THIS_SHELL else outcome.within(scope)
 
 
-def _inner(walk: Follower, wrapper: Wrapper, inner: Inner, inside: Scope, given: Input) -> Outcome:
+def _inner(walk: Follower, wrapper: Wrapper, inner: Inner, inside: Scope, given: Input) -> Effect:
     if wrapper.joins:
         text = joined(inner.words)
         if wrapper.extra:

@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.guard.findings import Reading
+from shared.guard.findings import Findings
 from shared.guard.shell.interpret import Walk
 from shared.guard.shell.parse import Dialect, Shfmt
 from shared.guard.shell.scope import Scope
@@ -61,13 +61,13 @@ class Recorder:
         )
         return _calls(self.record.read_bytes().decode("utf-8", "surrogateescape").split("\0"))
 
-    def read(self, dialect: Dialect, command: str) -> tuple[list[list[str] | None], Reading]:
+    def read(self, dialect: Dialect, command: str) -> tuple[list[list[str] | None], Findings]:
         """The arguments of each call that the guard sees; None for those it does not know."""
         walk = Walk(self.shfmt)
         interpreter = "bash" if dialect is Dialect.BASH else "dash"
         walk.finish(walk.text(command, interpreter, Scope(arguments=()), Input()))
-        runs = [run for run in walk.reading.runs if run.program == "rec"]
-        return [_known([word.literal for word in run.argv[1:]]) for run in runs], walk.reading
+        runs = [run for run in walk.findings.runs if run.program == "rec"]
+        return [_known([word.literal for word in run.argv[1:]]) for run in runs], walk.findings
 
 
 def _calls(written: list[str]) -> list[list[str]]:

@@ -12,7 +12,7 @@ import yaml
 from shared.domain.errors import Misconfigured
 from shared.guard import Guard, load_site
 from shared.guard.paths import canonical
-from shared.guard.policy.policy import Policy
+from shared.guard.policy.policy import CommandPolicy
 from shared.guard.shell.interpret import Walk
 from shared.guard.shell.parse import Dialect, Shfmt
 from shared.guard.shell.scope import Scope
@@ -69,7 +69,7 @@ class Call:
 
 
 @pytest.fixture(scope="module")
-def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+def policy(tmp_path_factory: pytest.TempPathFactory) -> CommandPolicy:
     """The default policy, and the program."""
     path = tmp_path_factory.mktemp("site") / "policy.yaml"
     path.write_text(_SITE)
@@ -79,7 +79,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Policy:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_the_guard_resolved_is_what_the_shell_executed(
-    shell: str, policy: Policy, tmp_path: Path
+    shell: str, policy: CommandPolicy, tmp_path: Path
 ) -> None:
     """For every command: each call it makes was resolved, word for word, or it was not allowed."""
     dialect = dialect_of(shell)
@@ -140,7 +140,7 @@ def resolved(shfmt: Shfmt, dialect: Dialect, command: str, room: str) -> list[Ca
     walk = Walk(shfmt)
     interpreter = "bash" if dialect is Dialect.BASH else "dash"
     walk.finish(walk.text(command, interpreter, Scope(arguments=()), Input()))
-    return [_call(run, room) for run in walk.reading.runs if run.program == "rec"]
+    return [_call(run, room) for run in walk.findings.runs if run.program == "rec"]
 
 
 def _call(run: Run, room: str) -> Call:
@@ -169,7 +169,7 @@ def test_a_difference_would_be_noticed(tmp_path: Path) -> None:
         assert not any(fits(executed[0], call) for call in calls)
 
 
-def test_the_program_is_allowed_by_its_rule_only(policy: Policy) -> None:
+def test_the_program_is_allowed_by_its_rule_only(policy: CommandPolicy) -> None:
     """The policy of these tests asks for words that are known."""
     guard = Guard(policy)
     assert guard.judge("rec a 'b c'").allowed

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.secrets.masking import Masker
-from shared.secrets.rule import Rule
+from shared.secrets.rule import MaskRule
 from shared.secrets.rules import RULES
 
 CASES: dict[str, list[Any]] = yaml.safe_load(
@@ -52,7 +52,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.triggers[0].decode())
-def test_a_pattern_matches_nothing_without_one_of_its_triggers(rule: Rule) -> None:
+def test_a_pattern_matches_nothing_without_one_of_its_triggers(rule: MaskRule) -> None:
     """Else lines would be passed over that it would have found."""
     for line in LINES:
         for found in rule.pattern.finditer(line.encode()):

@@ -6,11 +6,11 @@ import pytest
 
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
-from shared.settings import KEYS, Key, Scope, ServerSettings, Settings, load_settings
+from shared.settings import KEYS, Key, KeyScope, ServerSettings, Settings, load_settings
 
 NUMERIC = [key for key in KEYS.values() if key.limits is not None]
 CHOOSING = [key for key in KEYS.values() if key.choices]
-AGENT = [key for key in KEYS.values() if key.scope is Scope.AGENT]
+AGENT = [key for key in KEYS.values() if key.scope is KeyScope.AGENT]
 
 
 def load(tmp_path: Path, **environ: str) -> Settings:
