@@ -1,16 +1,24 @@
 """The coordinator: reads reports, lets the core decide, has it written in one commit."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, assert_never
 
 import structlog
 
 from orchestrator.core.decisions import (
+    AddSteps,
+    CancelJobs,
     CancelRuns,
+    CloseInterventions,
     Decision,
+    Enqueue,
+    Grant,
+    Learn,
+    OpenIntervention,
     ReportRun,
     ResumeRuns,
+    SettleAttempt,
     StartRuns,
     TellPolicy,
 )
@@ -32,9 +40,6 @@ log = structlog.get_logger()
 
 BATCH = 64
 """Tasks whose reports are folded in by one commit."""
-
-
-_FOR_RUNS = (StartRuns, CancelRuns, ResumeRuns, TellPolicy)
 
 
 class Coordinator:
@@ -81,8 +86,9 @@ def _fold_task(unit: Unit, task_id: int, fact: TaskFact) -> list[Report]:
     if after is before and not decisions:
         return []
     unit.save_task(task_id, after, fact, decisions)
-    meant = [decision for decision in decisions if isinstance(decision, _FOR_RUNS)]
-    return list(_for_runs(unit.runs_of(task_id), task_id, meant)) if meant else []
+    told = [told for decision in decisions if (told := _told_to_runs(decision)) is not None]
+    run_ids = unit.runs_of(task_id) if told else ()
+    return [(task_id, run_id, fact) for fact in told for run_id in run_ids]
 
 
 def _fold_run(unit: Unit, task_id: int, run_id: int, fact: RunFact) -> list[Report]:
@@ -110,17 +116,29 @@ def _decide(before: Any, fact: Any) -> tuple[Any, tuple[Decision, ...]]:
         ) from error
 
 
-def _for_runs(
-    run_ids: Sequence[int], task_id: int, decisions: Sequence[Decision]
-) -> Iterator[Report]:
-    for decision in decisions:
-        for run_id in run_ids:
-            match decision:
-                case StartRuns(policy, plan):
-                    yield task_id, run_id, RunStarted(policy, plan)
-                case CancelRuns():
-                    yield task_id, run_id, CancelRequested()
-                case ResumeRuns():
-                    yield task_id, run_id, ResumeRequested()
-                case TellPolicy(changes):
-                    yield task_id, run_id, PolicyChanged(changes)
+def _told_to_runs(decision: Decision) -> RunFact | None:
+    """What every run of a task is told by its decision; None for what the store carries out."""
+    match decision:
+        case StartRuns(policy, plan):
+            return RunStarted(policy, plan)
+        case CancelRuns():
+            return CancelRequested()
+        case ResumeRuns():
+            return ResumeRequested()
+        case TellPolicy(changes):
+            return PolicyChanged(changes)
+        case ReportRun():
+            raise Defect("a task reports no run", stage="advance")
+        case (
+            Enqueue()
+            | CancelJobs()
+            | OpenIntervention()
+            | CloseInterventions()
+            | SettleAttempt()
+            | Grant()
+            | AddSteps()
+            | Learn()
+        ):
+            return None
+        case _:
+            assert_never(decision)

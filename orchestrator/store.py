@@ -5,29 +5,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, text, update
+from sqlalchemy import Connection, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from orchestrator import learning
-from orchestrator.core.decisions import (
-    AddSteps,
-    CancelJobs,
-    CloseInterventions,
-    Decision,
-    Enqueue,
-    Grant,
-    InterventionKind,
-    Learn,
-    OpenIntervention,
-    SettleAttempt,
-)
+from orchestrator import learning, outbox
+from orchestrator.core.decisions import Decision, InterventionKind, OpenIntervention
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
 from orchestrator.rows import (
     ADD_REPLY,
-    CLOSE_INTERVENTIONS,
-    intervention_values,
-    job_of,
     run_state,
     run_values,
     step_values,
@@ -37,13 +23,12 @@ from orchestrator.rows import (
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
-from shared.store import approvals, attempts, fixes, jobs
+from shared.store import fixes
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import (
     EventRow,
-    InterventionRow,
     RevisionRow,
     RunRow,
     RunStepRow,
@@ -111,8 +96,6 @@ _SAVE = text(f"""
     DELETE FROM inbox WHERE id = ANY(:handled)
 """)  # noqa: S608 - nothing but constants
 
-_ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
-
 
 class SqlLedger:
     """The ledger; one transaction a unit."""
@@ -149,7 +132,7 @@ class SqlUnit:
         self._uses: list[dict[str, Any]] = []
         self._prompts: list[tuple[int, str]] = []
         self._replies: list[dict[str, Any]] = []
-        self._orders: list[tuple[int, int | None, Decision]] = []
+        self._orders: list[outbox.Order] = []
         self._inbox_ids: list[int] = []
         self._reported_at: list[datetime] = []
         self._at = datetime.now(UTC)
@@ -266,7 +249,7 @@ class SqlUnit:
             )
         if self._replies:
             self._connection.execute(ADD_REPLY, self._replies)
-        self._carry_out()
+        outbox.carry_out(self._connection, self._orders, self._intervened)
 
     def _read(self, limit: int) -> list[Report]:
         tasks = self._connection.execute(_LOCK_TASKS, {"limit": limit}).all()
@@ -352,46 +335,3 @@ class SqlUnit:
             planned=task_id in self._planned,
             limited=task_id in self._limited,
         )
-
-    def _carry_out(self) -> None:
-        """In the order they were decided: a step's old job goes before its next one comes."""
-        enqueued: list[jobs.NewJob] = []
-        for task_id, run_id, decision in self._orders:
-            match decision:
-                case Enqueue():
-                    enqueued.append(job_of(task_id, run_id, decision))
-                case CancelJobs(step):
-                    jobs.enqueue(self._connection, enqueued)
-                    enqueued = []
-                    jobs.cancel(self._connection, task_id, run_id, step)
-                case OpenIntervention():
-                    self._open_intervention(task_id, run_id, decision)
-                case CloseInterventions(step, sparing):
-                    self._close_interventions(task_id, run_id, step, sparing)
-                case AddSteps(steps):
-                    added = {"run_id": run_id, "steps": as_rows(map(to_json, steps))}
-                    self._connection.execute(_ADD_STEPS, added)
-                case Grant(given):
-                    approvals.grant(self._connection, task_id, given)
-                case Learn() if run_id is not None:
-                    learning.learn(self._connection, run_id, decision)
-                case SettleAttempt() if run_id is not None:
-                    attempts.settle(
-                        self._connection, run_id, decision.step, decision.pass_no, decision.answer
-                    )
-        jobs.enqueue(self._connection, enqueued)
-
-    def _open_intervention(
-        self, task_id: int, run_id: int | None, decision: OpenIntervention
-    ) -> None:
-        self._intervened.add(task_id)
-        values = intervention_values(task_id, run_id, decision)
-        self._connection.execute(insert(InterventionRow).values(values))
-
-    def _close_interventions(
-        self, task_id: int, run_id: int | None, step: int | None, sparing: Sequence[int]
-    ) -> None:
-        if task_id not in self._intervened:
-            return
-        chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
-        self._connection.execute(CLOSE_INTERVENTIONS, chosen)

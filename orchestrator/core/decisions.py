@@ -157,3 +157,4 @@ Decision = (
     | TellPolicy
     | ReportRun
 )
+"""The store writes rows for most; the last five are told on as facts by the coordinator."""

@@ -1,7 +1,8 @@
 """What follows from a fact about a run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from orchestrator.core.decisions import (
     CancelJobs,
@@ -63,14 +64,20 @@ def overtaken(state: RunState, fact: f.RunFact) -> bool:
     return step is None or _overtaken_step(step, fact)
 
 
-def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
+def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
+    step: StepState, fact: f.StepFact | f.PlanRevised | f.StepAbandoned
+) -> bool:
     match fact:
         case f.PassStarted():
             return (step.phase, step.pass_no) != (StepPhase.READY, fact.pass_no)
         case f.PassFinished():
             return step.phase not in AT_WORK or step.pass_no != fact.pass_no
-        case f.BundleReady() | f.BundleSent() | f.StepHandedUp() | f.PlanRevised():
-            return step.pass_no != fact.pass_no or not _sought(step, fact)
+        case f.BundleReady() | f.StepHandedUp():
+            return not _seeks_revision(step, fact.pass_no, handed_up=False)
+        case f.PlanRevised():
+            return not _seeks_revision(step, fact.pass_no, handed_up=True)
+        case f.BundleSent():
+            return not _waits_for(step, WaitsFor.SENDING, fact.pass_no)
         case f.StepRevised():
             return step.phase not in REVISABLE or fact.revision != step.revision + 1
         case f.RevisionRequested():
@@ -79,36 +86,35 @@ def _overtaken_step(step: StepState, fact: f.RunFact) -> bool:
             return step.phase not in AT_WORK | HELD_UP
         case f.StepAbandoned():
             return step.phase not in HELD_UP
+        case f.OutcomeTold():
+            return not _waits_for(step, WaitsFor.OUTCOME, fact.pass_no)
+        case f.CommandsApproved() | f.ApprovalDenied():
+            return not _waits_for(step, WaitsFor.APPROVAL, fact.pass_no)
+        case f.QuestionAnswered():
+            return not _waits_for(step, WaitsFor.ANSWER, fact.pass_no)
+        case f.RetryAdvised():
+            return not _awaits_advice(step) or step.pass_no != fact.pass_no
         case f.JobFailed():
             return _overtaken_failure(step, fact)
-    wanted = next((wanted for kind, wanted in _WANTED if isinstance(fact, kind)), None)
-    return wanted is None or not wanted(step) or step.pass_no != getattr(fact, "pass_no", None)
+        case _:
+            assert_never(fact)
+
+
+def _waits_for(step: StepState, what: WaitsFor, pass_no: int) -> bool:
+    """Whether that pass ended so that a person is to say this."""
+    return step.waits_for is what and step.pass_no == pass_no
+
+
+def _seeks_revision(step: StepState, pass_no: int, *, handed_up: bool) -> bool:
+    """Whether its author, or whoever planned the task, is asked just now; never both at once."""
+    asked = step.phase is StepPhase.REPLANNING and step.handed_up is handed_up
+    return asked and step.pass_no == pass_no
 
 
 def _awaits_advice(step: StepState) -> bool:
     return (
         step.phase is StepPhase.REPLANNING and step.recovery is Recovery.RETRY and not step.forced
     )
-
-
-_WANTED: tuple[tuple[type, Callable[[StepState], bool]], ...] = (
-    (f.OutcomeTold, lambda step: step.waits_for is WaitsFor.OUTCOME),
-    (f.CommandsApproved, lambda step: step.waits_for is WaitsFor.APPROVAL),
-    (f.ApprovalDenied, lambda step: step.waits_for is WaitsFor.APPROVAL),
-    (f.QuestionAnswered, lambda step: step.waits_for is WaitsFor.ANSWER),
-    (f.RetryAdvised, _awaits_advice),
-)
-"""What a step must want for somebody's word to be news to it."""
-
-
-def _sought(
-    step: StepState, fact: f.BundleReady | f.BundleSent | f.StepHandedUp | f.PlanRevised
-) -> bool:
-    """Whether the step is where this leads on to its revision; one level is asked at a time."""
-    if isinstance(fact, f.BundleSent):
-        return step.waits_for is WaitsFor.SENDING
-    upper = isinstance(fact, f.PlanRevised)
-    return step.phase is StepPhase.REPLANNING and step.handed_up is upper
 
 
 def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
@@ -149,8 +155,8 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
     return _settle(state, state.with_step(after), decisions)
 
 
-def _apply_to_step(
-    state: RunState, step: StepState, fact: f.RunFact
+def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
+    state: RunState, step: StepState, fact: f.StepFact
 ) -> tuple[StepState, tuple[Decision, ...]]:
     match fact:
         case f.PassStarted():
@@ -158,21 +164,16 @@ def _apply_to_step(
         case f.PassFinished():
             passed = after_pass(step, state.policy, fact, seed=state.id)
             return with_lesson(passed, state.policy, fact)
-        case f.BundleReady() | f.BundleSent() | f.StepHandedUp():
-            return _seek_revision(state, step, fact)
+        case f.BundleReady():
+            return after_bundle(step, state.policy)
+        case f.BundleSent():
+            return after_sending(step, fact)
+        case f.StepHandedUp():
+            return after_handing_up(step, state.policy, fact)
         case f.StepRevised():
             return _revise(step, fact)
         case f.RevisionRequested():
             return request_revision(step, fact.note)
-        case f.JobFailed():
-            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
-            return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)
-    return _hear(step, fact)
-
-
-def _hear(step: StepState, fact: f.RunFact) -> tuple[StepState, tuple[Decision, ...]]:
-    """Somebody's word for a step that waits for it."""
-    match fact:
         case f.OutcomeTold():
             return after_answer(step, fact)
         case f.CommandsApproved():
@@ -183,19 +184,11 @@ def _hear(step: StepState, fact: f.RunFact) -> tuple[StepState, tuple[Decision, 
             return after_reply(step, fact)
         case f.RetryAdvised():
             return after_advice(step, fact)
-    return step, ()
-
-
-def _seek_revision(
-    state: RunState, step: StepState, fact: f.BundleReady | f.BundleSent | f.StepHandedUp
-) -> tuple[StepState, tuple[Decision, ...]]:
-    match fact:
-        case f.BundleReady():
-            return after_bundle(step, state.policy)
-        case f.BundleSent():
-            return after_sending(step, fact)
-        case f.StepHandedUp():
-            return after_handing_up(step, state.policy, fact)
+        case f.JobFailed():
+            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
+            return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)
+        case _:
+            assert_never(fact)
 
 
 def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Decision, ...]]:

@@ -1,6 +1,7 @@
 """What follows from a fact about a task: planning, then its runs."""
 
 from dataclasses import replace
+from typing import assert_never
 
 from orchestrator.core.decisions import (
     CancelJobs,
@@ -35,7 +36,9 @@ PLANNING_JOBS = {
 }
 
 
-def overtaken(state: TaskState, fact: f.TaskFact) -> bool:
+def overtaken(  # noqa: C901 - one case a fact
+    state: TaskState, fact: f.TaskFact
+) -> bool:
     """Whether the fact tells nothing new."""
     match fact:
         case f.TaskSubmitted():
@@ -63,14 +66,13 @@ def overtaken(state: TaskState, fact: f.TaskFact) -> bool:
         case f.ResumeRequested():
             goes_on = {TaskPhase.WAITING, TaskPhase.ERROR, TaskPhase.RUNNING}
             return state.phase not in goes_on or _asks(state)
-    return _overtaken_word(state, fact)
-
-
-def _overtaken_word(state: TaskState, fact: f.QuestionAnswered | f.PolicyChanged) -> bool:
-    if isinstance(fact, f.QuestionAnswered):
-        return not _awaits(state, fact)
-    unheard = {TaskPhase.SUBMITTED, TaskPhase.DONE, TaskPhase.CANCELLED}
-    return state.phase in unheard or with_limits(state.policy, fact.changes) == state.policy
+        case f.QuestionAnswered():
+            return not _awaits(state, fact)
+        case f.PolicyChanged():
+            unheard = {TaskPhase.SUBMITTED, TaskPhase.DONE, TaskPhase.CANCELLED}
+            return state.phase in unheard or with_limits(state.policy, fact.changes) == state.policy
+        case _:
+            assert_never(fact)
 
 
 def _asks(state: TaskState) -> bool:
@@ -119,7 +121,9 @@ def _answered(state: TaskState, fact: f.JobFailed) -> bool:
     return fact.kind is not JobKind.DETAIL and fact.postponed != state.postponed
 
 
-def apply(state: TaskState, fact: f.TaskFact) -> Advance:
+def apply(  # noqa: C901, PLR0912 - one case a fact
+    state: TaskState, fact: f.TaskFact
+) -> Advance:
     """Compute the next state and the decisions; the caller has sorted out overtaken facts."""
     match fact:
         case f.TaskSubmitted():
@@ -142,13 +146,6 @@ def apply(state: TaskState, fact: f.TaskFact) -> Advance:
             return _cancel(state)
         case f.ResumeRequested():
             return _resume(state)
-    return _heard(state, fact)
-
-
-def _heard(
-    state: TaskState, fact: f.QuestionAsked | f.QuestionAnswered | f.PolicyChanged
-) -> Advance:
-    match fact:
         case f.QuestionAsked():
             return _ask_for_taskmaster(state, fact)
         case f.QuestionAnswered():
@@ -156,6 +153,8 @@ def _heard(
         case f.PolicyChanged():
             limited = with_limits(state.policy, fact.changes)
             return replace(state, policy=limited), (TellPolicy(fact.changes),)
+        case _:
+            assert_never(fact)
 
 
 def _submit(fact: f.TaskSubmitted) -> Advance:

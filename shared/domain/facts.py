@@ -310,26 +310,31 @@ TaskFact = (
     | CancelRequested
     | ResumeRequested
 )
-RunFact = (
-    RunStarted
-    | PassStarted
+StepFact = (
+    PassStarted
     | PassFinished
     | BundleReady
     | BundleSent
     | StepRevised
     | StepHandedUp
-    | PlanRevised
     | RevisionRequested
-    | StepAbandoned
     | OutcomeTold
     | CommandsApproved
     | ApprovalDenied
     | RetryAdvised
     | QuestionAnswered
-    | PolicyChanged
     | JobFailed
+)
+"""The facts from which something follows for one step of a run; its number stands in `step`."""
+
+RunFact = (
+    RunStarted
+    | PlanRevised
+    | StepAbandoned
+    | PolicyChanged
     | CancelRequested
     | ResumeRequested
+    | StepFact
 )
 Fact = TaskFact | RunFact
 

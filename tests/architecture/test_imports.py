@@ -32,6 +32,7 @@ DOORS: Final = {
         "orchestrator.cleanup",
         "orchestrator.learning",
         "orchestrator.acts.submission",
+        "orchestrator.outbox",
         "orchestrator.rows",
         "orchestrator.views.*",
         "workers.store",

@@ -1,0 +1,90 @@
+"""Decisions carried out: rows in the same commit as the state that they follow from."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from sqlalchemy import Connection, insert, text
+
+from orchestrator import learning
+from orchestrator.core.decisions import (
+    AddSteps,
+    CancelJobs,
+    CancelRuns,
+    CloseInterventions,
+    Decision,
+    Enqueue,
+    Grant,
+    Learn,
+    OpenIntervention,
+    ReportRun,
+    ResumeRuns,
+    SettleAttempt,
+    StartRuns,
+    TellPolicy,
+)
+from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
+from shared.domain.errors import Defect
+from shared.store import approvals, attempts, jobs
+from shared.store.recordset import as_rows
+from shared.store.tables import InterventionRow
+from shared.wire import to_json
+
+Order = tuple[int, int | None, Decision]
+"""A decision, and whom it is about: a task, and a run of it unless the task itself decided."""
+
+_ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
+
+
+def carry_out(connection: Connection, orders: Sequence[Order], intervened: set[int]) -> None:
+    """Write what was decided, in that order: a step's old job goes before its next one comes.
+
+    `intervened` are the tasks that may have something open that waits for a person.
+    """
+    enqueued: list[jobs.NewJob] = []
+    for task_id, run_id, decision in orders:
+        if isinstance(decision, Enqueue):
+            enqueued.append(job_of(task_id, run_id, decision))
+            continue
+        if isinstance(decision, CancelJobs):
+            jobs.enqueue(connection, enqueued)
+            enqueued = []
+        if isinstance(decision, OpenIntervention):
+            intervened.add(task_id)
+        if isinstance(decision, CloseInterventions) and task_id not in intervened:
+            continue
+        _write(connection, task_id, run_id, decision)
+    jobs.enqueue(connection, enqueued)
+
+
+def _write(connection: Connection, task_id: int, run_id: int | None, decision: Decision) -> None:
+    match decision:
+        case Enqueue():
+            jobs.enqueue(connection, [job_of(task_id, run_id, decision)])
+        case CancelJobs(step):
+            jobs.cancel(connection, task_id, run_id, step)
+        case OpenIntervention():
+            values = intervention_values(task_id, run_id, decision)
+            connection.execute(insert(InterventionRow).values(values))
+        case CloseInterventions(step, sparing):
+            chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
+            connection.execute(CLOSE_INTERVENTIONS, chosen)
+        case AddSteps(steps):
+            added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
+            connection.execute(_ADD_STEPS, added)
+        case Grant(given):
+            approvals.grant(connection, task_id, given)
+        case Learn():
+            learning.learn(connection, _of_run(run_id, decision), decision)
+        case SettleAttempt(step, _, pass_no, answer):
+            attempts.settle(connection, _of_run(run_id, decision), step, pass_no, answer)
+        case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
+            pass  # the coordinator has told it on as a fact
+        case _:
+            assert_never(decision)
+
+
+def _of_run(run_id: int | None, decision: Decision) -> int:
+    """The run that a decision is about; raises Defect where a task decided it."""
+    if run_id is None:
+        raise Defect(f"{type(decision).__name__} is decided by runs alone", stage="advance")
+    return run_id
