@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import listing, next_step, plain
@@ -100,7 +101,8 @@ def add_(
 
     def show(console: Console) -> None:
         console.print(f"enrolled [bold]{name}[/] {plain(fingerprint)}", highlight=False)
-        next_step(console, f"replan task submit --plan examples/hello.yaml --host {name} --wait")
+        plan = example_plan("hello.yaml")
+        next_step(console, f"replan task submit --plan {plan} --host {name} --wait")
 
     details = {"name": name, "fingerprint": fingerprint, "report": report["report"]}
     return Result("host.add", details, show, warnings=_notices(report))

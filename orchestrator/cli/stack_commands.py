@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import coloured, next_step, plain
@@ -55,7 +56,8 @@ def up(
             f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
         )
         next_step(
-            call.complaints, f"{program()} task submit --plan examples/hello.yaml --local --wait"
+            call.complaints,
+            f"{program()} task submit --plan {example_plan('hello.yaml')} --local --wait",
         )
         stop.wait()
     return Result("up", {"data_dir": str(folder)}, lambda console: console.print("down"))

@@ -8,6 +8,7 @@ import typer
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
+from orchestrator.process_command import process_command
 
 group = typer.Typer(name="worker", no_args_is_help=True)
 
@@ -38,6 +39,5 @@ def start(
     if call.config_file is not None:
         environ["REPLAN_CONFIG"] = str(call.config_file)
     sys.stdout.flush()
-    os.execve(  # noqa: S606 - the same interpreter, in place of this process
-        sys.executable, [sys.executable, "-m", "workers", "start", *role, *wanted], environ
-    )
+    program, *words = process_command("workers", "start", *role, *wanted)
+    os.execve(program, [program, *words], environ)  # noqa: S606 - in place of this process

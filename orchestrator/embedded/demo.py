@@ -75,7 +75,7 @@ def staged(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
     environ = {**environ, "REPLAN_GUARD_POLICY": str(policy)}
     with together(folder / "data", environ) as services:
         port = any_free()
-        argv = (sys.executable, "-c", _OCCUPANT, str(port))
+        argv = (sys.executable, "-I", "-c", _OCCUPANT, str(port))
         services.supervisor.add(Child(name="somebody else", argv=argv, ready=lambda: _taken(port)))
         try:
             yield Stage(site, port, services)

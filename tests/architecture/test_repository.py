@@ -187,3 +187,17 @@ def test_importing_does_nothing() -> None:
         timeout=100,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_own_processes_are_started_in_one_place() -> None:
+    """An interpreter that is not told where to look runs the code of the current folder."""
+    found = {
+        shown(path)
+        for path in modules()
+        if path.relative_to(ROOT).parts[0] in PACKAGES and "sys.executable," in path.read_text()
+    }
+    assert found == {
+        "orchestrator/process_command.py",
+        "orchestrator/embedded/process.py",  # by its path, isolated
+        "orchestrator/embedded/demo.py",  # isolated
+    }

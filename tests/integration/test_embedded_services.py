@@ -259,12 +259,12 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_wheel_is_named() -> None:
-    """With the command that installs it."""
+    """With the command that installs it, and does not look for replan itself in an index."""
     for find in (folder_of_binaries, program):
         with pytest.raises(Misconfigured) as raised:
             find("no_such_package")
         assert "no_such_package" in raised.value.reason
-        assert raised.value.next_step_cmd == "pip install 'replan[embedded]'"
+        assert raised.value.next_step_cmd == f"{sys.executable} -m pip install no_such_package"
 
 
 def test_importing_does_not_import_the_wheels() -> None:

@@ -1,5 +1,6 @@
 """The vault of the desktop's or system's keyring, through the library `keyring`."""
 
+import sys
 from types import ModuleType
 
 from shared.domain.errors import Misconfigured
@@ -44,6 +45,6 @@ def _library() -> ModuleType:
         raise Misconfigured(
             "the vault `keyring` needs the library of that name, which is not installed",
             stage=STAGE,
-            next_step_cmd="python -m pip install 'replan[keyring]'",
+            next_step_cmd=f"{sys.executable} -m pip install keyring",
         ) from None
     return keyring

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from base64 import b64encode
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.embedded import port
+from orchestrator.process_command import process_command
 from shared.domain.jobs import QueueName
 from shared.queue.app import CeleryBell, make_app, task_name
 from tests.services.ring import Ring, eventually
@@ -53,19 +53,15 @@ def command(root: Path, compose: dict[str, Any]) -> list[str]:
     """The command of the compose file, with this machine's paths."""
     service = compose["services"]["flower"]
     words = [*service["entrypoint"], *service["command"]]
-    assert words[0] == "/opt/replan/bin/celery"
+    assert words[:5] == ["/opt/replan/bin/python", "-m", "replan", "-m", "celery"]
     options = str(root / "deploy/flower")
-    return [
-        sys.executable,
-        "-m",
-        "celery",
-        *(word.replace("/opt/replan/flower", options) for word in words[1:]),
-    ]
+    more = (word.replace("/opt/replan/flower", options) for word in words[5:])
+    return list(process_command("celery", *more))
 
 
 def environ(root: Path, broker_url: str, **more: str) -> dict[str, str]:
     """The environment of the service, on this machine's broker."""
-    path = os.pathsep.join([str(root), str(root / "deploy/flower")])
+    path = str(root / "deploy/flower")
     return {**os.environ, "PYTHONPATH": path, "REPLAN_BROKER_URL": broker_url, **more}
 
 

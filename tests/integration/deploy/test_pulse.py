@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from orchestrator.process_command import process_command
 from shared.domain.errors import Misconfigured
 from shared.health import FOLDER, SILENCE, Pulse, silent
 from tests.services.ring import Ring, eventually
@@ -17,7 +17,7 @@ from tests.services.ring import Ring, eventually
 def check(folder: Path | None) -> subprocess.CompletedProcess[str]:
     """Run the check as a container's health check does."""
     return subprocess.run(
-        [sys.executable, "-m", "shared.health"],
+        process_command("shared.health"),
         env={**os.environ, FOLDER: str(folder or "")},
         capture_output=True,
         text=True,
