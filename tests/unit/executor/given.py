@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.config import Policy
@@ -30,6 +31,20 @@ class SteppingClock:
     def wait(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.time += timedelta(seconds=seconds)
+
+
+@dataclass
+class ScriptedProbe:
+    """Answers from a case; what the case does not name has failed."""
+
+    answers: dict[str, Any]
+
+    def ask(self, command: str) -> str:
+        answer = self.answers.get(command, "")
+        return answer if isinstance(answer, str) else ""
+
+    def holds(self, command: str) -> bool:
+        return self.answers.get(command, False) is not False
 
 
 @dataclass

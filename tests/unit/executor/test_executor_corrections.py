@@ -1,31 +1,17 @@
 """Every rule of the table against its cases: a failure, what the host answers, what is proposed."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.unit.executor.given import ScriptedProbe
 from workers.roles.executor import Guards
 from workers.shells.corrections.correction import Failure
 from workers.shells.corrections.table import BY_NAME, CORRECTIONS, HELD, choose
 
 CASES = Path(__file__).parents[2] / "cases" / "corrections"
-
-
-@dataclass
-class ScriptedProbe:
-    """Answers from a case; what the case does not name has failed."""
-
-    answers: dict[str, Any]
-
-    def ask(self, command: str) -> str:
-        answer = self.answers.get(command, "")
-        return answer if isinstance(answer, str) else ""
-
-    def holds(self, command: str) -> bool:
-        return self.answers.get(command, False) is not False
 
 
 def cases() -> list[Any]:

@@ -28,7 +28,7 @@ ERRORS = (
     "E: Unable to locate package nginx",
     "E: Failed to fetch http://x",
     "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (x)",
-    "E: Unable to lock directory /var/lib/apt/lists/",
+    "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (x)",
     "curl: (6) Could not resolve host: example.org",
     "nginx.service is not active, cannot reload.",
     "sh: 1: cannot create /srv/a/b: Directory nonexistent",

@@ -23,7 +23,11 @@ LOCKED = Answer(
     100, stderr="E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (dpkg)"
 )
 UNRESOLVED = Answer(6, stderr="curl: (6) Could not resolve host: example.org")
-LISTS_LOCKED = Answer(100, stderr="E: Unable to lock directory /var/lib/apt/lists/")
+LISTS_LOCKED = Answer(
+    100,
+    stderr="E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (apt-get)\n"
+    "E: Unable to lock directory /var/lib/apt/lists/",
+)
 
 
 def test_a_correction_that_works_leaves_the_subtask_done_and_the_error_counted() -> None:

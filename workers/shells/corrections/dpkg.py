@@ -4,6 +4,7 @@ import re
 
 from workers.shells.corrections.command_line import Simple, inserted
 from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.held_locks import somebody_holds
 
 _LOCK = re.compile(
     r"Could not get lock \S|Unable to acquire the dpkg frontend lock"
@@ -26,7 +27,9 @@ def _package_commands(failure: Failure) -> list[Simple]:
 
 def _lock_is_held(failure: Failure) -> bool:
     """Read from what was said: a held lock has the same exit code as a package that is absent."""
-    return bool(failure.exit_code and _LOCK.search(failure.output))
+    return bool(
+        failure.exit_code and _LOCK.search(failure.output) and somebody_holds(failure.output)
+    )
 
 
 def _wait_for_lock(failure: Failure, _: Probe) -> Proposal | None:
