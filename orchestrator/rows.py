@@ -39,6 +39,7 @@ def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:
         pass_no=decision.pass_no,
         postponed=decision.postponed,
         note=decision.note,
+        answer=decision.answer,
         delay=decision.delay,
     )
 
@@ -85,6 +86,7 @@ def step_state(row: Any) -> StepState:
         postponed=row.postponed,
         forced=row.forced,
         note=row.note,
+        answer=row.answer,
         waits_for=None if row.waits_for is None else WaitsFor(row.waits_for),
         unfinished=row.unfinished,
         handed_up=row.handed_up,
@@ -122,6 +124,7 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "postponed": step.postponed,
         "forced": step.forced,
         "note": step.note,
+        "answer": step.answer,
         "waits_for": None if step.waits_for is None else step.waits_for.value,
         "unfinished": step.unfinished,
         "handed_up": step.handed_up,

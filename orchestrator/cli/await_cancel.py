@@ -15,7 +15,7 @@ from orchestrator.cli.task_commands import outcome
 from orchestrator.views.attempts import AttemptLine, attempt_view
 from orchestrator.views.cancellations import InHand, Word, unproven
 from orchestrator.views.tasks import TaskView, task_view
-from shared.domain.attempt import Outcome, left_over
+from shared.domain.attempt import Outcome
 from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
 
@@ -86,7 +86,7 @@ def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Res
     reason = ""
     if line.outcome == RUNNING:
         reason = f"its worker has not answered within {timeout:g} s"
-    elif line.outcome == Outcome.UNKNOWN or left_over(line.reason):
+    elif line.outcome == Outcome.UNKNOWN or line.left_over:
         reason = line.reason
     return attempt_answer(line, reason)
 

@@ -34,6 +34,7 @@ class Enqueue:
     """Ask a worker; `delay` in seconds. At most one job of a kind is open per step or task.
 
     `postponed` says how often in a row the same work was put off before.
+    `answer` is what a person answered to the question of the step.
     """
 
     kind: JobKind
@@ -44,6 +45,7 @@ class Enqueue:
     delay: float = 0.0
     postponed: int = 0
     note: str = ""
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

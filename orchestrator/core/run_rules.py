@@ -202,6 +202,7 @@ def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Deci
         postponed=0,
         forced=False,
         note="",
+        answer=None,
         reason="",
     )
     dropped = (CancelJobs(step.ordinal), CloseInterventions(step.ordinal))
@@ -245,7 +246,16 @@ def _resume(state: RunState) -> Advance:
             after = after.with_step(replace(step, failures=0))
         if not _resumable(step):
             continue
-        cleared = replace(step, errors=0, failures=0, postponed=0, forced=False, note="", reason="")
+        cleared = replace(
+            step,
+            errors=0,
+            failures=0,
+            postponed=0,
+            forced=False,
+            note="",
+            answer=None,
+            reason="",
+        )
         if step.phase is StepPhase.SKIPPED:
             after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
             continue

@@ -28,9 +28,10 @@ class StepState:
     `recovery: retry`, `postponed` how often in a row a job was put off as transient;
     `forced` and `note` say that an operator asked for a revision, and with which words (S0.85);
     `waits_for` says what a step that waits for a person waits for, and is None in every other
-    phase; `unfinished` that its pass came to no end: it is driven on, since its command may still
-    run; `handed_up` that the planner of the task is asked to change what remains; `generation`
-    counts the changes of the plan that led to it.
+    phase; `answer` is what a person answered to its question, for its commands, and `note` tells
+    it to its planner; `unfinished` that its pass came to no end: it is driven on, since its command
+    may still run; `handed_up` that the planner of the task is asked to change what remains;
+    `generation` counts the changes of the plan that led to it.
     """
 
     ordinal: int
@@ -47,6 +48,7 @@ class StepState:
     postponed: int = 0
     forced: bool = False
     note: str = ""
+    answer: str | None = None
     waits_for: WaitsFor | None = None
     unfinished: bool = False
     handed_up: bool = False

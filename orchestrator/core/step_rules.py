@@ -58,6 +58,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
             pass_no=ready.pass_no,
             delay=delay,
             note=ready.note,
+            answer=ready.answer,
         ),
     )
 
@@ -169,7 +170,7 @@ def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
 def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
     """A person answered what the step had to know: it goes on with that, errors stay counted."""
     note = str(Reply(fact.question, fact.answer))
-    ready, enqueued = enqueue_pass(replace(step, reason="", note=note))
+    ready, enqueued = enqueue_pass(replace(step, reason="", note=note, answer=fact.answer))
     return ready, (CloseInterventions(step.ordinal), *enqueued)
 
 
@@ -202,6 +203,7 @@ def request_revision(step: StepState, note: str) -> StepAdvance:
         step,
         forced=True,
         note=note,
+        answer=None,
         reason=reason,
         postponed=0,
         handed_up=False,
@@ -270,8 +272,8 @@ def _gather(step: StepState) -> StepAdvance:
 
 
 def _again(step: StepState, kind: JobKind) -> Enqueue:
-    note = step.note if kind is JobKind.EXECUTE else ""
-    return Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no, note=note)
+    asked = Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no)
+    return replace(asked, note=step.note, answer=step.answer) if kind is JobKind.EXECUTE else asked
 
 
 def _asked_again(step: StepState, kind: JobKind) -> Enqueue:

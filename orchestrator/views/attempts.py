@@ -8,10 +8,10 @@ from sqlalchemy import Connection, Select, select
 
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import GREEN, Outcome
+from shared.domain.attempt import GREEN, Answer, EndedBy, Outcome, explain
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.domain.prediction import Prediction, foretold
+from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
@@ -26,7 +26,9 @@ class AttemptLine:
 
     `said` is the last line that a failed one printed, on standard error or by its check.
     `prediction` is what a dry run foretold, None for an attempt of any other task. A `rollback`
-    undid what the subtask of that number had done under that revision.
+    undid what the subtask of that number had done under that revision. `told_by_person` is what a
+    person said of an outcome that was unknown, `ended_by` who or what ended the command, and
+    `left_over` names the processes of it that could not be ended.
     """
 
     id: int
@@ -48,6 +50,9 @@ class AttemptLine:
     seconds: float | None
     prediction: Prediction | None = None
     rollback: bool = False
+    told_by_person: Answer | None = None
+    ended_by: EndedBy | None = None
+    left_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,8 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
     """The line of an attempt's row."""
     ref = Ref(task_id, step=row.step, subtask=row.subtask, attempt=row.number, target=target)
     ended = row.ended_at
+    prediction = None if row.prediction is None else Prediction(row.prediction)
+    answer = None if row.told_by_person is None else Answer(row.told_by_person)
     return AttemptLine(
         id=row.id,
         ref=ref,
@@ -99,15 +106,18 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         correction=row.correction,
         outcome=RUNNING if row.outcome == RUNNING else Outcome(row.outcome),
         counted=row.counted,
-        reason=row.reason,
+        reason=explain(row.reason, prediction, answer),
         said=_last_words(row) if row.counted or _failed_rollback(row) else "",
         exit_code=row.exit_code,
         check_exit_code=row.check_exit_code,
         started_at=row.started_at,
         ended_at=ended,
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
-        prediction=foretold(row.reason),
+        prediction=prediction,
         rollback=row.rollback,
+        told_by_person=answer,
+        ended_by=None if row.ended_by is None else EndedBy(row.ended_by),
+        left_over=tuple(row.left_over),
     )
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 from orchestrator.views.attempts import attempt_line
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import Outcome, left_over
+from shared.domain.attempt import Outcome
 from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
 
@@ -88,7 +88,7 @@ def _in_hand(row: Any, task_id: int) -> InHand | None:
 
 def _of_attempt(row: Any, task_id: int) -> InHand:
     line = attempt_line(row, task_id, row.target)
-    remains = left_over(line.reason)
+    remains = " ".join(line.left_over)
     word, told = Word.ENDED, line.reason or line.outcome
     if remains:
         word = Word.LEFT_OVER

@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import GREEN, SAID, Answer, Outcome
+from shared.domain.attempt import GREEN, Answer, Outcome
 from shared.domain.budget import UNAVAILABLE
 from shared.domain.ids import Ref
 from shared.domain.prediction import Prediction
@@ -237,7 +237,7 @@ def _succeeded(attempt: AttemptLine, command: str) -> str:
         Outcome.SIMULATED.value: "simulated",
     }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
     corrected = f" after {attempt.correction}" if attempt.correction else ""
-    told = f" – {attempt.reason}" if attempt.reason == SAID[Answer.RAN] else ""
+    told = f" – {attempt.reason}" if attempt.told_by_person is Answer.RAN else ""
     return f"{how}{corrected}: {command}{told}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from orchestrator.views.values import RefValue
+from shared.domain.attempt import Answer, explain
 from shared.domain.ids import Ref
 
 SHOWN = 2000
@@ -15,7 +16,8 @@ SHOWN = 2000
 
 _ASKED = text("""
     SELECT asked.id, asked.task_id, asked.step, runs.target, told.body ->> 'answer' AS answer,
-           tried.subtask, tried.number, tried.command, tried.reason, tried.started_at,
+           tried.subtask, tried.number, tried.command, tried.reason, tried.told_by_person,
+           tried.started_at,
            tried.stdout, tried.stderr, tried.worker, tried.rollback,
            coalesce(revisions.subtasks, planned.body -> 'subtasks') AS subtasks
     FROM interventions asked
@@ -99,12 +101,13 @@ def _evidence(row: Any) -> Evidence | None:
     if row.subtask is None:
         return None
     ref = Ref(row.task_id, row.step, row.subtask, row.number, row.target)
+    answer = None if row.told_by_person is None else Answer(row.told_by_person)
     checks = (s.get("check") for s in row.subtasks or () if s["ordinal"] == row.subtask)
     return Evidence(
         attempt=ref,
         host=row.target,
         command=row.command,
-        reason=row.reason,
+        reason=explain(row.reason, None, answer),
         stdout=row.stdout[-SHOWN:],
         stderr=row.stderr[-SHOWN:],
         check=None if row.rollback else next(checks, None),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from shared.domain.prediction import Prediction
+
 
 class Outcome(StrEnum):
     """What came of an attempt; only the first three leave the subtask done."""
@@ -30,14 +32,6 @@ COUNTED = frozenset(
 )
 """The outcomes that count as one error each (X1, X3, X20)."""
 
-LEFT_OVER = "left over: "
-"""What stands before the processes that could not be ended, in the words of how a command ended."""
-
-
-def left_over(told: str) -> str:
-    """The processes that a reason names as left over on the host; nothing when there are none."""
-    return told.partition(LEFT_OVER)[2].strip()
-
 
 class Answer(StrEnum):
     """What a person says of an attempt whose outcome is unknown."""
@@ -52,16 +46,55 @@ SAID = {
     Answer.NOT_RUN: "it did not run, says a person",
     Answer.AGAIN: "it is to be run again, says a person",
 }
-"""Each answer as it stands in the reason of the attempt."""
+"""Each answer in words."""
+
+
+def explain(reason: str, prediction: Prediction | None, told_by_person: Answer | None) -> str:
+    """Why an attempt has its outcome, as people and planners read it.
+
+    `reason` is what the pass wrote down. That a command ran is all there is to say once a person
+    has said it; any other answer stands after the reason.
+    """
+    if told_by_person is Answer.RAN:
+        return SAID[Answer.RAN]
+    parts = (f"dry run: {prediction}", reason) if prediction else (reason,)
+    whole = ": ".join(filter(None, parts))
+    said = SAID[told_by_person] if told_by_person else ""
+    return "; ".join(filter(None, (whole, said)))
+
+
+class EndedBy(StrEnum):
+    """Who or what ended a command that did not end by itself."""
+
+    TIMEOUT = "timeout"
+    CANCEL = "cancel"  # its task, run or pass was cancelled
+    OPERATOR = "operator"  # a person ended this one attempt; the pass goes on
+
+
+class Signal(StrEnum):
+    """The signal that ended a command."""
+
+    TERM = "TERM"
+    KILL = "KILL"  # TERM did not end it
+
+
+class Unknown(StrEnum):
+    """Why nobody can say how a command ended."""
+
+    HOST_RESTARTED = "host_restarted"
+    NO_RECORD = "no_record"  # the host was restarted, and has no record of the command
+    RECORD_REMOVED = "record_removed"  # the host keeps records for two days
+    OTHER_CONTAINER = "other_container"  # its processes cannot be seen from where we are
+    SHELL_KILLED = "shell_killed"
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     """What a command did. Streams are raw bytes, kept apart (S0.32).
 
-    `exit_code` is None when it was ended (`timed_out` or `cancelled`; `ended` says how, in words)
-    and when its outcome is not known (`unknown` says why, in words). `dropped` counts the bytes of
-    each stream that went past the cap and were not kept.
+    `exit_code` is None when it was ended (`ended_by`, with `signal`; `left_over` names the
+    processes that could not be ended) and when its outcome is not known (`unknown` says why).
+    `dropped` counts the bytes of each stream that went past the cap and were not kept.
     """
 
     command: str
@@ -70,17 +103,27 @@ class CommandResult:
     stderr: bytes
     started_at: datetime
     ended_at: datetime
-    timed_out: bool = False
-    cancelled: bool = False
     stdout_dropped: int = 0
     stderr_dropped: int = 0
-    ended: str = ""
-    unknown: str = ""
+    ended_by: EndedBy | None = None
+    signal: Signal | None = None
+    left_over: tuple[str, ...] = ()
+    unknown: Unknown | None = None
 
     @property
     def ok(self) -> bool:
         """True when it ended by itself with exit code 0."""
         return self.exit_code == 0
+
+    @property
+    def timed_out(self) -> bool:
+        """True when its timeout ended it."""
+        return self.ended_by is EndedBy.TIMEOUT
+
+    @property
+    def cancelled(self) -> bool:
+        """True when it was cancelled, by itself or with all that was to run."""
+        return self.ended_by in {EndedBy.CANCEL, EndedBy.OPERATOR}
 
 
 OnOutput = Callable[[str, bytes], None]
@@ -96,6 +139,8 @@ class Attempt:
     `correction` names the rule that changed the command, None for the planned one.
     `result` is None when nothing ran; `check` is the check after it, None without one.
     A `rollback` undoes what the subtask of that number and revision had done, in a later pass.
+    `reason` is text for people: no code reads it. `prediction` is what a dry run foretold,
+    `told_by_person` what a person said of an outcome that was unknown.
     """
 
     key: str
@@ -117,6 +162,18 @@ class Attempt:
     check: CommandResult | None = None
     never_red: bool = False
     rollback: bool = False
+    prediction: Prediction | None = None
+    told_by_person: Answer | None = None
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """Who or what ended its command; None when it ended by itself or never ran."""
+        return None if self.result is None else self.result.ended_by
+
+    @property
+    def explanation(self) -> str:
+        """Why it has its outcome, as people and planners read it; see `explain`."""
+        return explain(self.reason, self.prediction, self.told_by_person)
 
     @property
     def counted(self) -> bool:

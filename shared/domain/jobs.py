@@ -61,7 +61,8 @@ class Job:
     """A claimed job: what to do, and the fence that every write of it must carry.
 
     `postponed` says how often in a row the same work was put off as transient; `note` is what an
-    operator wants the planner to know; `cancel_attempt` is the key of the attempt of this pass
+    operator wants the planner to know; `answer` what a person answered to the question of the step;
+    `cancel_attempt` is the key of the attempt of this pass
     that an operator wants ended; `ending` says that the step was cancelled, and what still runs for
     it is to be ended; `age` how many seconds ago it was asked for.
     """
@@ -77,6 +78,7 @@ class Job:
     claims: int
     postponed: int = 0
     note: str = ""
+    answer: str | None = None
     cancel_attempt: str | None = None
     ending: bool = False
     age: float = 0.0

@@ -25,16 +25,7 @@ class Reply:
     answer: str
 
     def __str__(self) -> str:
-        return f"Asked: {' '.join(self.question.split())}{_SAID}{self.answer}"
-
-
-_SAID = "\nAnswered: "
-
-
-def answer_in(note: str) -> str | None:
-    """The answer, where a note is a `Reply` as text; None where it is another's words."""
-    _, said, answer = note.partition(_SAID)
-    return answer if said and note.startswith("Asked: ") else None
+        return f"Asked: {' '.join(self.question.split())}\nAnswered: {self.answer}"
 
 
 def told(replies: Iterable[Reply]) -> str:

@@ -7,7 +7,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.attempt import SAID, Answer, Attempt, CommandResult, Outcome
+from shared.domain.attempt import Answer, Attempt, CommandResult, EndedBy, Outcome, Unknown
+from shared.domain.prediction import Prediction
 from shared.store.output import digest, safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
@@ -15,7 +16,7 @@ from shared.store.tables import AttemptRow, BlobRow, OutputRow
 RUNNING: Final = "running"
 """Stands for the outcome of an attempt that has not ended."""
 
-_WRITTEN = columns(AttemptRow, without=("id",))
+_WRITTEN = columns(AttemptRow, without=("id", "told_by_person"))
 _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
 """Whoever drives an attempt on knows its beginning less well than who began it."""
 
@@ -41,8 +42,7 @@ _RESERVE = text("""
 
 _SETTLE = text("""
     UPDATE attempts SET
-        outcome = CASE WHEN :ran THEN 'ok' ELSE outcome END,
-        reason = CASE WHEN :ran OR reason = '' THEN :said ELSE reason || '; ' || :said END
+        outcome = CASE WHEN :ran THEN 'ok' ELSE outcome END, told_by_person = :answer
     WHERE id = (
         SELECT id FROM attempts
         WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND outcome = 'unknown'
@@ -120,7 +120,7 @@ def record(connection: Connection, records: Sequence[Record]) -> set[str]:
 def settle(connection: Connection, run_id: int, step: int, pass_no: int, answer: Answer) -> None:
     """Write a person's answer to the attempt at which a pass ended `unknown`."""
     place = {"run_id": run_id, "step": step, "pass_no": pass_no}
-    connection.execute(_SETTLE, {**place, "ran": answer is Answer.RAN, "said": SAID[answer]})
+    connection.execute(_SETTLE, {**place, "ran": answer is Answer.RAN, "answer": answer.value})
 
 
 def close_orphans(connection: Connection) -> int:
@@ -193,6 +193,8 @@ def attempt_of(row: Any) -> Attempt:
         check=_check(row),
         never_red=row.never_red,
         rollback=row.rollback,
+        prediction=None if row.prediction is None else Prediction(row.prediction),
+        told_by_person=None if row.told_by_person is None else Answer(row.told_by_person),
     )
 
 
@@ -206,9 +208,9 @@ def _result(row: Any) -> CommandResult | None:
         stderr=row.stderr.encode(),
         started_at=row.ran_at,
         ended_at=row.ran_until,
-        timed_out=row.outcome == Outcome.TIMED_OUT.value,
-        cancelled=row.outcome == Outcome.CANCELLED.value,
-        unknown=row.reason if row.outcome == Outcome.UNKNOWN.value else "",
+        ended_by=None if row.ended_by is None else EndedBy(row.ended_by),
+        left_over=tuple(row.left_over),
+        unknown=None if row.unknown is None else Unknown(row.unknown),
     )
 
 
@@ -245,6 +247,7 @@ def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
         "never_red": attempt.never_red,
         "rollback": attempt.rollback,
         "reason": _clean(attempt.reason),
+        "prediction": attempt.prediction,
         "rule": attempt.rule,
         "started_at": attempt.started_at,
         "ended_at": attempt.ended_at if entry.ended else None,
@@ -257,7 +260,7 @@ def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
 def _result_columns(result: CommandResult | None, blobs: dict[str, bytes]) -> dict[str, Any]:
     if result is None:
         nothing = {"exit_code": None, "stdout": "", "stderr": "", "stdout_size": 0}
-        return {**nothing, "stderr_size": 0}
+        return {**nothing, "stderr_size": 0, "left_over": []}
     out = store_output(result.stdout, result.stdout_dropped)
     err = store_output(result.stderr, result.stderr_dropped)
     for stored, data in ((out, result.stdout), (err, result.stderr)):
@@ -273,6 +276,9 @@ def _result_columns(result: CommandResult | None, blobs: dict[str, bytes]) -> di
         "stderr_blob": err.blob,
         "ran_at": result.started_at,
         "ran_until": result.ended_at,
+        "ended_by": result.ended_by,
+        "unknown": result.unknown,
+        "left_over": [_clean(process) for process in result.left_over],
     }
 
 

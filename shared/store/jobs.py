@@ -10,16 +10,16 @@ from shared.domain.jobs import Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
 
 _COLUMNS = """
-    id, kind, task_id, run_id, step, revision, pass_no, postponed, note, fence, claims,
+    id, kind, task_id, run_id, step, revision, pass_no, postponed, note, answer, fence, claims,
     cancel_attempt, ending, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
 """
 
 _ENQUEUE = text("""
     INSERT INTO jobs
-        (kind, queue, task_id, run_id, step, revision, pass_no, postponed, note, cancel_attempt,
-         due_at)
+        (kind, queue, task_id, run_id, step, revision, pass_no, postponed, note, answer,
+         cancel_attempt, due_at)
     VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :postponed, :note,
-            CASE WHEN :postponed > 0 THEN
+            :answer, CASE WHEN :postponed > 0 THEN
                 (SELECT before.cancel_attempt FROM jobs before
                  WHERE before.run_id = :run_id AND before.step = :step AND before.kind = :kind
                    AND before.pass_no = :pass_no
@@ -29,8 +29,8 @@ _ENQUEUE = text("""
     ON CONFLICT (task_id, coalesce(run_id, 0), coalesce(step, 0), kind) WHERE state = 'open'
     DO UPDATE SET
         queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
-        postponed = excluded.postponed, note = excluded.note, due_at = excluded.due_at,
-        cancel_attempt = excluded.cancel_attempt,
+        postponed = excluded.postponed, note = excluded.note, answer = excluded.answer,
+        due_at = excluded.due_at, cancel_attempt = excluded.cancel_attempt,
         owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0, fence = jobs.fence + 1
 """)
 
@@ -195,6 +195,7 @@ class NewJob:
     pass_no: int
     postponed: int = 0
     note: str = ""
+    answer: str | None = None
     delay: float = 0.0
 
 
@@ -373,6 +374,7 @@ def _fields(job: NewJob) -> dict[str, Any]:
         "pass_no": job.pass_no,
         "postponed": job.postponed,
         "note": job.note,
+        "answer": job.answer,
         "delay": job.delay,
     }
 

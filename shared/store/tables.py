@@ -148,6 +148,7 @@ class RunStepRow(Row):
     postponed: Mapped[int]
     forced: Mapped[bool]
     note: Mapped[str]
+    answer: Mapped[str | None]
     waits_for: Mapped[str | None]
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     handed_up: Mapped[bool] = mapped_column(server_default=text("false"))
@@ -185,6 +186,7 @@ class JobRow(Row):
     `state` is open, done or cancelled. An open job is due from `due_at` on; it is free when
     `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A job
     that was withdrawn keeps its lease until the worker that was at it has let go of it.
+    `answer` is what a person answered to the question of the step.
     `cancel_attempt` is the key of the one attempt of it that an operator wants ended. `ending`
     marks one that was withdrawn and is open again, so that a worker ends what still runs for it.
     """
@@ -201,6 +203,7 @@ class JobRow(Row):
     pass_no: Mapped[int]
     postponed: Mapped[int] = mapped_column(server_default=text("0"))
     note: Mapped[str] = mapped_column(server_default="")
+    answer: Mapped[str | None]
     cancel_attempt: Mapped[str | None]
     ending: Mapped[bool] = mapped_column(server_default=text("false"))
     state: Mapped[str] = mapped_column(server_default="open")
@@ -263,6 +266,8 @@ class EventRow(Row):
 class AttemptRow(Row):
     """An attempt; `outcome` is 'running' until it has ended, `rollback` that it undid one.
 
+    `reason` is text for people, which nothing reads; what code asks for stands in `told_by_person`
+    (written only when a person answers), `ended_by`, `unknown`, `left_over` and `prediction`.
     Text is safe and capped; the whole of what did not fit lies in `blobs` under its digest.
     """
 
@@ -284,8 +289,13 @@ class AttemptRow(Row):
     never_red: Mapped[bool]
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
+    told_by_person: Mapped[str | None]
+    prediction: Mapped[str | None]
     rule: Mapped[str | None]
     exit_code: Mapped[int | None]
+    ended_by: Mapped[str | None]
+    unknown: Mapped[str | None]
+    left_over: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     stdout: Mapped[str]
     stderr: Mapped[str]
     stdout_size: Mapped[int] = mapped_column(BigInteger)

@@ -10,7 +10,7 @@ from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
 from orchestrator.store import SqlLedger
-from shared.domain.attempt import Attempt
+from shared.domain.attempt import Answer, Attempt, explain
 from shared.domain.config import Policy
 from shared.domain.facts import Fact, TaskSubmitted
 from shared.domain.jobs import Job
@@ -88,7 +88,7 @@ class MemoryUnderTest:
 
     def tried(self) -> list[tuple[str, str]]:
         return [
-            ("running", "") if row.running else (row.attempt.outcome.value, row.attempt.reason)
+            ("running", "") if row.running else (row.attempt.outcome.value, row.attempt.explanation)
             for row in self.store.attempts.values()
         ]
 
@@ -182,9 +182,15 @@ class SqlUnderTest:
     def tried(self) -> list[tuple[str, str]]:
         with self.database.begin() as connection:
             found = connection.execute(
-                select(AttemptRow.outcome, AttemptRow.reason).order_by(AttemptRow.id)
+                select(AttemptRow.outcome, AttemptRow.reason, AttemptRow.told_by_person).order_by(
+                    AttemptRow.id
+                )
             )
-            return [(row.outcome, row.reason) for row in found]
+            return [
+                (row.outcome, explain(row.reason, None, told and Answer(told)))
+                for row in found
+                for told in [row.told_by_person]
+            ]
 
     def finish(self, job: Job, fact: Fact) -> bool:
         with self.database.begin() as connection:

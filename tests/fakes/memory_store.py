@@ -16,7 +16,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.rows import job_of
-from shared.domain.attempt import SAID, Answer, Attempt, Outcome
+from shared.domain.attempt import Answer, Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import Fact, TaskSubmitted
@@ -137,9 +137,8 @@ class MemoryStore:
             place = a.run_id, a.step, a.pass_no, a.outcome
             if place == (run_id, step, pass_no, Outcome.UNKNOWN):
                 ran = answer is Answer.RAN
-                reason = SAID[answer] if ran else f"{a.reason}; {SAID[answer]}"
                 outcome = Outcome.OK if ran else Outcome.UNKNOWN
-                tried.attempt = replace(a, outcome=outcome, reason=reason)
+                tried.attempt = replace(a, outcome=outcome, told_by_person=answer)
                 return
 
     def close_orphans(self) -> int:
@@ -197,6 +196,7 @@ class MemoryStore:
             claims=slot.claims,
             postponed=new.postponed,
             note=new.note,
+            answer=new.answer,
             cancel_attempt=slot.cancel_attempt,
             ending=slot.ending,
         )

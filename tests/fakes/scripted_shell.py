@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.attempt import CommandResult, EndedBy, OnOutput
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, PassRecord, Recalled
@@ -136,14 +136,16 @@ class ScriptedShell:
             answer = _plain(self._pick(command))
         started = datetime.now(UTC)
         if cancelled is not None and cancelled():
-            return CommandResult(command, None, b"", b"", started, started, cancelled=True)
+            return CommandResult(command, None, b"", b"", started, started, ended_by=EndedBy.CANCEL)
         stdout, stderr = _bytes(answer.stdout), _bytes(answer.stderr)
         for stream, data in (("stdout", stdout), ("stderr", stderr)):
             if data and on_output is not None:
                 on_output(stream, data)
         if answer.takes and cancelled is not None and cancelled():
             ended = datetime.now(UTC)
-            return CommandResult(command, None, stdout, stderr, started, ended, cancelled=True)
+            return CommandResult(
+                command, None, stdout, stderr, started, ended, ended_by=EndedBy.CANCEL
+            )
         timed_out = answer.takes > timeout
         return CommandResult(
             command,
@@ -152,7 +154,7 @@ class ScriptedShell:
             stderr,
             started,
             started + timedelta(seconds=min(answer.takes, timeout)),
-            timed_out=timed_out,
+            ended_by=EndedBy.TIMEOUT if timed_out else None,
         )
 
     def erase(self) -> None:

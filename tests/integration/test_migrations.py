@@ -8,10 +8,67 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from shared.domain.attempt import Answer, explain
 from shared.domain.errors import Defect
+from shared.domain.prediction import Prediction
 from shared.store.database import Database
 from shared.store.migrate import MIGRATIONS, known, upgrade
 from shared.store.tables import Row
+
+NEW_COLUMNS = ("told_by_person", "ended_by", "unknown", "prediction", "left_over")
+LEFT = "could not be ended; left over: 7(sleep) 8(sh)"
+KILLED = "the shell that ran it on the host was killed"
+LOST = f"nobody can say how it ended: {KILLED}"
+OLD_ATTEMPTS: dict[tuple[str, bool, str], dict[str, object]] = {
+    ("ok", True, "it ran, says a person"): {"told_by_person": "ran"},
+    ("unknown", True, f"{LOST}; it did not run, says a person"): {
+        "told_by_person": "not_run",
+        "unknown": "shell_killed",
+    },
+    ("unknown", True, "it is to be run again, says a person"): {"told_by_person": "again"},
+    ("failed", True, "it ran, says a person (exit code 1)"): {},
+    ("failed", True, "exit code 1; it ran, says a person"): {},
+    ("unknown", True, LOST): {"unknown": "shell_killed"},
+    ("ok", True, f"nobody can say how it ended ({KILLED}), but its check is green"): {
+        "unknown": "shell_killed"
+    },
+    ("unknown", False, "cancelled while no worker was at it: it may still run"): {},
+    ("simulated", False, "dry run: would run"): {"prediction": "would run"},
+    ("denied", False, "dry run: denied: command: no"): {"prediction": "denied"},
+    ("denied", False, "command: dry run: denied"): {},
+    ("failed", True, "dry run: denied"): {},
+    ("cancelled", True, f"cancelled: {LEFT}"): {
+        "ended_by": "cancel",
+        "left_over": ["7(sleep)", "8(sh)"],
+    },
+    ("failed", True, f"ended by an operator: {LEFT}"): {
+        "ended_by": "operator",
+        "left_over": ["7(sleep)", "8(sh)"],
+    },
+    ("timed_out", True, "ended after 5 s, its timeout: ended by TERM"): {"ended_by": "timeout"},
+    ("ok", True, "ended after 5 s, its timeout, but its check is green"): {"ended_by": "timeout"},
+    ("cancelled", False, "cancelled"): {},
+    ("failed", True, "exit code 1"): {},
+}
+"""Attempts as they were written before 0011 (outcome, whether it ran, reason), and their values."""
+OLD_NOTES = {
+    "Asked: Which port?\nAnswered: 80\nAnswered: no": "80\nAnswered: no",
+    "Asked: Which port?": None,
+    "mind\nAnswered: 80": None,
+    "": None,
+}
+"""Notes of jobs as they were, and the answers in them."""
+_OLD_ATTEMPT = text("""
+    INSERT INTO attempts (key, run_id, step, revision, subtask, pass_no, try_no, number, command,
+        outcome, counted, never_red, reason, stdout, stderr, stdout_size, stderr_size,
+        check_output, started_at, ran_at, worker)
+    VALUES (:key, 1, 1, 0, 1, 1, 0, 1, 'true', :outcome, false, false, :reason, '', '', 0, 0, '',
+        now(), CASE WHEN :ran THEN now() END, 'w')
+""")
+_OLD_JOB = text("""
+    INSERT INTO jobs (kind, queue, task_id, revision, pass_no, note, state, due_at)
+    VALUES ('execute', 'execution', 1, 0, 1, :note, 'done', now())
+""")
 
 
 def test_the_versions_are_those_that_the_migrations_name() -> None:
@@ -83,3 +140,27 @@ def _upgrade_to(connection: Connection, revision: str) -> None:
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
+
+
+def test_what_stood_in_sentences_becomes_columns(empty_database_url: str) -> None:
+    """0011: an installation of before goes on as it would have, and shows the same words."""
+    database = Database(empty_database_url, pooled=False)
+    with database.begin() as connection:
+        _upgrade_to(connection, "0010")
+        connection.execute(text("SET session_replication_role = replica"))
+        for key, (outcome, ran, reason) in enumerate(OLD_ATTEMPTS):
+            values = {"key": str(key), "outcome": outcome, "ran": ran, "reason": reason}
+            connection.execute(_OLD_ATTEMPT, values)
+        for note in OLD_NOTES:
+            connection.execute(_OLD_JOB, {"note": note})
+        _upgrade_to(connection, "0011")
+        rows = connection.execute(text("SELECT * FROM attempts ORDER BY id")).all()
+        answers = connection.execute(text("SELECT note, answer FROM jobs ORDER BY id")).all()
+    assert [
+        {name: value for name in NEW_COLUMNS if (value := getattr(row, name))} for row in rows
+    ] == list(OLD_ATTEMPTS.values())
+    for row, (_, _, reason) in zip(rows, OLD_ATTEMPTS, strict=True):
+        prediction = row.prediction and Prediction(row.prediction)
+        told = row.told_by_person and Answer(row.told_by_person)
+        assert explain(row.reason, prediction, told) == reason
+    assert {row.note: row.answer for row in answers} == OLD_NOTES

@@ -48,7 +48,14 @@ class ScriptedWorker:
         return attempt
 
     def ends(
-        self, job: Job, attempt: Attempt, outcome: Outcome, reason: str = "", *, printed: str = ""
+        self,
+        job: Job,
+        attempt: Attempt,
+        outcome: Outcome,
+        reason: str = "",
+        *,
+        printed: str = "",
+        left_over: tuple[str, ...] = (),
     ) -> None:
         """A command ends, or nobody can say how."""
         now = datetime.now(UTC)
@@ -59,6 +66,7 @@ class ScriptedWorker:
             stderr=b"",
             started_at=attempt.started_at,
             ended_at=now,
+            left_over=left_over,
         )
         ended = replace(attempt, outcome=outcome, reason=reason, ended_at=now, result=result)
         self._record(job, ended, ended=True)

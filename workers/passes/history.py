@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from shared.domain.attempt import GREEN, SAID, Answer, Attempt, CommandResult, Outcome
+from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
 from shared.domain.plan import Subtask
 from workers.passes.ports import PassOrder
 from workers.shells.corrections.table import HELD
@@ -121,6 +121,6 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
 
 def _waited(last: Attempt) -> bool:
     """Whether a pass whose last attempt this is stopped to wait for a person's word."""
-    if last.outcome is Outcome.UNKNOWN or last.reason.endswith(SAID[Answer.RAN]):
+    if last.outcome is Outcome.UNKNOWN or last.told_by_person is Answer.RAN:
         return True
     return last.outcome is Outcome.NEEDS_APPROVAL and last.correction is None

@@ -26,7 +26,7 @@ def _counted(sentence: str, same: Sequence[str]) -> str:
 
 def _undone(attempt: Attempt) -> str:
     what = f"undid subtask {attempt.subtask} of revision {attempt.revision} ({attempt.command})"
-    return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.reason)
+    return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.explanation)
 
 
 def _sentence(attempt: Attempt) -> str | None:
@@ -37,16 +37,16 @@ def _sentence(attempt: Attempt) -> str | None:
     tried = rule.tested if rule else attempt.correction or "ran the command as planned"
     if attempt.outcome in _REFUSED:
         refused = "forbidden" if attempt.outcome is Outcome.DENIED else "not run without approval"
-        return f"{where}: {refused}: {attempt.command} ({attempt.reason})"
+        return f"{where}: {refused}: {attempt.command} ({attempt.explanation})"
     if attempt.outcome is Outcome.SATISFIED:
         return f"{where}: nothing to do, its check was green before anything ran"
     if attempt.outcome in GREEN:
         return f"{where}: {tried}: that worked" if attempt.correction else None
     if attempt.outcome is Outcome.UNKNOWN:
-        return f"{where}: {tried}: nobody can say how it ended ({attempt.reason})"
+        return f"{where}: {tried}: nobody can say how it ended ({attempt.explanation})"
     if not attempt.counted:
         return None
     if attempt.outcome is Outcome.PRECONDITION_UNMET:
-        return f"{where}: {attempt.reason}"
+        return f"{where}: {attempt.explanation}"
     words = last_words(attempt)
-    return f"{where}: {tried}: {attempt.reason}" + (f" ({words})" if words else "")
+    return f"{where}: {tried}: {attempt.explanation}" + (f" ({words})" if words else "")

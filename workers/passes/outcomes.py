@@ -1,6 +1,20 @@
 """What a command and its check together mean; pure."""
 
-from shared.domain.attempt import CommandResult, Outcome
+from shared.domain.attempt import CommandResult, Outcome, Signal, Unknown
+
+_SIGNALS = {
+    Signal.TERM: "ended by TERM",
+    Signal.KILL: "ended by KILL, since TERM did not end it",
+}
+_UNKNOWN = {
+    Unknown.HOST_RESTARTED: "the host was restarted while it ran",
+    Unknown.NO_RECORD: "the host was restarted, and has no record of it any more",
+    Unknown.RECORD_REMOVED: "the host has no record of it, and removes what is two days old",
+    Unknown.OTHER_CONTAINER: (
+        "it was started in another container, whose processes cannot be seen from here"
+    ),
+    Unknown.SHELL_KILLED: "the shell that ran it on the host was killed",
+}
 
 
 def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outcome, str]:
@@ -9,9 +23,9 @@ def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outc
     Where there is a check, the check decides, not the exit code (S0.33, X20).
     """
     if result.cancelled or (check is not None and check.cancelled):
-        return Outcome.CANCELLED, _with("cancelled", result.ended)
+        return Outcome.CANCELLED, how_it_was_ended("cancelled", result)
     if result.unknown and not (check is not None and check.ok):
-        return Outcome.UNKNOWN, f"nobody can say how it ended: {result.unknown}"
+        return Outcome.UNKNOWN, f"nobody can say how it ended: {_UNKNOWN[result.unknown]}"
     if check is not None and check.ok:
         return Outcome.OK, "" if result.ok else f"{how_it_ended(result)}, but its check is green"
     if result.ok:
@@ -24,16 +38,19 @@ def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outc
 def how_it_ended(result: CommandResult) -> str:
     """How a command ended, in a few words."""
     if result.timed_out:
-        return _with(f"ended after {seconds_taken(result):.0f} s, its timeout", result.ended)
+        return how_it_was_ended(f"ended after {seconds_taken(result):.0f} s, its timeout", result)
     if result.unknown:
-        return f"nobody can say how it ended ({result.unknown})"
+        return f"nobody can say how it ended ({_UNKNOWN[result.unknown]})"
     if result.exit_code is None:
         return "ended without an exit code"
     return f"exit code {result.exit_code}"
 
 
-def _with(what: str, how: str) -> str:
-    return f"{what}: {how}" if how else what
+def how_it_was_ended(what: str, result: CommandResult) -> str:
+    """What happened to a command that was ended, with the signal or with what is left of it."""
+    if result.left_over:
+        return f"{what}: could not be ended; left over: {' '.join(result.left_over)}"
+    return what if result.signal is None else f"{what}: {_SIGNALS[result.signal]}"
 
 
 def seconds_taken(result: CommandResult) -> float:

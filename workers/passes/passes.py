@@ -145,7 +145,7 @@ def _foretold(
             return PassResult(Ending.CANCELLED, 0, "cancelled")
         attempt = rehearsal.foretell(subtask)
         if attempt.outcome is Outcome.DENIED and not denied:
-            denied = f"{_ref(order, subtask)}: {attempt.reason}"
+            denied = f"{_ref(order, subtask)}: {attempt.explanation}"
     return PassResult(Ending.BLOCKED if denied else Ending.DONE, 0, denied)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.ids import attempt_key, look_key
 from shared.domain.plan import Subtask
+from shared.domain.prediction import Prediction
 from shared.domain.verdict import Verdict
 from workers.passes.clock import Clock
 from workers.passes.history import History
@@ -73,11 +74,19 @@ class Recorder:
         check: CommandResult | None = None,
         correction: str | None = None,
         never_red: bool = False,
+        prediction: Prediction | None = None,
     ) -> Attempt:
         """Record an attempt whose command did not run; `check` is what was looked at instead."""
         draft = self.draft(subtask, command, outcome, correction)
         return self.finish(
-            replace(draft, reason=reason, rule=rule, check=check, never_red=never_red)
+            replace(
+                draft,
+                reason=reason,
+                rule=rule,
+                check=check,
+                never_red=never_red,
+                prediction=prediction,
+            )
         )
 
     def refused(

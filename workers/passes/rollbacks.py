@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from shared.domain.approval import Part
-from shared.domain.attempt import GREEN, Attempt, Outcome
+from shared.domain.attempt import GREEN, Attempt, EndedBy, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
@@ -14,7 +14,6 @@ from workers.passes.clock import Clock
 from workers.passes.history import History
 from workers.passes.outcomes import outcome_of
 from workers.passes.ports import PassLog, PassOrder, PassResult, Unapproved, Undo
-from workers.passes.subtasks import ENDED_BY_OPERATOR
 from workers.shells.approval_gate import unconfirmed
 from workers.shells.door import Door
 from workers.shells.labels import label
@@ -76,7 +75,8 @@ class Rollbacks:
             return self._finish(replace(draft, reason=f"it could not be run: {error.reason}"))
         outcome, reason = outcome_of(result, None)
         if result.cancelled and not self._log.withdrawn() and self._log.unwanted(draft.key):
-            outcome, reason = Outcome.FAILED, ENDED_BY_OPERATOR
+            outcome, reason = Outcome.FAILED, "ended by an operator"
+            result = replace(result, ended_by=EndedBy.OPERATOR)
         started = min(draft.started_at, result.started_at)
         return self._finish(
             replace(draft, outcome=outcome, reason=reason, result=result, started_at=started)

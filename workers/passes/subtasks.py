@@ -6,14 +6,14 @@ from datetime import datetime
 from functools import partial
 from itertools import count
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
 from shared.domain.budget import may_correct
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.snippet import text_of
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.history import History, is_red
-from workers.passes.outcomes import how_it_ended, outcome_of
+from workers.passes.outcomes import how_it_ended, how_it_was_ended, outcome_of
 from workers.passes.ports import PassLog, PassOrder
 from workers.passes.recorder import Recorder
 from workers.shells.approval_gate import Clearance
@@ -33,8 +33,6 @@ _POLL = (1.0, 2.0, 4.0)
 
 _UNKNOWN_AT_MOST = 3
 """After so many attempts of a subtask with unknown outcome in a pass, a person is asked."""
-
-ENDED_BY_OPERATOR = "ended by an operator"
 
 
 class Trials:
@@ -272,7 +270,7 @@ class Trials:
                 break
             rule, proposal = found
             if not wait_unless(self._door.cancelled, self._clock, proposal.pause):
-                return replace(result, cancelled=True), name
+                return replace(result, ended_by=EndedBy.CANCEL), name
             waited, name = waited + proposal.pause, rule.name
             again = replace(
                 call,
@@ -304,7 +302,7 @@ class Trials:
         tries = self.history.corrected(subtask.ordinal)
         return (
             attempt.outcome in _CORRECTABLE
-            and not attempt.reason.startswith(ENDED_BY_OPERATOR)
+            and attempt.ended_by is not EndedBy.OPERATOR
             and attempt.result is not None
             and self._may_change(subtask)
             and may_correct(tries, self.history.errors, self._policy)
@@ -357,13 +355,12 @@ class Trials:
 
 
 def _ended_by_operator(draft: Attempt, result: CommandResult, now: datetime) -> Attempt:
-    how = f": {result.ended}" if result.ended else ""
     return replace(
         draft,
         outcome=Outcome.FAILED,
-        reason=f"{ENDED_BY_OPERATOR}{how}",
+        reason=how_it_was_ended("ended by an operator", result),
         ended_at=now,
-        result=result,
+        result=replace(result, ended_by=EndedBy.OPERATOR),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from shared.domain.attempt import GREEN, SAID, Answer, Attempt, Outcome
+from shared.domain.attempt import GREEN, Answer, Attempt, Outcome
 from shared.domain.plan import Revision, Subtask, SubtaskKind
 from workers.passes.ports import Undo
 
@@ -49,7 +49,7 @@ def _wanted(revisions: Sequence[Revision]) -> dict[tuple[int, int], Subtask]:
 
 def _has_run(attempt: Attempt) -> bool:
     if attempt.outcome is Outcome.UNKNOWN:
-        return not attempt.reason.endswith(SAID[Answer.NOT_RUN])
+        return attempt.told_by_person is not Answer.NOT_RUN
     return attempt.result is not None
 
 

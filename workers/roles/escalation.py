@@ -162,7 +162,7 @@ def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
         started_at=attempt.started_at.isoformat(),
         ended_at=attempt.ended_at.isoformat(),
         correction=attempt.correction,
-        reason=attempt.reason,
+        reason=attempt.explanation,
         check_command=None if check is None else check.command,
         check_exit_code=None if check is None else check.exit_code,
         check_output="" if check is None else _text(check.stdout + check.stderr),

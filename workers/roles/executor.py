@@ -13,7 +13,7 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.domain.plan import Subtask, SubtaskKind
-from shared.domain.question import Question, answer_in
+from shared.domain.question import Question
 from shared.domain.snippet import text_of
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
@@ -70,7 +70,7 @@ class Executor:
         everything = _every_subtask(order)
         known = replace(
             self._secrecy.known(texts_of(everything)),
-            given=_answered(order, answer_in(job.note) or order.step.answer),
+            given=_answered(order, job.answer or order.step.answer),
         )
         whole = self._guards(order.policy.forbidden_commands, order.host.name)
         guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
@@ -146,10 +146,13 @@ class HeldLog:
 
     def _discreet(self, attempt: Attempt) -> Attempt:
         # Output has been masked where it came from. Of a command only values are: it may run again.
+        left = () if attempt.result is None else attempt.result.left_over
         return replace(
             attempt,
             command=self._masker.values(attempt.command),
             reason=self._masker.text(attempt.reason),
+            result=attempt.result
+            and replace(attempt.result, left_over=tuple(map(self._masker.text, left))),
         )
 
     def cancelled(self) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shared.domain.attempt import CommandResult
+from shared.domain.attempt import CommandResult, EndedBy
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.outcomes import seconds_taken
 from workers.shells.door import Door
@@ -36,7 +36,7 @@ def run_check(
         if look.ok or look.cancelled or pause >= left:
             break
         if not wait_unless(door.cancelled, clock, pause):
-            return replace(look, cancelled=True)
+            return replace(look, ended_by=EndedBy.CANCEL)
         look = door.look(Call(check, left - pause, key=key))
         left -= pause + seconds_taken(look)
     return look

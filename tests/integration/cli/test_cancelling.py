@@ -17,6 +17,7 @@ from tests.services.scripted_worker import ScriptedWorker
 
 PLAN = "steps:\n  - title: s\n    subtasks:\n      - {run: sleep 60}\n"
 HOW = "ended by KILL after 2 s; left over: 4711 (sleep), 4712 (sh)"
+LEFT = ("4711 (sleep),", "4712 (sh)")
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_what_is_left_over_is_named_and_is_a_failure(
 
     def obey() -> None:
         eventually(lambda: is_withdrawn(coordinated, job), "the cancellation")
-        worker.ends(job, attempt, Outcome.CANCELLED, HOW)
+        worker.ends(job, attempt, Outcome.CANCELLED, HOW, left_over=LEFT)
         worker.finishes(job, Ending.CANCELLED)
 
     with meanwhile(obey):
@@ -150,7 +151,7 @@ def test_a_command_whose_worker_was_lost_before_is_another_s_to_end(
     worker.begins(job, "sleep 60")
     lost = JobFailed(JobKind.EXECUTE, 1, 0, 1, family="transient", stage="connect", reason="cut")
     assert worker.reports(job, lost)
-    eventually(lambda: coordinated.rows("SELECT 1 FROM jobs WHERE attempt = 1"), "the next try")
+    eventually(lambda: coordinated.rows("SELECT 1 FROM jobs WHERE postponed = 1"), "the next try")
     answer = coordinated.json("task", "cancel", ref, "--wait", "--timeout", "0.2", code=1)
     assert "a worker is sent to end it" in answer["reason"]
     coordinated.rows("UPDATE jobs SET state = 'done', ending = true RETURNING id")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.domain.attempt import Signal, Unknown
 from shared.domain.errors import Transient
 from tests.integration.remote.drivers import Driver, Drivers, in_background, lines
 from tests.integration.remote.shells import Machine, MachinePool
@@ -154,7 +155,7 @@ def test_nobody_can_say_how_it_ended_when_its_runner_was_killed(
     result = second.shell.run(Call("true", 60, key="k1"))
 
     assert result.exit_code is None
-    assert "was killed" in result.unknown
+    assert result.unknown is Unknown.SHELL_KILLED
     assert not running(pid)
     assert lines(ledger)[1:] == ["end"]
 
@@ -175,7 +176,7 @@ def test_cancelling_ends_what_another_driver_started(drivers: Drivers, ledger: P
     result = second.shell.run(Call(command, 60, key="k1"), cancelled=lambda: True)
 
     assert result.cancelled
-    assert "KILL" in result.ended
+    assert result.signal is Signal.KILL
     assert not any(running(int(pid)) for pid in lines(ledger))
 
 

@@ -21,7 +21,7 @@ from shared.contracts.planstep import PlanStep
 from shared.contracts.project import DevTask, ProjectPlan, ReviewResult
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
-from shared.domain.question import Question, Reply, answer_in, chosen
+from shared.domain.question import Question, chosen
 from tests.unit.core.given import step
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -203,14 +203,3 @@ def test_an_answer_is_one_of_the_options() -> None:
     for given_answer in ("", " ", "3", "green"):
         with pytest.raises(Rejected):
             chosen(question, given_answer)
-
-
-@given(st.text(), st.text())
-def test_an_answer_is_read_back_from_a_note(question: str, answer: str) -> None:
-    assert answer_in(str(Reply(question, answer))) == answer
-
-
-def test_what_an_operator_notes_is_no_answer() -> None:
-    assert answer_in("") is None
-    assert answer_in("Answered: x") is None
-    assert answer_in("mind\nAnswered: x") is None

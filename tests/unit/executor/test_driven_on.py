@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from shared.domain.attempt import SAID, Answer, CommandResult, Outcome
+from shared.domain.attempt import Answer, CommandResult, EndedBy, Outcome, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer as Says
@@ -54,19 +54,19 @@ def test_a_correction_that_was_begun_is_gone_on_with() -> None:
 def test_a_person_is_asked_where_nobody_knows() -> None:
     """Neither done nor failed: the pass ends there, and nothing is counted."""
     shell = ScriptedShell()
-    shell.recall(key(1), "one", result("one", None, unknown="its shell was killed"), label("one"))
+    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order("one", "two"), shell)
     assert done.result.ending is Ending.UNKNOWN
     assert done.result.errors == 0
     assert done.outcomes == [(1, Outcome.UNKNOWN)]
-    assert "its shell was killed" in done.result.reason
+    assert "the shell that ran it on the host was killed" in done.result.reason
     assert shell.commands == []
 
 
 def test_a_green_check_says_that_it_ran() -> None:
     """Done is what the check says is done."""
     shell = ScriptedShell({"check": 0, "two": 0})
-    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
     assert done.result.ending is Ending.DONE
     assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
@@ -75,7 +75,7 @@ def test_a_green_check_says_that_it_ran() -> None:
 def test_a_red_check_says_that_it_did_not() -> None:
     """So it runs again, and this does not count."""
     shell = ScriptedShell({"check": [1, 0], "one": 0})
-    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", check="check")), shell)
     assert done.result.ending is Ending.DONE
     assert done.outcomes == [(1, Outcome.UNKNOWN), (1, Outcome.OK)]
@@ -85,7 +85,7 @@ def test_a_red_check_says_that_it_did_not() -> None:
 def test_what_may_run_twice_runs_again() -> None:
     """Where the plan says that it is idempotent."""
     shell = ScriptedShell({"one": 0})
-    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
     assert done.outcomes == [(1, Outcome.UNKNOWN), (1, Outcome.OK)]
 
@@ -94,7 +94,7 @@ def test_it_does_not_run_again_for_ever() -> None:
     """After three unknown ends a person is asked all the same."""
     shell = ScriptedShell()
     for number in range(3):
-        lost = result("one", None, unknown="killed")
+        lost = result("one", None, unknown=Unknown.SHELL_KILLED)
         shell.recall(key(1, number), "one", lost, label("one"))
     done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
     assert done.result.ending is Ending.UNKNOWN
@@ -104,7 +104,7 @@ def test_it_does_not_run_again_for_ever() -> None:
 def test_what_is_critical_never_runs_again_unasked() -> None:
     """A person confirmed one run of it."""
     shell = ScriptedShell()
-    shell.recall(key(1), "one", result("one", None, unknown="killed"), label("one"))
+    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     given = order(subtask("one", "a", critical=True, idempotent=True))
     done = carried_out(given, shell, approved=lambda _: True)
     assert done.result.ending is Ending.UNKNOWN
@@ -117,6 +117,7 @@ def test_a_command_that_an_operator_ended_has_failed() -> None:
     done = carried_out(order(subtask("one", "a"), subtask("two", "b", needs=())), shell, log=log)
     assert done.outcomes == [(1, Outcome.FAILED), (2, Outcome.OK)]
     assert done.attempts[0].reason.startswith("ended by an operator")
+    assert done.attempts[0].ended_by is EndedBy.OPERATOR
     assert done.result.ending is Ending.INCOMPLETE
     assert done.result.errors == 1
 
@@ -125,7 +126,7 @@ def test_errors_go_on_over_a_person_s_answer() -> None:
     """The pass that waited for it had come to no end of its own."""
     failed = attempt(1, Outcome.FAILED, command="one")
     unknown = attempt(2, Outcome.UNKNOWN, command="two")
-    ran = replace(unknown, outcome=Outcome.OK, reason=f"killed; {SAID[Answer.RAN]}")
+    ran = replace(unknown, outcome=Outcome.OK, told_by_person=Answer.RAN)
     for last in (unknown, ran):
         shell = ScriptedShell({"one": 1, "two": 0})
         given = order(

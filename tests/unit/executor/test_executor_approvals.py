@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from shared.domain.approval import Part
-from shared.domain.attempt import CommandResult, Outcome
+from shared.domain.attempt import CommandResult, Outcome, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
@@ -128,7 +128,7 @@ def test_an_approved_check_may_be_looked_at_as_often_as_the_pass_needs_it() -> N
 
 def test_a_command_whose_end_nobody_knows_is_not_run_again_on_its_approval() -> None:
     """Declared idempotent, it would be repeated; a person approved one start."""
-    unknown = CommandResult("ask-run", None, b"", b"", NOON, NOON, unknown="its runner was killed")
+    unknown = CommandResult("ask-run", None, b"", b"", NOON, NOON, unknown=Unknown.SHELL_KILLED)
     shell = ScriptedShell(default=None)
     shell.recall("R7-1-r0-1-p1-t0", "ask-run", unknown, label='[null, "ask-run"]')
     approvals = OnceApproved({"ask-run"}, {"ask-run": "R7-1-r0-1-p1-t0"})
@@ -190,7 +190,7 @@ def test_a_dry_run_says_what_would_wait() -> None:
     log = MemoryLog()
     dry = Policy(autonomy="plan", dry_run_mode=True)
     passed(order("fine", policy=dry), ScriptedShell(default=None), log=log)
-    assert log.ended[0].reason == (
+    assert log.ended[0].explanation == (
         "dry run: needs approval: command: under `autonomy: plan` only what was approved with the "
         "plan runs"
     )

@@ -7,7 +7,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
-from shared.domain.prediction import Prediction, foretold
+from shared.domain.prediction import Prediction
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import MemoryLog, Pass, ScriptedJudge, carried_out, order, subtask
 
@@ -31,8 +31,8 @@ def foreseen(
 
 
 def told(done: Pass) -> list[str]:
-    assert all(attempt.reason.startswith("dry run: ") for attempt in done.attempts)
-    return [attempt.reason.removeprefix("dry run: ") for attempt in done.attempts]
+    assert all(attempt.explanation.startswith("dry run: ") for attempt in done.attempts)
+    return [attempt.explanation.removeprefix("dry run: ") for attempt in done.attempts]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_each_subtask_is_foretold(
 def test_all_is_foretold_whatever_stands_before_it() -> None:
     """A denial blocks the step at the end, told with its reason (S0.61); nothing is left out."""
     done = foreseen("never-a", "ask-b", "c", judge=ScriptedJudge(deny="^never", approve="^ask"))
-    assert [foretold(a.reason) for a in done.attempts] == [
+    assert [a.prediction for a in done.attempts] == [
         Prediction.DENIED,
         Prediction.NEEDS_APPROVAL,
         Prediction.WOULD_RUN,
@@ -190,15 +190,3 @@ def test_a_cancelled_dry_run_looks_no_further() -> None:
     )
     assert shell.commands == ["c1"]
     assert done.result.ending is Ending.CANCELLED
-
-
-@pytest.mark.parametrize(
-    ("reason", "prediction"),
-    [(each.told(), each) for each in Prediction]
-    + [(each.told("why: not"), each) for each in Prediction]
-    + [("exit code 1", None), ("dry run: maybe", None), ("would run", None)],
-)
-def test_a_prediction_is_read_from_its_own_words(
-    reason: str, prediction: Prediction | None
-) -> None:
-    assert foretold(reason) is prediction

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.attempt import CommandResult, Outcome
+from shared.domain.attempt import CommandResult, EndedBy, Outcome
 from shared.domain.budget import Ending
 from shared.domain.plan import Subtask
 from tests.fakes.scripted_shell import ScriptedAnswer, ScriptedShell
@@ -84,7 +84,7 @@ def test_after_a_failure_it_is_foreseen_anew() -> None:
 def test_what_a_cancelled_pass_had_begun_is_recorded() -> None:
     """One command was over the moment it was to be ended, and the next had begun."""
     shell = ScriptedShell()
-    cut_off = CommandResult("second", None, b"", b"", NOON, NOON, cancelled=True)
+    cut_off = CommandResult("second", None, b"", b"", NOON, NOON, ended_by=EndedBy.CANCEL)
     shell.begin(attempt(subtask=2).key, "second", cut_off)
     log = MemoryLog(stop=lambda log: bool(log.ended))
     done = carried_out(order("first", "second", "third"), shell, log=log)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.approval import Part
-from shared.domain.attempt import Outcome
+from shared.domain.attempt import EndedBy, Outcome, Signal, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
@@ -122,7 +122,9 @@ def test_one_that_an_earlier_driver_started_is_not_started_again(
 ) -> None:
     """Whatever the guard says by now; what nobody knows the end of is asked about."""
     shell = ScriptedShell()
-    known = replace(ended("undo b", code), unknown="" if code is not None else "killed")
+    known = replace(
+        ended("undo b", code), unknown=None if code is not None else Unknown.SHELL_KILLED
+    )
     shell.recall("R7-1-r0-2-p2-back", "undo b", known)
     done = carried_out(revised(), shell, judge=ScriptedJudge(deny="undo b"))
     assert done.result.ending is ending
@@ -146,7 +148,7 @@ def test_nothing_is_undone_once_the_pass_is_cancelled() -> None:
 
 def test_a_cancelled_pass_says_how_the_rollback_ended_that_it_had_begun() -> None:
     shell = ScriptedShell()
-    cut = replace(ended("undo b", None), cancelled=True, ended="ended by SIGTERM")
+    cut = replace(ended("undo b", None), ended_by=EndedBy.CANCEL, signal=Signal.TERM)
     shell.recall("R7-1-r0-2-p2-back", "undo b", cut)
     done = carried_out(revised(), shell, log=MemoryLog(stop=lambda _: True))
     assert done.result.ending is Ending.CANCELLED

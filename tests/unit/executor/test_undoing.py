@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.attempt import SAID, Answer, Attempt, Outcome
+from shared.domain.attempt import Answer, Attempt, Outcome
 from shared.domain.plan import Author, Revision, Role, Subtask, SubtaskKind
 from tests.unit.executor.given import attempt, ended
 from workers.passes.to_undo import to_undo
@@ -67,7 +67,7 @@ def test_what_nobody_knows_the_end_of_may_have_run() -> None:
     """Unless a person has said that it did not."""
     unknown = attempt(1, Outcome.UNKNOWN)
     assert commands(revisions("a"), [unknown]) == ["undo a"]
-    said = replace(unknown, reason=f"killed; {SAID[Answer.NOT_RUN]}")
+    said = replace(unknown, told_by_person=Answer.NOT_RUN)
     assert commands(revisions("a"), [said]) == []
 
 

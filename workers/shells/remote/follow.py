@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
+from shared.domain.attempt import Unknown
 from shared.domain.errors import Transient
 from workers.shells.remote.errors import not_ended, transient
 from workers.shells.remote.output import Output, tell_live
@@ -30,7 +31,7 @@ class Outcome:
     ended: Ended | None
     stop: Stop = Stop.EXITED
     killed: Killed = NOT_KILLED
-    unknown: str = ""
+    unknown: Unknown | None = None
     reader: Runner | None = None
 
 
@@ -81,7 +82,7 @@ class Follower:
             runner.quit(known.runner)
         if record.exit_code is None:
             hung = stop is not None and asks(record.command)
-            unknown = "" if hung else _why_unknown(runner, known)
+            unknown = None if hung else _why_unknown(runner, known)
             return Outcome(None, stop or Stop.LOST, killed, unknown=unknown)
         return Outcome(_as_recorded(record), stop or _STOPS.get(record.why, Stop.EXITED), killed)
 
@@ -202,12 +203,12 @@ def _as_recorded(record: Record) -> Ended | None:
     return Ended(record.exit_code, number=record.number, cut=record.number is not None)
 
 
-def _why_unknown(runner: Runner, known: Known) -> str:
+def _why_unknown(runner: Runner, known: Known) -> Unknown:
     if known.runner.boot != runner.identity.boot:
-        return "the host was restarted while it ran"
+        return Unknown.HOST_RESTARTED
     if known.runner.space != runner.identity.space:
-        return "it was started in another container, whose processes cannot be seen from here"
-    return "the shell that ran it on the host was killed"
+        return Unknown.OTHER_CONTAINER
+    return Unknown.SHELL_KILLED
 
 
 _WHY = {Stop.TIMED_OUT: "timeout", Stop.CANCELLED: "cancel"}

@@ -20,7 +20,14 @@ from workers.shells.remote.errors import no_workdir, not_ended, transient
 from workers.shells.remote.live_output import STREAMS, Teller
 from workers.shells.remote.script import GRACE_SECONDS, checked, ending
 from workers.shells.remote.signals import exit_code_from_wait
-from workers.shells.remote.waiting import POLL_SECONDS, Aftermath, Deadline, Stop, never_ran
+from workers.shells.remote.waiting import (
+    ENDED_BY,
+    POLL_SECONDS,
+    Aftermath,
+    Deadline,
+    Stop,
+    never_ran,
+)
 
 _CHUNK = 65_536
 _LAST_WORDS_SECONDS = 2.0
@@ -83,10 +90,9 @@ class LocalShell:
             err.content(),
             started,
             datetime.now(UTC),
-            timed_out=stop is Stop.TIMED_OUT,
-            cancelled=stop is Stop.CANCELLED,
             stdout_dropped=out.dropped,
             stderr_dropped=err.dropped,
+            ended_by=ENDED_BY.get(stop),
         )
 
     def pipeline(self, calls: Generator[Call]) -> None:

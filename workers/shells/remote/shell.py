@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
-from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.attempt import CommandResult, OnOutput, Signal, Unknown
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
@@ -22,12 +22,12 @@ from workers.shells.remote.follow import Follower, Outcome, left_to_another, rem
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import Pipeline
 from workers.shells.remote.records import Record
-from workers.shells.remote.runner import KEPT_SECONDS, LATE_SECONDS, Killed, Refused, Runner
+from workers.shells.remote.runner import KEPT_SECONDS, LATE_SECONDS, Refused, Runner
 from workers.shells.remote.runner_slot import Lane
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.script import checked
 from workers.shells.remote.takeover import UNKEYED, Known, is_unkeyed, overtaken, take_over
-from workers.shells.remote.waiting import Deadline, Stop, never_ran
+from workers.shells.remote.waiting import ENDED_BY, Deadline, Stop, never_ran
 
 _FOREVER = 10**9
 
@@ -38,7 +38,7 @@ _TRIES = 6
 _TOO_EARLY = frozenset({"late", "skip"})
 """Why a command that was sent ahead may be refused and yet be started now."""
 
-_HOW = {"TERM": "ended by TERM", "KILL": "ended by KILL, since TERM did not end it"}
+_SIGNALS = {"TERM": Signal.TERM, "KILL": Signal.KILL}
 
 
 class RunnerShell:
@@ -337,24 +337,14 @@ def _result(call: Call, started: datetime, output: Output, outcome: Outcome) -> 
         err.content(),
         started,
         datetime.now(UTC),
-        timed_out=outcome.stop is Stop.TIMED_OUT,
-        cancelled=outcome.stop is Stop.CANCELLED,
         stdout_dropped=out.dropped,
         stderr_dropped=err.dropped,
-        ended=_how(outcome.killed),
+        ended_by=ENDED_BY.get(outcome.stop),
+        signal=_SIGNALS.get(outcome.killed.how),
+        left_over=outcome.killed.left,
         unknown=outcome.unknown,
     )
 
 
-def _how(killed: Killed) -> str:
-    if killed.how == "LEFT":
-        return f"could not be ended; left over: {' '.join(killed.left)}"
-    return _HOW.get(killed.how, "")
-
-
-_RESTARTED = Outcome(
-    None, Stop.LOST, unknown="the host was restarted, and has no record of it any more"
-)
-_REMOVED = Outcome(
-    None, Stop.LOST, unknown="the host has no record of it, and removes what is two days old"
-)
+_RESTARTED = Outcome(None, Stop.LOST, unknown=Unknown.NO_RECORD)
+_REMOVED = Outcome(None, Stop.LOST, unknown=Unknown.RECORD_REMOVED)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 
-from shared.domain.attempt import CommandResult
+from shared.domain.attempt import CommandResult, EndedBy
 from workers.passes.ports import Cancelled
 
 POLL_SECONDS = 0.1
@@ -26,6 +26,10 @@ class Stop(Enum):
     LOST = "lost"  # nobody will ever say how the command ended
     TIMED_OUT = "timed out"
     CANCELLED = "cancelled"
+
+
+ENDED_BY = {Stop.TIMED_OUT: EndedBy.TIMEOUT, Stop.CANCELLED: EndedBy.CANCEL}
+"""Who ended a command, where waiting ended before it did."""
 
 
 @dataclass(slots=True)
@@ -99,4 +103,4 @@ class Aftermath:
 def never_ran(command: str) -> CommandResult:
     """The result of a command that was cancelled before it began."""
     now = datetime.now(UTC)
-    return CommandResult(command, None, b"", b"", now, now, cancelled=True)
+    return CommandResult(command, None, b"", b"", now, now, ended_by=EndedBy.CANCEL)
