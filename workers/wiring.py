@@ -136,7 +136,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         owner=owner,
         lease=server.lease,
         queues=queues,
-        performers=_performers(server, database, journal, connections, secrecy),
+        performers=_performers(settings, database, journal, connections, secrecy),
         mask=secrecy.text,
     )
     capacity = Capacity(most)
@@ -209,14 +209,15 @@ def _name(queues: tuple[QueueName, ...]) -> str:
 
 
 def _performers(
-    server: ServerSettings,
+    settings: Settings,
     database: Database,
     journal: Journal,
     connections: HostConnections,
     secrecy: Secrecy,
 ) -> dict[JobKind, Perform]:
+    server = settings.server
     calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
-    guards = Guards(server.guard_policy)
+    guards = Guards(server.guard_policy, settings.agent.forbidden_commands)
     backends = _backends(server, secrecy, calls, guards)
     signatures = Signatures(server.approval_keys, server.data_dir)
     executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)

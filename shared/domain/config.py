@@ -84,6 +84,11 @@ Value = bool | int | float | str
 """What such a limit is."""
 
 
+def joined(floor: tuple[str, ...], forbidden: tuple[str, ...]) -> tuple[str, ...]:
+    """The entries of both lists, each once, in their order."""
+    return tuple(dict.fromkeys((*floor, *forbidden)))
+
+
 def with_limits(policy: Policy, changes: Mapping[str, Value]) -> Policy:
     """The policy with these limits; what is not `CHANGEABLE` stays as it is."""
     known: Mapping[str, Any] = {k: v for k, v in changes.items() if k in CHANGEABLE}

@@ -158,7 +158,7 @@ _ABOUT = {
     "auto_correction_enabled": "whether failed commands are corrected and tried again",
     "send_to_planner_after_threshold": "whether the evidence goes to the planner by itself",
     "human_escalation_threshold": "revisions of a step before a person is asked",
-    "forbidden_commands": "commands that never run, beside the built-in ones",
+    "forbidden_commands": "commands that never run, beside the built-in ones; a task adds to them",
     "dry_run_mode": "whether nothing is changed, and each subtask is only foretold",
     "max_retry_count": "failed passes of a step whose recovery is retry",
     "retry_delay": "seconds before a step is tried again, doubled each time",

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from shared.domain.config import Policy
+from shared.domain.config import Policy, joined
 from shared.domain.errors import Misconfigured
 from shared.settings.connection import ConnectionFile
 from shared.settings.keys import KEYS, Key, KeyScope
@@ -43,10 +43,16 @@ class Settings:
         return value
 
     def with_agent(self, overrides: Iterable[str]) -> "Settings":
-        """The same with `key=value` overrides of the `agent` scope; raises Misconfigured."""
+        """The same with `key=value` overrides of the `agent` scope; raises Misconfigured.
+
+        What is forbidden here stays forbidden: an override adds to that list.
+        """
         given = _Given()
         given.read_overrides(overrides)
         given.refuse_faults()
+        forbidden = given.values.get("forbidden_commands")
+        if forbidden is not None:
+            given.values["forbidden_commands"] = joined(self.agent.forbidden_commands, forbidden)
         sources = {**self.sources, **dict.fromkeys(given.values, OVERRIDE)}
         return replace(
             self, agent=replace(self.agent, **given.values), sources=MappingProxyType(sources)

@@ -9,6 +9,7 @@ from time import monotonic
 
 from shared.contracts.exchange import request_of, validate_request
 from shared.domain.attempt import Attempt
+from shared.domain.config import joined
 from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
@@ -180,8 +181,12 @@ class HeldLog:
 class Guards:
     """One guard for each policy: what it has judged before it knows."""
 
-    def __init__(self, policy_file: Path | None = None) -> None:
-        """Read the site's policy; raises Misconfigured for one that cannot be used."""
+    def __init__(self, policy_file: Path | None = None, forbidden: tuple[str, ...] = ()) -> None:
+        """Read the site's policy; raises Misconfigured for one that cannot be used.
+
+        `forbidden` is the installation's own list, which holds whatever a task says.
+        """
+        self._forbidden = forbidden
         self._site: Site = load_site(policy_file)
         self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
         self._by_version: dict[str, Guard] = {}
@@ -196,7 +201,7 @@ class Guards:
         asked = (forbidden, host)
         with self._lock:
             if asked not in self._by_asked:
-                policy = self._site.for_host(host, forbidden)
+                policy = self._site.for_host(host, joined(self._forbidden, forbidden))
                 if policy.version not in self._by_version:
                     self._by_version[policy.version] = Guard(policy)
                 self._by_asked[asked] = self._by_version[policy.version]

@@ -119,6 +119,16 @@ def test_every_key_of_a_task_can_be_set_for_it(key: Key, tmp_path: Path) -> None
     assert settings.value(key.name) == expected.get(text, text)
 
 
+@pytest.mark.parametrize("own", ["", "reboot", "halt", "halt, poweroff", "/opt/x --now"])
+def test_a_task_forbids_more_and_never_less(own: str, tmp_path: Path) -> None:
+    """Whatever it says, what the installation forbids is forbidden."""
+    installed = load(tmp_path, REPLAN_FORBIDDEN_COMMANDS="reboot, halt")
+    found = installed.with_agent([f"forbidden_commands={own}"]).agent.forbidden_commands
+    assert found[:2] == ("reboot", "halt")
+    assert set(found[2:]) == {word.strip() for word in own.split(",")} - {"reboot", "halt", ""}
+    assert len(set(found)) == len(found)
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
