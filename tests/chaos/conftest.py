@@ -17,6 +17,7 @@ from tests.chaos.phases import Programme
 from tests.chaos.stage import staged
 from tests.chaos.summary import summary
 from tests.services.accounts import Account
+from tests.services.availability import not_possible_here
 from tests.services.sshd import SshServers
 
 Play = Callable[[Programme], "tuple[Campaign, Verdict]"]
@@ -32,7 +33,7 @@ TOLD_LATE = 3.0
 def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play:
     """Plays a programme and says how it went; the seed is REPLAN_CHAOS_SEED, or by chance."""
     if sys.platform != "linux":
-        pytest.skip("the campaign finds and kills processes as Linux lists them")
+        not_possible_here("the campaign finds and kills processes as Linux lists them")
 
     def played(programme: Programme) -> tuple[Campaign, Verdict]:
         seed = int(os.environ.get("REPLAN_CHAOS_SEED", random.SystemRandom().randrange(10**6)))

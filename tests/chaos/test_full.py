@@ -1,20 +1,18 @@
 """The whole campaign, for `make chaos`: less than ten minutes on two cores."""
 
-import os
 import time
 
 import pytest
 
 from tests.chaos.conftest import Play, shortfall
 from tests.chaos.phases import FULL
+from tests.services.availability import only_when_asked
 
 WITHIN = 600.0
 """Seconds."""
 
 
-@pytest.mark.skipif(
-    os.environ.get("REPLAN_CHAOS") != "full", reason="`make chaos` runs it; ten minutes long"
-)
+@only_when_asked("REPLAN_CHAOS", "full", "`make chaos` runs it; ten minutes long")
 @pytest.mark.timeout(900)
 def test_whatever_fails_nothing_is_lost_and_nothing_runs_twice(play: Play) -> None:
     """S2.47-S2.48: every phase of the plan, each fault counted."""

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.embedded.process import Process, Tether
+from tests.services.availability import needs_root
 from tests.services.processes import running
 
 ROOT = Path(__file__).parents[2]
-only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can stop being root")
 
 PARENT = """
 import signal, sys, threading
@@ -121,7 +121,7 @@ def test_a_log_is_private_and_begun_anew_when_it_is_long(tmp_path: Path) -> None
     assert (tmp_path / "log.1").stat().st_size == 5_000_001
 
 
-@only_root
+@needs_root
 def test_root_is_given_up_without_losing_roots_files(tmp_path: Path) -> None:
     """The program is nobody, reads and writes a folder of root's, and no account was made."""
     tmp_path.chmod(0o700)
@@ -133,7 +133,7 @@ def test_root_is_given_up_without_losing_roots_files(tmp_path: Path) -> None:
     assert (tmp_path / "written").stat().st_uid == 0
 
 
-@only_root
+@needs_root
 def test_root_is_given_up_where_user_namespaces_are_forbidden(tmp_path: Path) -> None:
     """As in many containers: then the program is really nobody, and still reaches its folder.
 

@@ -6,7 +6,6 @@ there for whoever adds it. What stands in for the real ones: the two archives, w
 Debian's own packages, and systemctl, since no systemd runs in a namespace.
 """
 
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from shared.domain.config import Policy
 from shared.store import hosts
 from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.journeys.plans import postgresql_as_planned
-from tests.services.availability import UnavailableError, give_up
+from tests.services.availability import UnavailableError, give_up, only_when_asked
 from tests.services.debian_base import Release, base
 from tests.services.debian_host import ARCHIVES, DebianHost
 from tests.services.debian_repository import Signer, named, repository
@@ -30,9 +29,10 @@ from tests.unit.planning.given import (
 )
 
 pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("REPLAN_JOURNEYS") != "debian",
-        reason="installs a Debian and PostgreSQL in it: `make journey-postgres`",
+    only_when_asked(
+        "REPLAN_JOURNEYS",
+        "debian",
+        "installs a Debian and PostgreSQL in it: `make journey-postgres`",
     ),
     pytest.mark.timeout(1800),
 ]

@@ -1,16 +1,19 @@
-"""Fetch the servers that only the tests need, before the clock of any test runs."""
+"""Fetch the servers and shells that only the tests need, before the clock of any test runs."""
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
-from tests.services import redis_server, sshd
+from tests.services import redis_server, shells, sshd
 from tests.services.availability import UnavailableError
 
 
 def main() -> None:
-    """Say which servers the tests will use; what is missing is the tests' to report."""
+    """Say which of them the tests will use; what is missing is the tests' to report."""
     report("redis", lambda: redis_server.server()[0])
     report("sshd", lambda: str(sshd.program().sshd))
+    for name in shells.BINARIES:
+        report(name, partial(lambda shell: str(shells.shell(shell)), name))
 
 
 def report(name: str, find: Callable[[], str]) -> None:

@@ -46,7 +46,7 @@ AllowUsers {user}
 AuthorizedKeysFile {folder}/authorized_keys
 PrintMotd no
 SetEnv {environment}
-Subsystem sftp internal-sftp
+Subsystem sftp {sftp}
 """
 
 
@@ -56,6 +56,7 @@ class Program:
 
     sshd: Path
     env: dict[str, str]
+    sftp: Path
     extra: tuple[str, ...] = ()
 
 
@@ -129,6 +130,8 @@ class SshServer:
             folder=self.folder,
             user=self.user,
             environment=words,
+            # A login shell has to find it where the account's forced command runs it.
+            sftp="internal-sftp" if self.account.exclusive else self.program.sftp,
         )
         lines = (*self.extra, *self.program.extra, *self.account.configuration)
         (self.folder / "sshd_config").write_text("\n".join((*lines, text)))
@@ -256,7 +259,7 @@ def program() -> Program:
     """The installed server, else an unpacked one; UnavailableError if neither can be had."""
     installed = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin")
     if installed is not None:
-        return Program(Path(installed), {})
+        return Program(Path(installed), {}, sftp_server(Path("/")))
     root = unpacked("openssh-server")
     helpers = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
     extra = tuple(
@@ -266,7 +269,16 @@ def program() -> Program:
     )
     libraries = library_path(root)
     env = {"LD_LIBRARY_PATH": libraries} if libraries else {}
-    return Program(root / "usr/sbin/sshd", env, extra)
+    return Program(root / "usr/sbin/sshd", env, sftp_server(root), extra)
+
+
+def sftp_server(root: Path) -> Path:
+    """The program that carries files over, of the server below `root`."""
+    for folder in ("lib/openssh", "libexec/openssh", "lib/ssh", "libexec"):
+        program = root / "usr" / folder / "sftp-server"
+        if program.exists():
+            return program
+    raise UnavailableError(f"there is an sshd, but no sftp-server below {root}")
 
 
 def new_key(path: Path) -> str:

@@ -8,7 +8,7 @@ import pytest
 from shared.domain.host import Connection, Host
 from tests.integration.remote.drivers import Drivers
 from tests.integration.remote.hosts import ssh_host
-from tests.integration.remote.shells import READ_BY, Machine, machine, there
+from tests.integration.remote.shells import READ_BY, Machine, machine
 from workers.shells.ports import Shell
 from workers.shells.remote.connections import HostConnections
 
@@ -38,8 +38,6 @@ def shell(host: Host, connections: HostConnections) -> Shell:
 @pytest.fixture(params=READ_BY)
 def on(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
     """A machine of each kind."""
-    if not there(request.param):
-        pytest.skip(f"{request.param} is not installed")
     return machine(tmp_path, request.param)
 
 

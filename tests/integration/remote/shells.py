@@ -1,7 +1,6 @@
-"""Runners under every shell that is installed, started as an SSH server would."""
+"""Runners under every shell that hosts have, started as an SSH server would."""
 
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from shared.domain.host import LOCALHOST
+from tests.services.shells import shell_for_tests
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.environment import local_environment
 from workers.shells.remote.runner_text import EXEC_LINE
@@ -21,11 +21,6 @@ READ_BY = ("dash", "bash", "busybox")
 """What /bin/sh is on the hosts that we know."""
 
 
-def there(shell: str) -> bool:
-    """Whether a shell is installed: they are many, and no machine has them all."""
-    return shutil.which(shell) is not None
-
-
 @dataclass(frozen=True)
 class Machine:
     """A machine as far as a runner sees it: its sh, its tools, a home."""
@@ -33,7 +28,7 @@ class Machine:
     sh: Path
     path: str
     home: Path
-    login: str = "sh"
+    login: tuple[str, ...]
 
     @property
     def root(self) -> Path:
@@ -49,8 +44,7 @@ def machine(folder: Path, sh: str, login: str | None = None) -> Machine:
     tools, home = folder / "tools", folder / "home"
     tools.mkdir()
     home.mkdir()
-    found = shutil.which(sh)
-    assert found is not None
+    found = shell_for_tests(sh)
     if sh == "busybox":
         for applet in subprocess.run(
             [found, "--list"], capture_output=True, text=True, check=True
@@ -59,7 +53,10 @@ def machine(folder: Path, sh: str, login: str | None = None) -> Machine:
     else:
         (tools / "sh").symlink_to(found)
     path = str(tools) if sh == "busybox" else f"{tools}:{os.environ['PATH']}"
-    return Machine(tools / "sh", path, home, login or str(tools / "sh"))
+    if login is None:
+        return Machine(tools / "sh", path, home, (str(tools / "sh"),))
+    words = (str(shell_for_tests(login)), *(["sh"] if login == "busybox" else []))
+    return Machine(tools / "sh", path, home, words)
 
 
 class ShellCarrier:
@@ -72,16 +69,15 @@ class ShellCarrier:
         self._machine, self._made = on, made
         self._socket, theirs = socket.socketpair()
         line = EXEC_LINE.replace("/bin/sh", str(on.sh))
-        login = ["busybox", "sh"] if on.login == "busybox" else [on.login]
         with theirs:
             self.process = subprocess.Popen(
-                [*login, "-c", line],
+                [*on.login, "-c", line],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,
                 cwd=on.home,
                 env={**local_environment(), "HOME": str(on.home), "PATH": on.path}
-                if on.login.startswith("/")
+                if on.login == (str(on.sh),)
                 else {**os.environ, "HOME": str(on.home), "PATH": os.environ["PATH"]},
                 start_new_session=True,
             )

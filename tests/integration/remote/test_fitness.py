@@ -14,7 +14,8 @@ import pytest
 
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.hosts import eventually, ssh_host
-from tests.integration.remote.shells import READ_BY, Machine, MachinePool, machine, there
+from tests.integration.remote.shells import READ_BY, Machine, MachinePool, machine
+from tests.services.availability import not_possible_here
 from tests.services.sshd import SshServer, SshServers
 from workers.shells.ports import Call, PassRecord
 from workers.shells.remote.connections import HostConnections
@@ -32,8 +33,6 @@ def reasons(report: HostReport) -> str:
 @pytest.fixture(params=READ_BY)
 def on(request: pytest.FixtureRequest, tmp_path: Path) -> Machine:
     """A machine of each kind."""
-    if not there(request.param):
-        pytest.skip(f"{request.param} is not installed")
     return machine(tmp_path, request.param)
 
 
@@ -65,8 +64,6 @@ def test_a_good_machine_is_told_of_without_a_word(on: Machine) -> None:
 
 def test_no_setsid(tmp_path: Path) -> None:
     """Commands run."""
-    if not there("busybox"):
-        pytest.skip("busybox is not installed")
     on = machine(tmp_path, "busybox")
     (on.sh.parent / "setsid").unlink()
     report = looked(on)
@@ -122,14 +119,14 @@ class TightHome:
 def _mount(*words: str) -> None:
     done = subprocess.run(("mount", *words), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+        not_possible_here(f"nothing can be mounted here: {done.stderr.strip()}")
 
 
 @pytest.fixture
 def tight(on: Machine) -> Iterator[TightHome]:
     """The machine's home with 256 kB."""
     if os.geteuid() != 0:
-        pytest.skip("only root can mount")
+        not_possible_here("only root can mount")
     _mount("-t", "tmpfs", "-o", "size=256k", "tmpfs", str(on.home))
     try:
         yield TightHome(on.home)
@@ -219,7 +216,7 @@ def shut_home(sshd: SshServer) -> Iterator[Path]:
     """Where an account's records lie that may not write in its home and has none from before."""
     memory = Path(f"/dev/shm/replan-{sshd.account.uid}")
     if not sshd.account.exclusive:
-        pytest.skip("the account may have records of its own")
+        not_possible_here("the account may have records of its own")
     sshd.end_commands()
     shutil.rmtree(sshd.home / ".replan", ignore_errors=True)
     sshd.home.chmod(0o500)

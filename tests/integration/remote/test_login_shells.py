@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.host import LOCALHOST
-from tests.integration.remote.shells import LOGIN_SHELLS, READ_BY, MachinePool, machine, there
+from tests.integration.remote.shells import LOGIN_SHELLS, READ_BY, MachinePool, machine
 from workers.shells.ports import Call
 from workers.shells.remote.environment import local_environment
 from workers.shells.remote.shell import RunnerShell
@@ -60,24 +60,18 @@ def test_every_login_shell_hands_the_commands_on_as_they_are(
     tmp_path: Path, login_shell: str
 ) -> None:
     """The login shell only has to start /bin/sh; what follows never meets it."""
-    if not there(login_shell):
-        pytest.skip(f"{login_shell} is not installed")
     same_as_alone(tmp_path, "dash", login_shell)
 
 
 @pytest.mark.parametrize("sh", READ_BY)
 def test_a_command_means_what_it_means_to_sh_alone(tmp_path: Path, sh: str) -> None:
     """Byte for byte, and with nothing of the runner to be seen."""
-    if not there(sh):
-        pytest.skip(f"{sh} is not installed")
     same_as_alone(tmp_path, sh, None)
 
 
 @pytest.mark.parametrize("sh", READ_BY)
 def test_nothing_of_the_runner_reaches_a_command(tmp_path: Path, sh: str) -> None:
     """No variable of its own, no open file but the three, no ignored signal."""
-    if not there(sh):
-        pytest.skip(f"{sh} is not installed")
     with MachinePool(machine(tmp_path, sh)) as pool:
         shell = RunnerShell(LOCALHOST, pool)
         names = shell.run(Call("env | sed 's/=.*//' | sort", 20)).stdout.decode().split()

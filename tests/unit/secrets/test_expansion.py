@@ -1,7 +1,6 @@
 """Secrets in commands: as real shells read what is made of them."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -10,16 +9,17 @@ from hypothesis import strategies as st
 
 from shared.domain.errors import Rejected
 from shared.secrets.expansion import to_environment, variable
+from tests.services.shells import shell_for_tests
 
 VALUE = "a  b'c\"d$HOME`id`\\e*\n;exit 9"
-SHELLS = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
+SHELLS = ("dash", "bash", "busybox")
 
 
 def said(shell: str, command: str, value: str = VALUE) -> str:
     """What the command prints when A and B hold the value."""
     text, names = to_environment(command)
     assert "secret:" not in text
-    words = [shell, "sh"] if shell == "busybox" else [shell]
+    words = [str(shell_for_tests(shell)), *(["sh"] if shell == "busybox" else [])]
     environment = {variable(name): value for name in names} | {"PATH": os.environ["PATH"]}
     done = subprocess.run(
         [*words, "-c", text], env=environment, capture_output=True, check=False, timeout=30

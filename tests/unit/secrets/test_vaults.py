@@ -18,6 +18,7 @@ from shared.secrets.vaults.opening import open_vaults
 from shared.secrets.vaults.system_keyring import SERVICE, KeyringVault
 from shared.secrets.vaults.vault import NotHere, Vault, Vaults
 from shared.settings import ServerSettings
+from tests.services.availability import needs_root
 
 VALUE = "s3cret-value\nof two lines"
 
@@ -105,7 +106,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(folder: Path) -> None:
     assert "is not a file" in refusal(vaults, "FOLDER").reason
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@needs_root
 def test_another_owner_is_refused(folder: Path) -> None:
     os.chown(folder / "DB", 12345, -1)
     assert "another user (number 12345)" in refusal(Vaults([FileVault(folder)])).reason
