@@ -3,13 +3,14 @@
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 
+from shared.domain.approval import parts
 from shared.domain.errors import ReplanError
 from shared.domain.plan import Subtask
 from shared.domain.secret import VARIABLE
-from shared.secrets.expansion import to_environment, variable
+from shared.secrets.expansion import variable
 from shared.secrets.masking import Masker
 from shared.secrets.named import variables_in
 from shared.secrets.value import Secret
@@ -86,28 +87,9 @@ class Secrecy:
             self._masker = Masker(self._secrets.values())
 
 
-def with_variables(subtask: Subtask) -> Subtask:
-    """The subtask as it runs, with a variable for each `${secret:NAME}`; raises Rejected."""
-    return replace(
-        subtask,
-        command=_expanded(subtask.command),
-        check=None if subtask.check is None else _expanded(subtask.check),
-        preconditions=tuple(map(_expanded, subtask.preconditions)),
-    )
-
-
 def texts_of(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
-    """Everything in subtasks that a host is asked."""
-    return tuple(
-        text
-        for subtask in subtasks
-        for text in (subtask.command, subtask.check, *subtask.preconditions)
-        if text is not None
-    )
-
-
-def _expanded(text: str) -> str:
-    return to_environment(text)[0]
+    """Everything in subtasks that a target is asked."""
+    return tuple(text for subtask in subtasks for _, text in parts(subtask))
 
 
 def _names(text: str) -> tuple[str, ...]:

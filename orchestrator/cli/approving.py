@@ -1,20 +1,18 @@
 """A person's word for what is to run: who says it, for what exactly, and what no word is for."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestrator.core.decisions import InterventionKind
-from shared.domain.approval import Approval, Asked, Part, Place, Scope, Subject
+from shared.domain.approval import Approval, Asked, Part, Place, Scope, Subject, parts
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan
-from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict
-from shared.secrets.expansion import to_environment
 from shared.secrets.named import variables_in
+from shared.secrets.sent import as_sent
 from shared.settings import ServerSettings
 
 if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
@@ -132,12 +130,8 @@ def _texts(plan: Plan) -> Iterable[tuple[Place, Part, str]]:
     for step in plan.steps:
         for subtask in step.subtasks:
             place = Place(step.ordinal, 0, subtask.ordinal)
-            if subtask.check is not None:
-                yield place, Part.CHECK, to_environment(subtask.check)[0]
-            for text in subtask.preconditions:
-                yield place, Part.PRECONDITION, to_environment(text)[0]
-            command = to_environment(subtask.command)[0]
-            yield place, Part.COMMAND, text_of(replace(subtask, command=command))
+            for part, text in parts(as_sent(subtask)):
+                yield place, part, text
 
 
 def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:

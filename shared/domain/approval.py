@@ -7,13 +7,13 @@ another digest.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from shared.domain.host import Host
-from shared.domain.plan import Plan
+from shared.domain.plan import Plan, Subtask
 
 INTERPRETER = "/bin/sh"
 """What every command is given to on its host."""
@@ -36,6 +36,18 @@ class Part(StrEnum):
     CHECK = "check"
     PRECONDITION = "precondition"
     ROLLBACK = "rollback"
+
+
+def parts(subtask: Subtask) -> Iterator[tuple[Part, str]]:
+    """All that a subtask asks its target, in the order in which it would run.
+
+    The bytes are those of `shared.secrets.sent.as_sent`, if the subtask comes from there.
+    """
+    if subtask.check is not None:
+        yield Part.CHECK, subtask.check
+    for precondition in subtask.preconditions:
+        yield Part.PRECONDITION, precondition
+    yield Part.COMMAND, subtask.command
 
 
 @dataclass(frozen=True, slots=True)

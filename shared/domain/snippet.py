@@ -3,8 +3,6 @@
 import math
 import shlex
 
-from shared.domain.plan import Subtask, SubtaskKind
-
 MEMORY = 1 << 30
 """Bytes that a snippet's interpreter may take; its seconds of CPU are those of its timeout."""
 
@@ -33,10 +31,3 @@ def as_command(snippet: str, *, timeout: float = 300.0) -> str:
     """
     limits = f"ulimit -t {math.ceil(timeout)}; ulimit -v {MEMORY // 1024}"
     return f"{limits}; python3 -c {shlex.quote(snippet.rstrip() + _CODA)}"
-
-
-def text_of(subtask: Subtask) -> str:
-    """The bytes that reach the host for a subtask as planned."""
-    if subtask.kind is SubtaskKind.CODE:
-        return as_command(subtask.command, timeout=subtask.timeout)
-    return subtask.command

@@ -120,7 +120,8 @@ class ScriptedShell:
 
     def recall(self, key: str, command: str, result: CommandResult, label: str = "") -> None:
         """Have an earlier driver of the pass run a command under that key."""
-        self._kept[key] = Recalled(command, label), result
+        told = label or json.dumps([None, command])
+        self._kept[key] = Recalled(command, told), result
         self._recalled.add(key)
 
     def recalled(self, key: str) -> Recalled | None:

@@ -12,8 +12,8 @@ from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.fix import MOST_TEXT, Failure
 from shared.domain.pieces import Piece, Varies, pieces, rest, shape, variety
+from workers.evidence.failed_assumptions import contradicted
 from workers.fixes.family import family, hosts
-from workers.passes.failed_assumptions import contradicted
 
 _SCHEME = "1"
 """Raised when the normal form changes: what was learnt under another one is not found any more."""

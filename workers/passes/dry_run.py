@@ -10,20 +10,15 @@ from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
-from shared.domain.snippet import text_of
 from shared.domain.verdict import Verdict
-from workers.passes.history import History
+from workers.passes.context import PassContext
 from workers.passes.outcomes import how_it_ended
-from workers.passes.recorder import Recorder
-from workers.shells.approval_gate import Clearance
-from workers.shells.door import Door, Judge
-from workers.shells.ports import Call
 
 _OUTCOMES = {Prediction.SATISFIED: Outcome.SATISFIED, Prediction.DENIED: Outcome.DENIED}
 
 
 @dataclass(frozen=True, slots=True)
-class _Foretold:
+class _Predicted:
     """A prediction of one subtask; `text` is what was denied, `look` what was looked at."""
 
     prediction: Prediction
@@ -33,37 +28,22 @@ class _Foretold:
     look: CommandResult | None = None
 
 
-class Rehearsal:
-    """Foretells subtasks of one pass, each by itself, recording each prediction as an attempt."""
+class DryRun:
+    """Predicts the subtasks of one pass, each by itself, and records each as an attempt."""
 
-    def __init__(
-        self,
-        door: Door,
-        looks: Judge,
-        history: History,
-        recorder: Recorder,
-        clearance: Clearance,
-        *,
-        check_timeout: float,
-    ) -> None:
-        """`looks` allows what only looks at a host; `check_timeout` is in seconds."""
-        self._door = door
-        self._looks = looks
-        self._history = history
-        self._recorder = recorder
-        self._clearance = clearance
-        self._timeout = check_timeout
+    def __init__(self, context: PassContext) -> None:
+        self._context = context
 
-    def foretell(self, subtask: Subtask) -> Attempt:
-        """What would become of it; what this pass has foretold before stands."""
-        return self._history.last(subtask.ordinal) or self._recorded(
-            subtask, self._foretold(subtask)
+    def predict(self, subtask: Subtask) -> Attempt:
+        """What would become of it; what this pass has predicted before stands."""
+        return self._context.history.last(subtask.ordinal) or self._recorded(
+            subtask, self._prediction(subtask)
         )
 
-    def _recorded(self, subtask: Subtask, found: _Foretold) -> Attempt:
-        return self._recorder.unrun(
+    def _recorded(self, subtask: Subtask, found: _Predicted) -> Attempt:
+        return self._context.recorder.unrun(
             subtask,
-            found.text or text_of(subtask),
+            found.text or subtask.command,
             _OUTCOMES.get(found.prediction, Outcome.SIMULATED),
             found.why,
             prediction=found.prediction,
@@ -72,7 +52,7 @@ class Rehearsal:
             never_red=found.prediction is Prediction.SATISFIED,
         )
 
-    def _foretold(self, subtask: Subtask) -> _Foretold:
+    def _prediction(self, subtask: Subtask) -> _Predicted:
         """In the order in which a real pass would meet it."""
         unseen, look = "", None
         if subtask.check is not None:
@@ -81,57 +61,57 @@ class Rehearsal:
                 return stopped
             look, unseen = self._looked(subtask.check)
             if look is not None and look.ok:
-                return _Foretold(Prediction.SATISFIED, "its check is green", look=look)
+                return _Predicted(Prediction.SATISFIED, "its check is green", look=look)
         denied = self._denied(subtask)
         if denied is not None:
             return denied
         return self._unmet(subtask) or self._run(subtask, look, unseen)
 
-    def _denied(self, subtask: Subtask) -> _Foretold | None:
+    def _denied(self, subtask: Subtask) -> _Predicted | None:
         """The first text that would never run, whatever is met on the way to it."""
-        for what, text in (*_preconditions(subtask), ("command", text_of(subtask))):
-            if self._door.verdict(text).denied:
+        for what, text in (*_preconditions(subtask), ("command", subtask.command)):
+            if self._context.means.verdict(text).denied:
                 return self._stopped(what, text)
         return None
 
-    def _unmet(self, subtask: Subtask) -> _Foretold | None:
+    def _unmet(self, subtask: Subtask) -> _Predicted | None:
         for what, text in _preconditions(subtask):
             stopped = self._stopped(what, text)
             if stopped is not None:
                 return stopped
             look, unseen = self._looked(text)
             if unseen:
-                return _Foretold(Prediction.UNKNOWN, f"its precondition {text} {unseen}")
+                return _Predicted(Prediction.UNKNOWN, f"its precondition {text} {unseen}")
             if look is not None and not look.ok:
                 why = f"{text} ({how_it_ended(look)}), unless what runs before it sees to that"
-                return _Foretold(Prediction.PRECONDITION_UNMET, why, look=look)
+                return _Predicted(Prediction.PRECONDITION_UNMET, why, look=look)
         return None
 
-    def _run(self, subtask: Subtask, look: CommandResult | None, unseen: str) -> _Foretold:
-        verdict = self._clearance.foretold(subtask, text_of(subtask))
+    def _run(self, subtask: Subtask, look: CommandResult | None, unseen: str) -> _Predicted:
+        verdict = self._context.gate.without_approval(subtask)
         if not verdict.allowed:
             why = f"command: {verdict.reason}"
-            return _Foretold(Prediction.NEEDS_APPROVAL, why, verdict=verdict, look=look)
+            return _Predicted(Prediction.NEEDS_APPROVAL, why, verdict=verdict, look=look)
         if unseen:
             why = f"it would run unless its check is green, which {unseen}"
-            return _Foretold(Prediction.UNKNOWN, why, look=look)
-        return _Foretold(Prediction.WOULD_RUN, look=look)
+            return _Predicted(Prediction.UNKNOWN, why, look=look)
+        return _Predicted(Prediction.WOULD_RUN, look=look)
 
-    def _stopped(self, what: str, text: str) -> _Foretold | None:
+    def _stopped(self, what: str, text: str) -> _Predicted | None:
         """What a text comes to that the guard does not allow; None when it does."""
-        verdict = self._door.verdict(text)
+        verdict = self._context.means.verdict(text)
         if verdict.allowed:
             return None
         prediction = Prediction.DENIED if verdict.denied else Prediction.NEEDS_APPROVAL
-        return _Foretold(prediction, f"{what}: {verdict.reason}", text, verdict)
+        return _Predicted(prediction, f"{what}: {verdict.reason}", text, verdict)
 
     def _looked(self, text: str) -> tuple[CommandResult | None, str]:
         """What an allowed text says of the host; where it says nothing, the words that say why."""
-        verdict = self._looks.judge(text)
+        verdict = self._context.means.look_verdict(text)
         if not verdict.allowed:
             return None, f"was not run, for it may change something ({verdict.reason})"
         try:
-            look = self._door.look(Call(text, self._timeout))
+            look = self._context.means.look(text, timeout=self._context.order.policy.check_timeout)
         except Rejected as error:
             return None, f"could not be run ({error.reason})"
         if look.exit_code is None:

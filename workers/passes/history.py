@@ -1,14 +1,12 @@
 """What earlier attempts mean for a pass: what is done, what counts, and the next numbers."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
 from shared.domain.plan import Subtask
 from workers.passes.ports import PassOrder
-from workers.shells.corrections.table import HELD
 
-_WAITS = frozenset(rule.name for rule in HELD)
 _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
 _UNFINISHED = frozenset({Outcome.NEEDS_APPROVAL, Outcome.CANCELLED})
 """Outcomes of the planned command after which the same pass may still run it."""
@@ -22,7 +20,9 @@ def is_red(check: CommandResult | None) -> bool:
 class History:
     """The attempts of a step in a run: those given with the order, and those of this pass."""
 
-    def __init__(self, order: PassOrder) -> None:
+    def __init__(self, order: PassOrder, waits: Collection[str] = ()) -> None:
+        """`waits` are the remedies that only wait (`workers.passes.means.Means.waits`)."""
+        self._waits = waits
         self._pass_no = order.pass_no
         self._numbers: dict[int, int] = defaultdict(int)
         self._revision: dict[int, list[Attempt]] = defaultdict(list)
@@ -36,15 +36,13 @@ class History:
         self.errors = sum(attempt.counted for attempt in _counting(order))
 
     def add(self, attempt: Attempt) -> None:
-        """Take a finished attempt in."""
+        """Take a finished attempt in; of a rollback only its number counts here."""
         self._numbers[attempt.subtask] = attempt.number
+        if attempt.rollback:
+            return
         self._revision[attempt.subtask].append(attempt)
         self._pass[attempt.subtask].append(attempt)
         self.errors += attempt.counted
-
-    def note_rollback(self, attempt: Attempt) -> None:
-        """Take in that a subtask of an earlier revision was undone: only its number counts here."""
-        self._numbers[attempt.subtask] = attempt.number
 
     def next_number(self, subtask: int) -> int:
         """The number of its next attempt in this run."""
@@ -65,7 +63,7 @@ class History:
         """How many corrected attempts of it have run in this pass (S0.44)."""
         return sum(
             attempt.correction is not None
-            and attempt.correction not in _WAITS
+            and attempt.correction not in self._waits
             and attempt.outcome not in _REFUSED
             for attempt in self._pass[subtask]
         )

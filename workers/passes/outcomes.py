@@ -1,6 +1,7 @@
 """What a command and its check together mean; pure."""
 
 from shared.domain.attempt import CommandResult, Outcome, Signal, Unknown
+from shared.domain.budget import Ending
 
 _SIGNALS = {
     Signal.TERM: "ended by TERM",
@@ -15,6 +16,15 @@ _UNKNOWN = {
     ),
     Unknown.SHELL_KILLED: "the shell that ran it on the host was killed",
 }
+
+STOPS = {
+    Outcome.DENIED: Ending.BLOCKED,
+    Outcome.NEEDS_APPROVAL: Ending.NEEDS_APPROVAL,
+    Outcome.CANCELLED: Ending.CANCELLED,
+    Outcome.UNKNOWN: Ending.UNKNOWN,
+    Outcome.NEEDS_INPUT: Ending.NEEDS_INPUT,
+}
+"""How a pass ends at once with an attempt of that outcome."""
 
 
 def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outcome, str]:

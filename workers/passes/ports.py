@@ -79,19 +79,11 @@ class Approvals(Protocol):
         ...
 
 
-class PassLog(Protocol):
-    """Where a pass writes what happens; it returns at once and writes in groups."""
-
-    def started(self, attempt: Attempt) -> None:
-        """An attempt begins; its outcome and end are not known yet and are ignored."""
-        ...
+class PassControl(Protocol):
+    """What the means of a pass hears of those who wait for it, and where it sends live output."""
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Output of the attempt with that key arrived."""
-        ...
-
-    def finished(self, attempt: Attempt) -> None:
-        """An attempt ended."""
         ...
 
     def cancelled(self) -> bool:
@@ -104,6 +96,18 @@ class PassLog(Protocol):
 
     def unwanted(self, key: str) -> bool:
         """True once a person wants that one attempt ended, and the pass to go on."""
+        ...
+
+
+class PassLog(PassControl, Protocol):
+    """Where a pass writes what happens; it returns at once and writes in groups."""
+
+    def started(self, attempt: Attempt) -> None:
+        """An attempt begins; its outcome and end are not known yet and are ignored."""
+        ...
+
+    def finished(self, attempt: Attempt) -> None:
+        """An attempt ended."""
         ...
 
 

@@ -3,13 +3,18 @@
 from dataclasses import replace
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
-from shared.domain.ids import attempt_key, look_key
+from shared.domain.ids import attempt_key, look_key, rollback_key
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.verdict import Verdict
 from workers.passes.clock import Clock
 from workers.passes.history import History
-from workers.passes.ports import PassLog, PassOrder
+from workers.passes.ports import PassLog, PassOrder, Undo
+
+
+def subtask_of(work: Subtask | Undo) -> Subtask:
+    """The subtask that is run: the one itself, or the rollback of an earlier one."""
+    return work.subtask if isinstance(work, Undo) else work
 
 
 class Recorder:
@@ -22,34 +27,42 @@ class Recorder:
         self._clock = clock
 
     def draft(
-        self, subtask: Subtask, command: str, outcome: Outcome, correction: str | None = None
+        self,
+        work: Subtask | Undo,
+        command: str,
+        outcome: Outcome,
+        correction: str | None = None,
     ) -> Attempt:
         """An attempt that begins now; whoever resumes this pass makes the same key."""
         order, now = self._order, self._clock.now()
-        step, number = order.step.ordinal, subtask.ordinal
-        try_no = self._history.next_try(number)
+        number = subtask_of(work).ordinal
+        undoes = isinstance(work, Undo)
+        key = self.next_key(work)
         return Attempt(
-            key=self.next_key(subtask),
+            key=key,
             run_id=order.run_id,
-            step=step,
-            revision=order.revision,
+            step=order.step.ordinal,
+            revision=work.revision if isinstance(work, Undo) else order.revision,
             subtask=number,
             pass_no=order.pass_no,
-            try_no=try_no,
-            number=self._history.next_number(number),
+            try_no=0 if undoes else self._history.next_try(number),
+            number=self._known_number(key) or self._history.next_number(number),
             command=command,
             outcome=outcome,
             started_at=now,
             ended_at=now,
             correction=correction,
+            rollback=undoes,
         )
 
-    def next_key(self, subtask: Subtask) -> str:
+    def next_key(self, work: Subtask | Undo) -> str:
         """The key of the attempt that `draft` would make."""
-        order, number = self._order, subtask.ordinal
-        try_no = self._history.next_try(number)
-        step = order.step.ordinal
-        return attempt_key(order.run_id, step, order.revision, number, order.pass_no, try_no)
+        order = self._order
+        run, step = order.run_id, order.step.ordinal
+        if isinstance(work, Undo):
+            return rollback_key(run, step, work.revision, work.subtask.ordinal, order.pass_no)
+        try_no = self._history.next_try(work.ordinal)
+        return attempt_key(run, step, order.revision, work.ordinal, order.pass_no, try_no)
 
     def look_key(self, subtask: Subtask) -> str:
         """The key of all looks at a subtask in this pass: its check, its preconditions."""
@@ -65,7 +78,7 @@ class Recorder:
 
     def unrun(
         self,
-        subtask: Subtask,
+        work: Subtask | Undo,
         command: str,
         outcome: Outcome,
         reason: str,
@@ -77,7 +90,7 @@ class Recorder:
         prediction: Prediction | None = None,
     ) -> Attempt:
         """Record an attempt whose command did not run; `check` is what was looked at instead."""
-        draft = self.draft(subtask, command, outcome, correction)
+        draft = self.draft(work, command, outcome, correction)
         return self.finish(
             replace(
                 draft,
@@ -91,7 +104,7 @@ class Recorder:
 
     def refused(
         self,
-        subtask: Subtask,
+        work: Subtask | Undo,
         text: str,
         what: str,
         verdict: Verdict,
@@ -99,10 +112,14 @@ class Recorder:
     ) -> Attempt:
         """Record what the guard did not let through, in its own bytes (S0.86)."""
         return self.unrun(
-            subtask,
+            work,
             text,
             Outcome.DENIED if verdict.denied else Outcome.NEEDS_APPROVAL,
             f"{what}: {verdict.reason}",
             rule=verdict.rule or None,
             correction=correction,
         )
+
+    def _known_number(self, key: str) -> int | None:
+        """The number that an attempt has had already: an earlier driver began that rollback."""
+        return next((a.number for a in self._order.earlier if a.key == key), None)

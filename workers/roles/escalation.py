@@ -15,11 +15,12 @@ from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
 from shared.store import bundles
 from shared.store.database import Database
+from workers.evidence.failed_assumptions import failed_assumptions
+from workers.evidence.hypotheses import hypotheses
 from workers.fixes.recall import failure_to_learn_from
 from workers.llm.evidence import evidence
-from workers.passes.failed_assumptions import failed_assumptions
-from workers.passes.hypotheses import hypotheses
 from workers.process.leases import Hold
+from workers.shells.corrections.table import TESTED
 from workers.store import StepBrief, is_at_work, step_brief
 
 log = structlog.get_logger()
@@ -104,7 +105,7 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
         earlier_revisions=tuple(_told(r, brief.attempts) for r in brief.revisions[:-1]),
         snapshot=dict(snapshot),
         failed_assumptions=failed_assumptions(tried),
-        hypotheses=hypotheses(tried),
+        hypotheses=hypotheses(tried, TESTED),
         config=_settings(brief.task.policy),
         host=_way_to(brief.host),
         plan=_plan(brief),
@@ -181,7 +182,7 @@ def _told(revision: Revision, attempts: Sequence[Attempt]) -> str:
     ]
     if revision.rollback:
         lines.append(f"undone before: {', '.join(revision.rollback)}")
-    came_of_it = hypotheses(_tried(attempts, revision.revision))
+    came_of_it = hypotheses(_tried(attempts, revision.revision), TESTED)
     last = (" ".join(sentence.split()) for sentence in came_of_it[-TOLD_OF_EARLIER:])
     lines += [f"what came of it: {sentence}" for sentence in last]
     lines += [f"  {subtask.command}" for subtask in revision.subtasks]

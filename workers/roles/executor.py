@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from shared.contracts.exchange import request_of, validate_request
 from shared.domain.attempt import Attempt
 from shared.domain.config import joined
 from shared.domain.errors import Rejected
@@ -15,9 +14,9 @@ from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.question import Question
-from shared.domain.snippet import text_of
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
+from shared.secrets.sent import as_sent
 from shared.store.database import Database
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
@@ -27,9 +26,10 @@ from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
 from workers.roles.signatures import Signatures
-from workers.secrets import Secrecy, texts_of, with_variables
+from workers.secrets import Secrecy, texts_of
 from workers.shells.allowed_tools import ToolsJudge
 from workers.shells.door import Judge
+from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord
 from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
 from workers.store import PassBrief, pass_brief, subtasks_of_run
@@ -67,7 +67,6 @@ class Executor:
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
-        _require_valid(order)
         everything = _every_subtask(order)
         known = replace(
             self._secrecy.known(texts_of(everything)),
@@ -90,18 +89,19 @@ class Executor:
         judge: Judge = DiscreetJudge(guard, known.masker)
         if order.step.allowed_tools is not None:
             judge = ToolsJudge(judge, whole.programs, order.step.allowed_tools)
+        clock = SystemClock()
+        means = ShellMeans(
+            provided,
+            judge,
+            log,
+            clock,
+            check_timeout=order.policy.check_timeout,
+            looks=self._guards.looks() if order.policy.dry_run_mode else None,
+        )
         try:
-            result = carry_out(
-                order,
-                provided,
-                judge,
-                log,
-                SystemClock(),
-                approvals=approvals,
-                looks=self._guards.looks() if order.policy.dry_run_mode else None,
-            )
+            result = carry_out(order, means, log, clock, approvals=approvals)
         finally:
-            shell.close()
+            means.close()
             if provided.used:
                 hold.afterwards.append(shell.erase)
         return PassFinished(
@@ -122,7 +122,7 @@ class Executor:
             planned = subtasks_of_run(connection, order.run_id)
         for subtask in planned:
             with suppress(Rejected):
-                yield from _texts([with_variables(subtask)])
+                yield from _texts([as_sent(subtask)])
 
 
 class HeldLog:
@@ -215,35 +215,12 @@ class Guards:
             return self._looks
 
 
-def _require_valid(order: PassOrder) -> None:
-    """Hold the order against the contract of what an executor is asked (S3.29)."""
-    ref = f"{order.task_ref}.{order.step.ordinal}@{order.host.name}"
-    corr_id = f"{order.run_id}-{order.step.ordinal}-{order.revision}-{order.pass_no}"
-    try:
-        validate_request(
-            request_of(
-                order.step,
-                order.subtasks,
-                order.policy,
-                ref=ref,
-                corr_id=corr_id,
-                task=order.task_ref,
-            )
-        )
-    except ValueError as error:
-        raise Rejected(
-            f"step {order.step.ordinal} is nothing that an executor can be asked: {error}",
-            stage="execute",
-            next_step_cmd=f"replan step revise {ref} --file FILE",
-        ) from error
-
-
 def _answered(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
     """What a person answered, for the snippets of the step: commands run in what was approved."""
     if answer is None:
         return {}
     snippets = (s for s in order.subtasks if s.kind is SubtaskKind.CODE)
-    return {text_of(snippet): {ANSWER: answer} for snippet in snippets}
+    return {snippet.command: {ANSWER: answer} for snippet in snippets}
 
 
 def _discreet(question: Question | None, masker: Masker) -> Question | None:
@@ -279,13 +256,13 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         task_ref=f"T{job.task_id}",
         host=brief.host,
         step=brief.step,
-        subtasks=tuple(map(with_variables, brief.subtasks)),
+        subtasks=tuple(map(as_sent, brief.subtasks)),
         revision=job.revision,
         pass_no=job.pass_no,
         policy=brief.policy,
         earlier=brief.attempts,
         undo=tuple(
-            replace(undo, subtask=with_variables(undo.subtask))
+            replace(undo, subtask=as_sent(undo.subtask))
             for undo in to_undo(brief.revisions, brief.attempts)
         ),
     )

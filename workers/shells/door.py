@@ -7,8 +7,8 @@ from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
-from shared.domain.verdict import ALLOWED, Verdict
-from workers.passes.ports import Approvals, Cancelled
+from shared.domain.verdict import Verdict
+from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Recalled, Shell
 
 
@@ -20,23 +20,11 @@ class Judge(Protocol):
         ...
 
 
-class NothingApproved:
-    """No approval has been given (`workers.passes.ports.Approvals`)."""
-
-    def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
-        """False."""
-        return False
-
-    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
-        """False."""
-        return False
-
-
 class Door:
     """A host behind the guard: no string passes that was not judged in these very bytes (X18).
 
     One verdict is kept for each text, so that a check that is repeated is judged once a pass. What
-    the guard alone does not allow passes only after `clear` has found an approval for it.
+    the guard alone does not allow passes only once it is permitted, and never what it denies.
     """
 
     def __init__(
@@ -44,13 +32,9 @@ class Door:
         shell: Shell,
         guard: Judge,
         *,
-        approvals: Approvals | None = None,
-        cancelled: Cancelled = lambda: False,
         withdrawn: Cancelled = lambda: False,
     ) -> None:
-        self._approvals = approvals or NothingApproved()
-        self._cleared: set[tuple[str | None, str]] = set()
-        self.cancelled = cancelled
+        self._permitted: set[tuple[str | None, str]] = set()
         self._withdrawn = withdrawn
         self._shell = shell
         self._guard = guard
@@ -63,34 +47,12 @@ class Door:
             known = self._verdicts[command] = self._guard.judge(command)
         return known
 
-    def clear(
-        self, subtask: int, text: str, key: str, *, unconfirmed: Verdict | None = None
-    ) -> Verdict:
-        """The verdict on a text of a subtask that is about to run under that key.
-
-        An approval turns `approve` into `allow`, never a `deny`, and is used up by that key, for
-        good, before this returns. `unconfirmed` is the verdict on what the guard allows and a
-        person has to confirm all the same.
-        """
-        verdict = self._needed(text, unconfirmed)
-        if verdict.allowed or verdict.denied:
-            return verdict
-        if not self._approvals.spend(subtask, text, key):
-            return verdict
-        self._cleared.add((key, text))
-        return ALLOWED
-
-    def unapproved(
-        self, subtask: int, text: str, *, unconfirmed: Verdict | None = None
-    ) -> Verdict | None:
-        """The verdict on a text that a person has yet to approve; None when it need not wait."""
-        verdict = self._needed(text, unconfirmed)
-        if verdict.allowed or verdict.denied or self._approvals.holds(subtask, text):
-            return None
-        return verdict
+    def permit(self, text: str, key: str) -> None:
+        """Let a text through under that key: a person's approval of it has been used."""
+        self._permitted.add((key, text))
 
     def look(self, call: Call) -> CommandResult:
-        """Run what the guard allows, or what was cleared under the key of the call.
+        """Run what the guard allows, or what was permitted under the key of the call.
 
         It may run again and again: the host keeps nothing under that key. Raises Defect for
         anything else, and what the shell raises.
@@ -124,10 +86,6 @@ class Door:
         """What an earlier driver of the pass started under that key."""
         return self._shell.recalled(key)
 
-    def _needed(self, text: str, unconfirmed: Verdict | None) -> Verdict:
-        verdict = self.verdict(text)
-        return unconfirmed if verdict.allowed and unconfirmed is not None else verdict
-
     def _checked(self, calls: Generator[Call]) -> Generator[Call]:
         with closing(calls):
             for call in calls:
@@ -136,8 +94,9 @@ class Door:
                 yield call
 
     def _check(self, call: Call) -> None:
-        cleared = (call.key, call.command) in self._cleared
-        if not cleared and not self.verdict(call.command).allowed:
+        verdict = self.verdict(call.command)
+        permitted = not verdict.denied and (call.key, call.command) in self._permitted
+        if not verdict.allowed and not permitted:
             raise Defect("a command that the guard does not allow was about to run", stage="guard")
 
 

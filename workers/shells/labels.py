@@ -2,13 +2,15 @@
 
 import json
 
-
-def label(correction: str | None, planned: str) -> str:
-    """The correction that made a command, if any, and the command of which it is one."""
-    return json.dumps([correction, planned])
+from workers.passes.means import Try
 
 
-def read_label(text: str) -> tuple[str | None, str]:
-    """The correction and the planned command."""
-    correction, planned = json.loads(text)
-    return correction, planned
+def label(this: Try) -> str:
+    """The remedy that made a command, if any, and the command that it was found for."""
+    return json.dumps([this.remedy, this.source])
+
+
+def read_label(command: str, text: str) -> Try:
+    """What was tried, from its command and its label."""
+    remedy, planned = json.loads(text)
+    return Try(command, remedy, planned)

@@ -11,7 +11,7 @@ import pytest
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, default_entries, only_forbidden
-from tests.unit.executor.given import Approving, MemoryLog
+from tests.unit.executor.given import Approving, MemoryLog, shell_means
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
 from workers.passes.ports import Cancelled, PassOrder, PassResult
@@ -108,9 +108,14 @@ def carry(shell: NarrowShell) -> Carry:
         log: MemoryLog | None = None,
         settle: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6),
     ) -> RealPass:
-        log = log or MemoryLog()
+        log, clock = log or MemoryLog(), SystemClock()
         result = carry_out(
-            order, shell, guard, log, SystemClock(), approvals=Approving(approved), settle=settle
+            order,
+            shell_means(order, shell, guard, log, clock),
+            log,
+            clock,
+            approvals=Approving(approved),
+            settle=settle,
         )
         return RealPass(result, log)
 

@@ -14,8 +14,9 @@ from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, load_site
 from tests.integration.executor.conftest import Carry, NarrowShell
 from tests.unit.executor.given import MemoryLog, order, subtask
-from workers.passes.failed_assumptions import failed_assumptions
-from workers.passes.hypotheses import hypotheses
+from workers.evidence.failed_assumptions import failed_assumptions
+from workers.evidence.hypotheses import hypotheses
+from workers.shells.corrections.table import TESTED
 from workers.shells.ports import Call
 from workers.shells.snapshot import PROBES, take
 
@@ -317,7 +318,7 @@ def test_the_worked_scenario_from_failure_to_success(shell: NarrowShell, carry: 
         (2, 100),
         (3, 1),
     ]
-    assert any("apt update" in said for said in hypotheses(first.log.ended))
+    assert any("apt update" in said for said in hypotheses(first.log.ended, TESTED))
     assert any("absent" in said for said in failed_assumptions(first.log.ended))
 
     revised = carry(

@@ -11,9 +11,14 @@ from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Author, Recovery, Role, Step, Subtask, default_needs
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
+from shared.secrets.sent import as_sent
 from tests.fakes.scripted_shell import ScriptedShell
+from workers.passes.clock import Clock
 from workers.passes.passes import carry_out
-from workers.passes.ports import PassOrder, PassResult, Undo
+from workers.passes.ports import PassLog, PassOrder, PassResult, Undo
+from workers.shells.door import Judge
+from workers.shells.means import ShellMeans
+from workers.shells.ports import Shell
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -163,7 +168,7 @@ def order(
         task_ref="T1",
         host=LOCALHOST,
         step=step,
-        subtasks=listed,
+        subtasks=tuple(map(as_sent, listed)),
         revision=revision,
         pass_no=pass_no,
         policy=policy or Policy(),
@@ -190,6 +195,20 @@ class Approving:
         return granted
 
 
+def shell_means(
+    what: PassOrder,
+    shell: Shell,
+    judge: Judge,
+    log: PassLog,
+    clock: Clock,
+    *,
+    looks: Judge | None = None,
+) -> ShellMeans:
+    """A shell as the means of a pass."""
+    timeout = what.policy.check_timeout
+    return ShellMeans(shell, judge, log, clock, check_timeout=timeout, looks=looks)
+
+
 def carried_out(
     what: PassOrder,
     shell: ScriptedShell,
@@ -203,16 +222,8 @@ def carried_out(
 ) -> Pass:
     """Carry out a pass; fails when a text reached the shell that the guard has not judged."""
     judge, log, clock = judge or ScriptedJudge(), log or MemoryLog(), clock or SteppingClock()
-    result = carry_out(
-        what,
-        shell,
-        judge,
-        log,
-        clock,
-        approvals=Approving(approved),
-        looks=looks,
-        settle=settle,
-    )
+    means = shell_means(what, shell, judge, log, clock, looks=looks)
+    result = carry_out(what, means, log, clock, approvals=Approving(approved), settle=settle)
     assert set(shell.commands) <= set(judge.judged)
     return Pass(result, shell, judge, log, clock)
 

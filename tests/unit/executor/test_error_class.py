@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.error_class import ErrorClass
-from workers.passes.error_class import class_of
+from workers.evidence.error_class import class_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

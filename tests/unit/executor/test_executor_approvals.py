@@ -19,6 +19,7 @@ from tests.unit.executor.given import (
     SteppingClock,
     ended,
     order,
+    shell_means,
     subtask,
 )
 from workers.passes.passes import carry_out
@@ -47,15 +48,9 @@ def passed(
     judge: ScriptedJudge | None = None,
     log: MemoryLog | None = None,
 ) -> PassResult:
-    return carry_out(
-        given,
-        shell,
-        judge or ScriptedJudge(approve="ask"),
-        log or MemoryLog(),
-        SteppingClock(),
-        approvals=approvals,
-        settle=(),
-    )
+    log, clock = log or MemoryLog(), SteppingClock()
+    means = shell_means(given, shell, judge or ScriptedJudge(approve="ask"), log, clock)
+    return carry_out(given, means, log, clock, approvals=approvals, settle=())
 
 
 def asked(result: PassResult) -> list[tuple[int, Part, str]]:

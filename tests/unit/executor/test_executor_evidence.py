@@ -9,13 +9,14 @@ import yaml
 from shared.domain.attempt import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import ScriptedJudge, attempt, ended
-from workers.passes.failed_assumptions import (
+from workers.evidence.failed_assumptions import (
     ASSUMPTIONS,
     contradicted,
     failed_assumptions,
     last_words,
 )
-from workers.passes.hypotheses import hypotheses
+from workers.evidence.hypotheses import hypotheses
+from workers.shells.corrections.table import TESTED
 from workers.shells.snapshot import PROBES, parse, take
 
 CASES: list[Any] = yaml.safe_load(
@@ -77,7 +78,7 @@ def test_what_a_host_says_is_quoted_and_cut() -> None:
 def test_a_command_of_which_nobody_knows_is_told_with_the_reason() -> None:
     """A planner that gets the evidence knows that it may have run."""
     attempts = [attempt(1, Outcome.UNKNOWN, reason="it was rebooted")]
-    assert hypotheses(attempts) == (
+    assert hypotheses(attempts, TESTED) == (
         "subtask 1: ran the command as planned: nobody can say how it ended (it was rebooted)",
     )
 
@@ -96,7 +97,7 @@ def test_hypotheses_say_what_was_tried_and_what_came_of_it() -> None:
         attempt(6, Outcome.SATISFIED),
         attempt(7, correction="a_rule_of_another_version", reason="exit code 1"),
     ]
-    assert hypotheses(attempts) == (
+    assert hypotheses(attempts, TESTED) == (
         (
             "subtask 2: ran the command as planned: exit code 100"
             " (E: Unable to locate package nginx) (2 times)"

@@ -10,12 +10,10 @@ from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import (
     MemoryLog,
     ScriptedJudge,
-    SteppingClock,
     carried_out,
     order,
     subtask,
 )
-from workers.passes.passes import carry_out
 from workers.shells.door import Door
 from workers.shells.ports import Call
 
@@ -70,7 +68,7 @@ def test_a_lost_connection_is_the_callers_to_handle() -> None:
     shell = ScriptedShell({"two": Transient("connection lost", stage="ssh")})
     log = MemoryLog()
     with pytest.raises(Transient):
-        carry_out(order("one", "two"), shell, ScriptedJudge(), log, SteppingClock())
+        carried_out(order("one", "two"), shell, log=log)
     assert [a.command for a in log.begun] == ["one", "two"]
     assert [a.command for a in log.ended] == ["one"]
 

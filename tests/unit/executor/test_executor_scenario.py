@@ -7,8 +7,9 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import carried_out, order, subtask
-from workers.passes.failed_assumptions import failed_assumptions
-from workers.passes.hypotheses import hypotheses
+from workers.evidence.failed_assumptions import failed_assumptions
+from workers.evidence.hypotheses import hypotheses
+from workers.shells.corrections.table import TESTED
 
 ABSENT = Answer(100, stderr="E: Unable to locate package postgresql")
 STILL_ABSENT = Answer(100, stderr="E: Unable to locate package postgresql-13")
@@ -69,7 +70,7 @@ def test_the_fourth_failed_attempt_reaches_the_threshold() -> None:
 def test_the_planner_sees_what_was_tested_and_that_the_package_is_absent() -> None:
     """S0.92: the evidence names the hypotheses tested and the assumption that failed."""
     done = carried_out(order(*INSTALL_POSTGRESQL), host_without_the_repository())
-    assert hypotheses(done.attempts) == (
+    assert hypotheses(done.attempts, TESTED) == (
         (
             "subtask 2: ran the command as planned: exit code 100"
             " (E: Unable to locate package postgresql)"

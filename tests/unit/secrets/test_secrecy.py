@@ -8,6 +8,7 @@ import pytest
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.plan import Subtask
 from shared.domain.verdict import VerdictKind
+from shared.secrets.sent import as_sent
 from shared.secrets.value import Secret
 from shared.secrets.vaults.command import CommandVault
 from shared.secrets.vaults.environment import EnvironmentVault
@@ -15,7 +16,7 @@ from shared.secrets.vaults.files import FileVault
 from shared.secrets.vaults.vault import Vaults
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.executor.given import ScriptedJudge
-from workers.secrets import Secrecy, texts_of, with_variables
+from workers.secrets import Secrecy, texts_of
 from workers.shells.ports import Call
 from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
 
@@ -80,14 +81,14 @@ def test_a_subtask_runs_with_variables_in_place_of_secrets() -> None:
     planned = Subtask(
         1, "a", "", 'a "${secret:X}"', check="b ${secret:Y}", preconditions=("c ${secret:Z}",)
     )
-    run = with_variables(planned)
+    run = as_sent(planned)
     assert texts_of([run]) == (
-        'a "${REPLAN_SECRET_X}"',
         'b "${REPLAN_SECRET_Y}"',
         'c "${REPLAN_SECRET_Z}"',
+        'a "${REPLAN_SECRET_X}"',
     )
     with pytest.raises(Rejected, match="single quotes"):
-        with_variables(Subtask(1, "a", "", "echo '${secret:X}'"))
+        as_sent(Subtask(1, "a", "", "echo '${secret:X}'"))
 
 
 def test_a_command_with_a_value_in_it_is_denied() -> None:

@@ -68,6 +68,10 @@ CORRECTIONS: tuple[Correction, ...] = (
 BY_NAME: dict[str, Correction] = {rule.name: rule for rule in (*HELD, *CORRECTIONS)}
 
 
+TESTED: dict[str, str] = {name: rule.tested for name, rule in BY_NAME.items()}
+"""What each correction tried, in words, for the evidence."""
+
+
 def choose(
     failure: Failure,
     probe: Probe,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from shared.domain.attempt import CommandResult, EndedBy
 from workers.passes.clock import Clock, wait_unless
+from workers.passes.means import Means
 from workers.passes.outcomes import seconds_taken
-from workers.shells.door import Door
-from workers.shells.ports import Call
+from workers.passes.ports import Cancelled
 
 SETTLE = (0.25, 0.75, 1.5, 2.5)
 """Seconds before each further look at a check that is red after exit code 0.
@@ -19,8 +19,9 @@ together never take longer than the policy's `check_timeout`. What needs longer 
 
 def run_check(
     check: str,
-    door: Door,
+    means: Means,
     clock: Clock,
+    cancelled: Cancelled,
     *,
     timeout: float,
     key: str | None = None,
@@ -30,13 +31,13 @@ def run_check(
 
     `key` is the one under which it was cleared, where the guard alone does not allow it.
     """
-    look = door.look(Call(check, timeout, key=key))
+    look = means.look(check, timeout=timeout, key=key)
     left = timeout - seconds_taken(look)
     for pause in settle:
         if look.ok or look.cancelled or pause >= left:
             break
-        if not wait_unless(door.cancelled, clock, pause):
+        if not wait_unless(cancelled, clock, pause):
             return replace(look, ended_by=EndedBy.CANCEL)
-        look = door.look(Call(check, left - pause, key=key))
+        look = means.look(check, timeout=left - pause, key=key)
         left -= pause + seconds_taken(look)
     return look

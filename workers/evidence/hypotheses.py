@@ -1,22 +1,23 @@
 """What the executor has tested already, in sentences for the planner (S0.69); pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from shared.domain.attempt import GREEN, Attempt, Outcome
-from workers.passes.failed_assumptions import last_words
-from workers.shells.corrections.table import BY_NAME
+from workers.evidence.failed_assumptions import last_words
 
 _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
 
 
-def hypotheses(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+def hypotheses(attempts: Iterable[Attempt], tested: Mapping[str, str]) -> tuple[str, ...]:
     """One sentence for each thing that was tried, in order, with what came of it.
 
     What was tried several times with the same result is one sentence with a count. Give it the
-    attempts of one revision.
+    attempts of one revision. `tested` says for each correction, by name, what it tried.
     """
-    said = (sentence for attempt in attempts if (sentence := _sentence(attempt)) is not None)
+    said = (
+        sentence for attempt in attempts if (sentence := _sentence(attempt, tested)) is not None
+    )
     return tuple(_counted(sentence, list(same)) for sentence, same in groupby(said))
 
 
@@ -29,12 +30,12 @@ def _undone(attempt: Attempt) -> str:
     return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.explanation)
 
 
-def _sentence(attempt: Attempt) -> str | None:
+def _sentence(attempt: Attempt, tested: Mapping[str, str]) -> str | None:
     where = f"subtask {attempt.subtask}"
     if attempt.rollback:
         return _undone(attempt)
-    rule = BY_NAME.get(attempt.correction or "")
-    tried = rule.tested if rule else attempt.correction or "ran the command as planned"
+    name = attempt.correction or ""
+    tried = tested.get(name) or name or "ran the command as planned"
     if attempt.outcome in _REFUSED:
         refused = "forbidden" if attempt.outcome is Outcome.DENIED else "not run without approval"
         return f"{where}: {refused}: {attempt.command} ({attempt.explanation})"

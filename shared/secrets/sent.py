@@ -1,0 +1,29 @@
+"""The bytes of a subtask as they reach its target: the one place where they are made."""
+
+from dataclasses import replace
+
+from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.snippet import as_command
+from shared.secrets.expansion import to_environment
+
+
+def as_sent(subtask: Subtask) -> Subtask:
+    """The subtask with the final bytes of its command, its check and its preconditions.
+
+    A variable stands for each `${secret:NAME}`, and a snippet in the command that runs it. What is
+    judged, approved, run and recorded are these bytes. Use it once on a planned subtask, not on
+    what it has returned. Raises Rejected where a secret cannot be named like that.
+    """
+    command = _expanded(subtask.command)
+    if subtask.kind is SubtaskKind.CODE:
+        command = as_command(command, timeout=subtask.timeout)
+    return replace(
+        subtask,
+        command=command,
+        check=None if subtask.check is None else _expanded(subtask.check),
+        preconditions=tuple(map(_expanded, subtask.preconditions)),
+    )
+
+
+def _expanded(text: str) -> str:
+    return to_environment(text)[0]

@@ -1,0 +1,116 @@
+"""Whether a text of a subtask may reach the target: by the guard's leave, or by a person's."""
+
+import shlex
+
+from shared.domain.approval import Part, parts
+from shared.domain.config import PLAN, Policy
+from shared.domain.errors import Misconfigured
+from shared.domain.plan import Subtask
+from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
+from workers.passes.means import Means
+from workers.passes.ports import Approvals, Unapproved, Undo
+from workers.passes.recorder import Recorder, subtask_of
+
+_CRITICAL = Verdict(
+    VerdictKind.APPROVE, "critical", "a critical command needs a person's confirmation"
+)
+_PLANNED = Verdict(
+    VerdictKind.APPROVE, "plan", "under `autonomy: plan` only what was approved with the plan runs"
+)
+
+
+class NothingApproved:
+    """No approval has been given (`workers.passes.ports.Approvals`)."""
+
+    def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
+        """False."""
+        return False
+
+    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
+        """False."""
+        return False
+
+
+class ApprovalGate:
+    """Clears the texts of one pass, each directly before it runs.
+
+    An approval turns `approve` into `allow`, never a `deny`, and is used up by the key of what it
+    lets run, for good, before the text is cleared.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        recorder: Recorder,
+        policy: Policy,
+        approvals: Approvals | None = None,
+    ) -> None:
+        self._means = means
+        self._recorder = recorder
+        self._policy = policy
+        self._approvals = approvals or NothingApproved()
+
+    def command(self, work: Subtask | Undo, text: str) -> Verdict:
+        """Clear the command of the attempt that comes next; an approval of it is used up."""
+        subtask, key = subtask_of(work), self._recorder.next_key(work)
+        return self._clear(subtask.ordinal, text, key, self._needed(subtask, text))
+
+    def look(self, subtask: Subtask, text: str) -> Verdict:
+        """Clear a check or a precondition for the whole pass, however often it is looked at."""
+        key = self._recorder.look_key(subtask)
+        return self._clear(subtask.ordinal, text, key, self._means.verdict(text))
+
+    def look_back(self, subtask: Subtask, check: str) -> None:
+        """Clear the check of a command that has ended.
+
+        What an earlier driver of the pass has begun comes here without a first look. Raises
+        Misconfigured when nobody lets it be looked at: what came of the command stays unsaid.
+        """
+        verdict = self.look(subtask, check)
+        if not verdict.allowed:
+            raise Misconfigured(
+                f"a command has ended, and its check may not be looked at: {verdict.reason}",
+                stage="guard",
+                next_step_cmd=f"replan guard check {shlex.quote(check)}",
+            )
+
+    def is_confirmed(self, subtask: Subtask) -> bool:
+        """Whether a person must have seen the command, so that no other may take its place."""
+        return _unconfirmed(subtask, self._policy) is not None
+
+    def without_approval(self, subtask: Subtask) -> Verdict:
+        """What clearing the command would say before anybody has approved it."""
+        return self._needed(subtask, subtask.command)
+
+    def unapproved(self, work: Subtask | Undo) -> tuple[Unapproved, ...]:
+        """What of it a person has yet to approve, in the order in which it would run."""
+        subtask = subtask_of(work)
+        found: list[Unapproved] = []
+        for part, text in parts(subtask):
+            of_command = part is Part.COMMAND
+            verdict = self._needed(subtask, text) if of_command else self._means.verdict(text)
+            if verdict.allowed or verdict.denied or self._approvals.holds(subtask.ordinal, text):
+                continue
+            shown = Part.ROLLBACK if isinstance(work, Undo) else part
+            found.append(Unapproved(subtask.ordinal, shown, text, verdict))
+        return tuple(found)
+
+    def _needed(self, subtask: Subtask, command: str) -> Verdict:
+        """The guard's verdict, or why a person must confirm what the guard allows."""
+        verdict = self._means.verdict(command)
+        return (_unconfirmed(subtask, self._policy) or verdict) if verdict.allowed else verdict
+
+    def _clear(self, subtask: int, text: str, key: str, verdict: Verdict) -> Verdict:
+        if verdict.allowed or verdict.denied:
+            return verdict
+        if not self._approvals.spend(subtask, text, key):
+            return verdict
+        self._means.permit(text, key)
+        return ALLOWED
+
+
+def _unconfirmed(subtask: Subtask, policy: Policy) -> Verdict | None:
+    """Why a person must have confirmed a subtask's command, whatever the guard says of it."""
+    if subtask.critical:
+        return _CRITICAL
+    return _PLANNED if policy.autonomy == PLAN else None

@@ -1,0 +1,51 @@
+"""What a pass asks its means next when all goes as it most often does."""
+
+from collections.abc import Collection, Generator, Iterable
+
+from shared.domain.approval import parts
+from shared.domain.plan import Subtask
+from workers.passes.context import PassContext
+from workers.passes.means import Coming
+
+
+class Pipeline:
+    """Announces the subtasks that come next, up to the first that may need more.
+
+    A subtask is expected to go well: its check says no, what it requires is there, its command
+    ends well, its check says yes. Where the check of the last one was green at once, so are those
+    of the next. Nothing is announced that the pass would not ask, and nothing that the guard does
+    not allow by itself.
+    """
+
+    def __init__(self, context: PassContext) -> None:
+        self._context = context
+        self._active = False
+        self.satisfied = False
+
+    def announce(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
+        """Announce what comes next, unless it was announced and all went like that so far."""
+        if not self._active:
+            self._active = True
+            self._context.means.pipeline(self._coming(subtasks, set(done)))
+
+    def _coming(self, subtasks: Iterable[Subtask], done: set[str]) -> Generator[Coming]:
+        try:
+            for subtask in subtasks:
+                if not self._context.history.done_before(subtask):
+                    key = self._context.recorder.next_key(subtask)
+                    if not self._is_plain(subtask, key, done):
+                        return
+                    yield Coming(subtask, key, self.satisfied)
+                done.add(subtask.key)
+        finally:
+            self._active = False
+
+    def _is_plain(self, subtask: Subtask, key: str, done: set[str]) -> bool:
+        context = self._context
+        return (
+            not context.gate.is_confirmed(subtask)
+            and done.issuperset(subtask.needs)
+            and not context.history.next_try(subtask.ordinal)
+            and context.means.recalled(key) is None
+            and all(context.means.verdict(text).allowed for _, text in parts(subtask))
+        )

@@ -1,0 +1,234 @@
+"""Shells as the means of a pass: commands and snippets on a host, behind the guard."""
+
+from collections.abc import Callable, Collection, Generator
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from itertools import count
+
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.question import Question
+from shared.domain.verdict import Verdict
+from workers.passes.clock import Clock, wait_unless
+from workers.passes.means import Coming, Try
+from workers.passes.outcomes import outcome_of
+from workers.passes.ports import PassControl
+from workers.shells.corrections.correction import Failure, Proposal
+from workers.shells.corrections.table import HELD, choose
+from workers.shells.door import Door, HostProbe, Judge
+from workers.shells.labels import label, read_label
+from workers.shells.ports import Call, Shell
+from workers.shells.snippet_outcomes import of_code, question_of
+
+_READ_AT_MOST = 65_536
+"""Bytes of each stream, from its end, that the corrections read."""
+
+_POLL = (1.0, 2.0, 4.0)
+_LONGEST_PROBE = 10.0
+
+
+class ShellMeans:
+    """Carries out subtasks on one host for one pass; see `workers.passes.means.Means`."""
+
+    kinds: Collection[SubtaskKind] = frozenset({SubtaskKind.COMMAND, SubtaskKind.CODE})
+    waits: Collection[str] = frozenset(rule.name for rule in HELD)
+
+    def __init__(
+        self,
+        shell: Shell,
+        guard: Judge,
+        control: PassControl,
+        clock: Clock,
+        *,
+        check_timeout: float,
+        looks: Judge | None = None,
+    ) -> None:
+        """`looks` allows what only looks at a host (left out: the guard); timeout in seconds."""
+        self._shell = shell
+        self._door = Door(shell, guard, withdrawn=control.withdrawn)
+        self._looks = looks or guard
+        self._control = control
+        self._clock = clock
+        self._check_timeout = check_timeout
+        self._probe = HostProbe(self._door, min(_LONGEST_PROBE, check_timeout))
+
+    def verdict(self, text: str) -> Verdict:
+        """The guard's verdict on a text; it is asked once for each."""
+        return self._door.verdict(text)
+
+    def look_verdict(self, text: str) -> Verdict:
+        """The verdict on a text that may only look."""
+        return self._looks.judge(text)
+
+    def permit(self, text: str, key: str) -> None:
+        """Let a text run under that key, unless the guard denies it."""
+        self._door.permit(text, key)
+
+    def look(self, text: str, *, timeout: float, key: str | None = None) -> CommandResult:
+        """Run a check or a precondition."""
+        return self._door.look(Call(text, timeout, key=key))
+
+    def recalled(self, key: str) -> Try | None:
+        """What was started under that key."""
+        known = self._door.recalled(key)
+        return None if known is None else read_label(known.command, known.label)
+
+    def run(
+        self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
+    ) -> tuple[Try, CommandResult]:
+        """Run a command; again and again while somebody else holds what it needs."""
+        call = Call(
+            this.command, subtask.timeout + this.allowance, key=draft.key, label=label(this)
+        )
+        run = partial(
+            self._door.run,
+            on_output=partial(self._control.output, draft.key),
+            cancelled=partial(self._control.unwanted, draft.key),
+        )
+        result = run(call)
+        if not result.exit_code or not may_change or subtask.kind is not SubtaskKind.COMMAND:
+            return this, result
+        return self._while_held(subtask, this, result, call, run)
+
+    def outcome(
+        self, subtask: Subtask, result: CommandResult, check: CommandResult | None
+    ) -> tuple[Outcome, str]:
+        """What came of a command, or of a snippet (S1.26)."""
+        outcome, reason = outcome_of(result, check)
+        if subtask.kind is SubtaskKind.CODE:
+            return of_code(subtask, result, outcome, reason)
+        return outcome, reason
+
+    def question(self, attempt: Attempt) -> Question | None:
+        """What a snippet asks."""
+        return question_of(attempt)
+
+    def remedy(
+        self,
+        subtask: Subtask,
+        failed: Attempt,
+        planned: str,
+        *,
+        used: Collection[str],
+        tried: Collection[str],
+    ) -> Try | None:
+        """The first correction that has something new to propose; a snippet has none."""
+        if subtask.kind is not SubtaskKind.COMMAND:
+            return None
+        failure = _failure(subtask, failed.result, failed.check, planned)
+        found = choose(failure, self._probe, used=used, tried=tried)
+        if found is None or not self._is_time_for(found[1]):
+            return None
+        rule, proposal = found
+        return Try(proposal.text, rule.name, proposal.command, proposal.allowance)
+
+    def pipeline(self, coming: Generator[Coming]) -> None:
+        """Have the host told what comes next."""
+        self._door.pipeline(self._calls(coming))
+
+    def cancel_pipeline(self) -> None:
+        """Start no more of it."""
+        self._door.cancel_pipeline()
+
+    def close(self) -> None:
+        """Give the shell back."""
+        self._shell.close()
+
+    def _calls(self, coming: Generator[Coming]) -> Generator[Call]:
+        with closing(coming):
+            for each in coming:
+                yield from self._calls_of(each)
+
+    def _calls_of(self, each: Coming) -> Generator[Call]:
+        subtask, timeout = each.subtask, self._check_timeout
+        if subtask.check is not None:
+            yield Call(subtask.check, timeout, ends_well=each.satisfied)
+            if each.satisfied:
+                return
+        for precondition in subtask.preconditions:
+            yield Call(precondition, timeout)
+        command = subtask.command
+        yield Call(command, subtask.timeout, key=each.key, label=label(Try(command)))
+        if subtask.check is not None:
+            yield Call(subtask.check, timeout)
+
+    def _while_held(
+        self,
+        subtask: Subtask,
+        this: Try,
+        result: CommandResult,
+        call: Call,
+        run: Callable[[Call], CommandResult],
+    ) -> tuple[Try, CommandResult]:
+        """Wait for what somebody else holds, and repeat: the attempt goes on, nothing is counted.
+
+        The try names the rule that waited, unless it is a remedy already.
+        """
+        waited = 0.0
+        for repetition in count(1):
+            if not result.exit_code:
+                break
+            failure = _failure(subtask, result, None, this.command, waited)
+            found = choose(failure, self._probe, rules=HELD)
+            if found is None or not self._door.verdict(found[1].text).allowed:
+                break
+            rule, proposal = found
+            if not wait_unless(self._control.cancelled, self._clock, proposal.pause):
+                return this, replace(result, ended_by=EndedBy.CANCEL)
+            waited += proposal.pause
+            this = replace(
+                this,
+                command=proposal.text,
+                remedy=this.remedy or rule.name,
+                planned=this.source,
+            )
+            again = replace(
+                call,
+                command=proposal.text,
+                timeout=call.timeout + proposal.allowance,
+                key=f"{call.key}.{repetition}",
+            )
+            result = run(again)
+        return this, result
+
+    def _is_time_for(self, proposal: Proposal) -> bool:
+        """Wait as a proposal asks; False when what it waits for does not come, or it is cancelled.
+
+        A condition that the guard does not let us look at is taken as met.
+        """
+        if not wait_unless(self._control.cancelled, self._clock, proposal.pause):
+            return False
+        if proposal.until is None or not self._door.verdict(proposal.until).allowed:
+            return True
+        waited = 0.0
+        while not self._probe.holds(proposal.until):
+            pause = next((p for p in _POLL if p > waited), _POLL[-1])
+            if waited + pause > proposal.patience:
+                return False
+            if not wait_unless(self._control.cancelled, self._clock, pause):
+                return False
+            waited += pause
+        return True
+
+
+def _failure(
+    subtask: Subtask,
+    result: CommandResult | None,
+    check: CommandResult | None,
+    command: str,
+    waited: float = 0.0,
+) -> Failure:
+    return Failure(
+        command=command,
+        exit_code=result.exit_code if result else None,
+        stdout=_tail(result.stdout) if result else "",
+        stderr=_tail(result.stderr) if result else "",
+        check=subtask.check,
+        check_output=_tail(check.stderr + check.stdout) if check else "",
+        waited=waited,
+    )
+
+
+def _tail(stream: bytes) -> str:
+    return stream[-_READ_AT_MOST:].decode(errors="replace")
