@@ -27,9 +27,13 @@ class Tether:
     owned: Path | None = None
     by_kernel: bool = KERNEL_SENDS_DEATH_SIGNAL
 
-    def argv(self, program: tuple[str, ...], watch_fd: int | None) -> list[str]:
-        """The command that ties and then becomes `program`."""
+    def argv(
+        self, program: tuple[str, ...], watch_fd: int | None, begun_fd: int | None = None
+    ) -> list[str]:
+        """The command that ties and then becomes `program`; `begun_fd` is closed at that moment."""
         options = [f"--signal={int(self.death_signal)}", f"--parent={os.getpid()}"]
+        if begun_fd is not None:
+            options.append(f"--begun-fd={begun_fd}")
         if watch_fd is not None:
             options.append(f"--watch-fd={watch_fd}")
         if self.unprivileged:
@@ -43,8 +47,9 @@ class Tether:
 class Process:
     """A launched program in a session of its own, so that Ctrl-C reaches only its parent."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], watch: int | None) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], begun: int, watch: int | None) -> None:
         self._popen = popen
+        self._begun: int | None = begun
         self._watch = watch
         self.pid = popen.pid
 
@@ -59,22 +64,38 @@ class Process:
         cwd: Path | None = None,
     ) -> "Process":
         """Start `program`, its output appended to `log`; raises OSError if it cannot."""
+        begun, beginning = os.pipe()
+        os.set_blocking(begun, False)
         reader, writer = (None, None) if tether.by_kernel else os.pipe()
-        with contextlib.ExitStack() as stack:
-            if reader is not None:
-                stack.callback(os.close, reader)
+        handed = tuple(fd for fd in (beginning, reader) if fd is not None)
+        with contextlib.ExitStack() as kept, contextlib.ExitStack() as stack:
+            for fd in (begun, writer):
+                if fd is not None:
+                    kept.callback(os.close, fd)
+            for fd in handed:
+                stack.callback(os.close, fd)
             output = stack.enter_context(private(log))
             popen = subprocess.Popen(
-                tether.argv(program, reader),
+                tether.argv(program, reader, beginning),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=env,
                 cwd=cwd,
                 start_new_session=True,
-                pass_fds=() if reader is None else (reader,),
+                pass_fds=handed,
             )
-        return cls(popen, writer)
+            kept.pop_all()
+        return cls(popen, begun, writer)
+
+    def has_begun(self) -> bool:
+        """Whether the tether has become the program, or has ended because it could not."""
+        if self._begun is not None:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._begun, 1)  # the end of the file: nobody has it open any more
+                os.close(self._begun)
+                self._begun = None
+        return self._begun is None
 
     def exit_code(self) -> int | None:
         """None while it runs; after its end its exit code, or minus the signal that killed it.
@@ -85,7 +106,7 @@ class Process:
         if self._popen.returncode is None and self._has_ended():
             self.send_group(signal.SIGKILL)
             self._popen.wait()
-            self._dismiss_watcher()
+            self._let_go()
         return self._popen.returncode
 
     def send(self, number: signal.Signals) -> None:
@@ -107,7 +128,7 @@ class Process:
         if code is None:
             self.send_group(signal.SIGKILL)
             self._popen.wait()
-            self._dismiss_watcher()
+            self._let_go()
             code = self._popen.returncode
         return code
 
@@ -123,7 +144,10 @@ class Process:
             return self._popen.poll() is not None
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def _dismiss_watcher(self) -> None:
+    def _let_go(self) -> None:
+        if self._begun is not None:
+            os.close(self._begun)
+            self._begun = None
         if self._watch is not None:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._watch, b".")

@@ -33,7 +33,9 @@ def main(arguments: list[str]) -> None:
     if options.watch_fd is None:
         die_with_parent(options.signal, options.parent)
     else:
-        watch_parent(options.watch_fd, options.signal)
+        watch_parent(options.watch_fd, options.begun_fd, options.signal)
+    if options.begun_fd is not None:
+        os.set_inheritable(options.begun_fd, False)
     os.execvp(options.program[0], options.program)  # noqa: S606 - it becomes the program, on purpose
 
 
@@ -42,6 +44,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tether", description=__doc__)
     parser.add_argument("--signal", type=int, required=True, help="sent when the parent dies")
     parser.add_argument("--parent", type=int, required=True, help="process id of the parent")
+    parser.add_argument("--begun-fd", type=int, help="closed when the program begins")
     parser.add_argument("--watch-fd", type=int, help="a pipe that closes when the parent dies")
     parser.add_argument("--unprivileged", action="store_true", help="as root: do not stay root")
     parser.add_argument("--owned", help="a folder that must belong to the user of the program")
@@ -67,7 +70,7 @@ def die_with_parent(death_signal: int, parent: int) -> None:
         sys.exit("tether: the parent died before the program started")
 
 
-def watch_parent(pipe: int, death_signal: int) -> None:
+def watch_parent(pipe: int, begun: int | None, death_signal: int) -> None:
     """Where the kernel offers no death signal: leave a process behind that watches the pipe.
 
     The parent holds the other end. End of file means that it died; a byte means that the
@@ -79,6 +82,8 @@ def watch_parent(pipe: int, death_signal: int) -> None:
     if child:
         os.waitpid(child, 0)
         return
+    if begun is not None:
+        os.close(begun)
     os.setsid()
     if os.fork():
         os._exit(0)

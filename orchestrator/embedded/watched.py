@@ -23,7 +23,7 @@ class Child:
 
     `env` is its whole environment (None: that of this process). `ready` is asked repeatedly, in
     the supervisor's thread, and must answer within about a second; an exception counts as no.
-    Without it a child is ready when it has run for 0.3 s.
+    Without it a child is ready when its program has run for 0.3 s.
     Spans are in seconds. `stop_signal` is also what it gets when this process dies.
     `unprivileged` and `owned` are for programs that refuse to run as root: see `Tether`.
     """
@@ -80,12 +80,14 @@ class Watched:
     was_ready: bool = False
     _process: Process | None = None
     _since: float = 0.0
+    _began: float | None = None
     _failures: int = 0
     _doubt: str = ""
 
     def start(self) -> None:
         """Launch it; a launch that fails counts as a death."""
         self._since = time.monotonic()
+        self._began = None
         env = None if self.child.env is None else dict(self.child.env)
         try:
             self._process = Process.launch(
@@ -138,7 +140,7 @@ class Watched:
         return ChildStatus(self.child.name, self.condition, pid, self.restarts, self.last_end)
 
     def _await_readiness(self, process: Process, now: float) -> None:
-        if self._says_ready(now):
+        if self._says_ready(process, now):
             self.condition = "ready"
             self.was_ready = True
             self.tell(ChildEvent(self.child.name, "ready", process.pid))
@@ -147,9 +149,9 @@ class Watched:
             reason = f"was not ready within {self.child.ready_within:g} s and was stopped"
             self._rest(reason + self._doubt, pid=process.pid)
 
-    def _says_ready(self, now: float) -> bool:
+    def _says_ready(self, process: Process, now: float) -> bool:
         if self.child.ready is None:
-            return now >= self._since + SETTLED_AFTER
+            return self._has_settled(process, now)
         try:
             ready = self.child.ready()
         except Exception as error:  # noqa: BLE001 - a probe must not end the supervisor
@@ -157,6 +159,11 @@ class Watched:
             return False
         self._doubt = ""
         return ready
+
+    def _has_settled(self, process: Process, now: float) -> bool:
+        if self._began is None and process.has_begun():
+            self._began = now
+        return self._began is not None and now >= self._began + SETTLED_AFTER
 
     def _rest(self, reason: str, *, pid: int) -> None:
         self._process = None

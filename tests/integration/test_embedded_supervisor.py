@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.embedded.process import TETHER
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent, ChildStatus
 from shared.domain.errors import Defect, Misconfigured
@@ -143,6 +144,20 @@ def test_a_program_that_does_not_exist_is_an_error(supervisor: Supervisor) -> No
         supervisor.add(Child(name="one", argv=("/no/such/program",)))
 
 
+def test_a_child_is_not_ready_before_its_program_has_begun(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a busy machine takes until it looks for the program."""
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import os, sys, time\ntime.sleep(1)\n"
+        f"os.execv(sys.executable, [sys.executable, '-I', '-S', {str(TETHER)!r}, *sys.argv[1:]])\n"
+    )
+    monkeypatch.setattr("orchestrator.embedded.process.TETHER", slow)
+    with pytest.raises(Misconfigured, match="No such file"):
+        supervisor.add(Child(name="one", argv=("/no/such/program",)))
+
+
 def test_a_folder_that_does_not_exist_is_an_error(supervisor: Supervisor) -> None:
     """The launch itself fails, and the supervisor goes on."""
     with pytest.raises(Misconfigured, match="could not be started"):
@@ -170,16 +185,22 @@ def test_children_are_stopped_in_the_reverse_order(supervisor: Supervisor, tmp_p
     assert order.read_text().split() == ["worker", "broker", "database"]
 
 
-def test_children_of_one_call_are_stopped_together(supervisor: Supervisor, tmp_path: Path) -> None:
-    """Five workers that take half a second to stop take half a second."""
+def test_children_of_one_call_are_stopped_together(
+    supervisor: Supervisor, witness: Witness, tmp_path: Path
+) -> None:
+    """Each ends only when all have been told to: in turn, none would end by itself."""
+    names = "abcde"
+    told = {name: tmp_path / f"{name}-told" for name in names}
+    all_told = " && ".join(f"[ -e {path} ]" for path in told.values())
     children = []
-    for name in "abcde":
-        script = f"trap 'sleep 0.5; exit' TERM; touch {tmp_path / name}; {FOREVER}"
-        children.append(shell(name, script, ready=(tmp_path / name).exists))
+    for name in names:
+        stop = f"touch {told[name]}; until {all_told}; do sleep 0.05; done; exit 0"
+        script = f"trap '{stop}' TERM; touch {tmp_path / name}; {FOREVER}"
+        children.append(shell(name, script, ready=(tmp_path / name).exists, stop_within=60.0))
     supervisor.add(*children)
-    started = time.monotonic()
     supervisor.close()
-    assert time.monotonic() - started < 1.5
+    ends = [event.detail for event in witness.events if event.kind == "stopped"]
+    assert ends == ["exited with 0"] * len(names)
 
 
 def test_a_child_gets_its_own_stop_signal(supervisor: Supervisor, tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from tests.journeys.plans import plan, step
 from tests.services.breakable import Breakable
 from tests.services.ring import Ring, eventually
 
-BACK_WITHIN = 2.0
-"""Seconds after which workers have to listen again to a broker that is back (a loaded machine
-gets one more).
-"""
+BACK_WITHIN = 3.0
+"""Seconds after which workers listen again to a broker that is back."""
+
+TRIES = 3
+"""A busy machine makes one of them long; a pause that grows makes all of them long."""
 
 
 @pytest.fixture
@@ -195,14 +196,18 @@ def test_a_job_in_hand_is_not_left_before_its_lease_has_run_out(
     breakable.start_broker()
 
 
-def away_and_back(ring: Ring, breakable: Breakable, seconds: float) -> float:
-    """Stop the broker for so long; returns how long the workers then took to listen again."""
+def listening(ring: Ring, breakable: Breakable) -> None:
+    """Start two workers that wait for the broker."""
     # What they poll must not hide that they do not listen.
     ring.extra.update(REPLAN_POLL="300", REPLAN_LIVENESS="600")
     ring.coordinator()
     ring.worker("executor", name="one")
     ring.worker("executor", name="two")
     eventually(lambda: breakable.waiting_clients() == 2, "both workers listening")
+
+
+def away_and_back(ring: Ring, breakable: Breakable, seconds: float) -> float:
+    """Stop the broker for so long; returns how long the workers then took to listen again."""
     breakable.stop_broker()
     task = ring.submit(plan(step(["true"])), "localhost")
     eventually(partial(past, time.monotonic() + seconds), "the broker's return", seconds + 10)
@@ -219,7 +224,9 @@ def test_a_broker_that_was_away_is_listened_to_at_once(
     breakable_ring: Ring, breakable: Breakable
 ) -> None:
     """Left alone, Celery pauses for 2, 4, 6 … seconds: it would look again 5 s after the return."""
-    assert away_and_back(breakable_ring, breakable, 7.0) < BACK_WITHIN + 1
+    listening(breakable_ring, breakable)
+    took = (away_and_back(breakable_ring, breakable, 7.0) for _ in range(TRIES))
+    assert any(seconds < BACK_WITHIN for seconds in took)
 
 
 @pytest.mark.slow
@@ -228,4 +235,5 @@ def test_a_broker_that_was_away_for_a_minute_is_listened_to_at_once(
     breakable_ring: Ring, breakable: Breakable
 ) -> None:
     """M6: the pauses do not grow with the outage."""
-    assert away_and_back(breakable_ring, breakable, 65.0) < BACK_WITHIN + 1
+    listening(breakable_ring, breakable)
+    assert away_and_back(breakable_ring, breakable, 65.0) < BACK_WITHIN
