@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, TypeAlias
 
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.roles import ON_THE_MACHINE, require
 from orchestrator.acts.signing import Signer
 from shared.settings import Settings
-from shared.store.database import Database
-from shared.store.migrate import require_current
 
-Reading = AbstractContextManager[Connection]
+if TYPE_CHECKING:  # SQLAlchemy loads when the database is asked for
+    from sqlalchemy import Connection
+
+    from shared.store.database import Database
+
+Reading: TypeAlias = "AbstractContextManager[Connection]"
 """A transaction in which views are read."""
 
 
@@ -29,7 +31,7 @@ class Caller:
         actor: Actor,
         settings: Settings,
         *,
-        database: Database | None = None,
+        database: "Database | None" = None,
         on_machine: bool = False,
     ) -> None:
         self.actor = actor
@@ -38,15 +40,18 @@ class Caller:
         self._given = database
 
     @classmethod
-    def of_account(cls, settings: Settings, database: Database | None = None) -> "Caller":
+    def of_account(cls, settings: Settings, database: "Database | None" = None) -> "Caller":
         """The account that this process runs under: an admin."""
         return cls(account(), settings, database=database, on_machine=True)
 
     @cached_property
-    def database(self) -> Database:
+    def database(self) -> "Database":
         """The database, of this program's version. Raises Misconfigured or Transient."""
         if self._given is not None:
             return self._given
+        from shared.store.database import Database
+        from shared.store.migrate import require_current
+
         database = Database(self.settings.server.database_url, pooled=False)
         require_current(database)
         return database
@@ -66,7 +71,7 @@ class Caller:
             require(self.actor.role, verb)
 
     @contextmanager
-    def reading(self, verb: str) -> Iterator[Connection]:
+    def reading(self, verb: str) -> Iterator["Connection"]:
         """A transaction for the views that a verb shows. Raises what `may` raises."""
         self.may(verb)
         with self.database.begin() as connection:

@@ -1,6 +1,5 @@
 """`replan attempt …`."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -11,15 +10,12 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, plain, span
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
-from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
 
 PlaceArgument = Annotated[str, typer.Argument(metavar="REF", help="T12, T12.2 or T12.2.3@web1.")]
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help="An attempt: T12.2.3#1@web1.")]
-
-LOOK_EVERY = 0.3
 
 
 @add(group, "list", example="replan attempt list T12.2 --failed")
@@ -33,7 +29,7 @@ def list_(
     """The newest attempts at a place."""
     from orchestrator.views.attempts import list_attempts
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         found = list_attempts(connection, parse_ref(ref), limit=limit, failed=failed)
 
     def show(console: Console) -> None:
@@ -65,7 +61,7 @@ def show_(
     """One attempt: command, output, check, times."""
     from orchestrator.views.attempts import attempt_view
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         view = attempt_view(connection, parse_ref(ref), full=full)
     attempt = view.attempt
 
@@ -94,26 +90,19 @@ def show_(
 @add(group, "tail", example="replan attempt tail T12.2.3@web1")
 def tail(call: Invocation, ref: RefArgument) -> Result:
     """Follow the output of an attempt while it runs."""
-    from orchestrator.views.attempts import attempt_view, live_output
+    from orchestrator.acts.watch import tail as follow_output
+    from orchestrator.views.attempts import OutputPiece, attempt_view
 
-    place = parse_ref(ref)
-    after = 0
     told = {"stdout": 0, "stderr": 0}
-    while True:
-        with call.database.begin() as connection:
-            view = attempt_view(connection, place)
-            place = view.attempt.ref  # this one, also when a newer one begins
-            pieces = live_output(connection, view.attempt.key, after)
-        for piece in pieces:
-            after = piece.id
-            told[piece.stream] += len(piece.text)
-            if call.human:
-                call.console.out(piece.text, end="", highlight=False)
-        if view.attempt.ended_at is not None:
-            break
-        time.sleep(LOOK_EVERY)
-    with call.database.begin() as connection:
-        whole = attempt_view(connection, place, full=True)
+
+    def tell(piece: OutputPiece) -> None:
+        told[piece.stream] += len(piece.text)
+        if call.human:
+            call.console.out(piece.text, end="", highlight=False)
+
+    view = follow_output(call.caller, parse_ref(ref), tell)
+    with call.reading() as connection:
+        whole = attempt_view(connection, view.attempt.ref, full=True)
 
     def show(console: Console) -> None:
         # Live output is removed when an attempt ends: what was not seen of it stands in its row.
@@ -135,26 +124,8 @@ def cancel(
     Without a number it is the one that runs. With --wait it says how the command was ended, and
     exits with 1 when it may still be there.
     """
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import cancel_attempt
+    from orchestrator.acts.attempts import cancel as cancel_attempt
     from orchestrator.cli.await_cancel import attempt_answer, await_attempt
-    from orchestrator.views.attempts import attempt_view
 
-    with call.database.begin() as connection:
-        attempt = attempt_view(connection, parse_ref(ref)).attempt
-    act = Act("attempt.cancel", str(attempt.ref))
-    if not cancel_attempt(call.database, attempt.key, call.actor, act):
-        with call.database.begin() as connection:
-            attempt = attempt_view(connection, attempt.ref).attempt
-        raise Rejected(
-            f"{attempt.ref} {_not_in_hand(attempt.outcome)}",
-            stage="input",
-            next_step_cmd=f"replan attempt show {attempt.ref}",
-        )
+    attempt = cancel_attempt(call.caller, parse_ref(ref)).value
     return await_attempt(call, attempt, timeout) if wait else attempt_answer(attempt)
-
-
-def _not_in_hand(outcome: str) -> str:
-    if outcome == "running":
-        return "is in no worker's hands any more: its task was cancelled, or its step goes on anew"
-    return f"has ended already: {outcome.replace('_', ' ')}"

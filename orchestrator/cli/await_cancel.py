@@ -1,50 +1,46 @@
 """Waiting until what was to be ended has ended, and saying how."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 
+from orchestrator.acts import attempts, tasks
+from orchestrator.acts.done import Done
 from orchestrator.cli.intervention_text import show_in_hand
 from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.posted import posted
 from orchestrator.cli.reply import ExitCode, Result
 from orchestrator.cli.tables import coloured, next_step, plain
-from orchestrator.cli.task_commands import outcome
-from orchestrator.views.attempts import AttemptLine, attempt_view
+from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand, Word, unproven
-from orchestrator.views.tasks import TaskView, task_view
+from orchestrator.views.tasks import TaskView
 from shared.domain.attempt import Outcome
 from shared.domain.ids import Ref
-from shared.store.attempts import RUNNING
 
-LOOK_EVERY = 0.25
 _TELL_EVERY = 2.0
 
-Seen = TypeVar("Seen")
 
-
-def cancelled(call: Invocation, ref: Ref, *, taken: bool) -> Result:
+def cancelled_task(done: Done[TaskView]) -> Result:
     """The answer of `task cancel` that does not wait."""
-    view = _task(call, ref)
-    answer = outcome("task.cancel", _details(view), taken=taken)
+    answer = posted("task.cancel", _details(done.value), taken=done.taken)
 
     def show(console: Console) -> None:
         answer.show(console)
-        show_in_hand(console, view.in_hand)
+        show_in_hand(console, done.value.in_hand)
 
     return replace(answer, show=show)
 
 
-def await_cancelled(call: Invocation, ref: Ref, timeout: float) -> Result:
+def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
     """Wait up to `timeout` seconds until every worker has said how its command was ended."""
-    view = _until(
-        call,
+    tell = _Teller(call)
+    view = tasks.await_cancelled(
+        call.caller,
+        ref,
         timeout,
-        look=lambda: _task(call, ref),
-        is_over=lambda seen: seen.ended and not _awaited(seen),
-        told=lambda seen: ", ".join(str(each.ref) for each in _awaited(seen)) or str(seen.ref),
+        lambda seen, elapsed: tell(", ".join(_awaited(seen)) or str(seen.ref), elapsed),
     )
     remains = unproven(view.in_hand)
     reason = _reason(view, remains, timeout)
@@ -70,21 +66,15 @@ def await_cancelled(call: Invocation, ref: Ref, timeout: float) -> Result:
 
 def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Result:
     """Wait up to `timeout` seconds until an attempt has ended; says how."""
-    place = attempt.ref
-
-    def look() -> AttemptLine:
-        with call.database.begin() as connection:
-            return attempt_view(connection, place).attempt
-
-    line = _until(
-        call,
+    tell = _Teller(call)
+    line = attempts.await_cancelled(
+        call.caller,
+        attempt.ref,
         timeout,
-        look=look,
-        is_over=lambda seen: seen.outcome != RUNNING,
-        told=lambda seen: str(seen.ref),
+        lambda seen, elapsed: tell(str(seen.ref), elapsed),
     )
     reason = ""
-    if line.outcome == RUNNING:
+    if line.running:
         reason = f"its worker has not answered within {timeout:g} s"
     elif line.outcome == Outcome.UNKNOWN or line.left_over:
         reason = line.reason
@@ -96,7 +86,7 @@ def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
     command = f"replan attempt show {line.ref}"
 
     def show(console: Console) -> None:
-        if line.outcome == RUNNING and not reason:
+        if line.running and not reason:
             console.print(f"[bold]{line.ref}[/] is being ended")
         else:
             console.print(f"[bold]{line.ref}[/] {coloured(line.outcome)} {plain(line.reason)}")
@@ -115,39 +105,26 @@ def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
     )
 
 
-def _until(
-    call: Invocation,
-    timeout: float,
-    *,
-    look: Callable[[], Seen],
-    is_over: Callable[[Seen], bool],
-    told: Callable[[Seen], str],
-) -> Seen:
-    """Look again and again, telling a person what is still waited for; returns the last look."""
-    begun = time.monotonic()
-    tell_at = begun + _TELL_EVERY
-    while True:
-        seen = look()
-        now = time.monotonic()
-        if is_over(seen) or now - begun > timeout:
-            return seen
-        if call.human and now >= tell_at:
-            call.complaints.print(f"{now - begun:.0f} s: waiting for {plain(told(seen))}")
-            tell_at = now + _TELL_EVERY
-        time.sleep(LOOK_EVERY)
+class _Teller:
+    """Tells a person now and then what is still waited for."""
 
+    def __init__(self, call: Invocation) -> None:
+        self._call = call
+        self._due = _TELL_EVERY
 
-def _task(call: Invocation, ref: Ref) -> TaskView:
-    with call.database.begin() as connection:
-        return task_view(connection, ref)
+    def __call__(self, awaited: str, elapsed: float) -> None:
+        """Say it when it is due; `elapsed` are the seconds waited so far."""
+        if self._call.human and elapsed >= self._due:
+            self._call.complaints.print(f"{elapsed:.0f} s: waiting for {plain(awaited)}")
+            self._due = elapsed + _TELL_EVERY
 
 
 def _details(view: TaskView) -> dict[str, Any]:
     return {"ref": str(view.ref), "phase": view.phase, "in_hand": list(view.in_hand)}
 
 
-def _awaited(view: TaskView) -> Sequence[InHand]:
-    return [each for each in view.in_hand if each.word is Word.AWAITED]
+def _awaited(view: TaskView) -> Sequence[str]:
+    return [str(each.ref) for each in view.in_hand if each.word is Word.AWAITED]
 
 
 def _reason(view: TaskView, remains: Sequence[InHand], timeout: float) -> str:

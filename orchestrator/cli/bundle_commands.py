@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.posted import place_of, posted
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import moment, plain
 from shared.domain.bundle import Bundle
@@ -24,7 +25,7 @@ def show_(
     """The evidence of a step, byte for byte as its planner receives it."""
     from orchestrator.views.plans import bundle_view
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         view = bundle_view(connection, parse_ref(ref), revision=revision)
     bundle = view.bundle
 
@@ -52,31 +53,10 @@ def send(
     Bundles wait where `hold_bundles` is set, where `send_to_planner_after_threshold` is not, and
     where revisions are used up. (`step revise --now` gathers anew.)
     """
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
-    from orchestrator.cli.task_commands import outcome
-    from orchestrator.views.places import require_step
-    from orchestrator.views.steps import held_pass, step_view
-    from shared.domain.errors import Rejected
-    from shared.domain.facts import BundleSent
+    from orchestrator.acts import bundles
 
-    place = parse_ref(ref)
-    with call.database.begin() as connection:
-        at, ordinal = require_step(connection, place)
-        step = step_view(connection, place).step
-        held = held_pass(connection, at.run_id, ordinal)
-    if held is None:
-        raise Rejected(
-            f"no bundle of {step.ref} waits to be sent: it is {step.phase}",
-            stage="input",
-            next_step_cmd=f"replan step show {step.ref}",
-        )
-    fact = BundleSent(ordinal, step.revision, held, note)
-    act = Act("bundle.send", str(step.ref), {"pass": held})
-    taken = post(call.database, [(at.task_id, at.run_id, fact)], call.actor, act)
-    with call.database.begin() as connection:
-        after = step_view(connection, place).step
-    return outcome("bundle.send", {"ref": str(after.ref), "phase": after.phase}, taken=taken)
+    done = bundles.send(call.caller, parse_ref(ref), note)
+    return posted("bundle.send", place_of(done.value), taken=done.taken)
 
 
 def _show_fields(console: Console, bundle: Bundle) -> None:

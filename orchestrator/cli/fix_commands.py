@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.files import read_text
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, listing, moment, next_step, plain
-from orchestrator.cli.task_commands import read_text
 
 _PATHS = re.compile(r"<path>(?:/<path>)+")
 

@@ -1,27 +1,23 @@
 """Following a task as it happens: live on a terminal, plain lines in a pipe, JSON lines."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from orchestrator.acts.watch import watch
 from orchestrator.cli.intervention_text import show_waiting
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import ExitCode, Format, Result, envelope
 from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
-from orchestrator.views.attempts import AttemptLine, running_attempts
+from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.messages import Message, Tone
 from orchestrator.views.postponed import told
-from orchestrator.views.stalls import stalls
-from orchestrator.views.tasks import TaskView, task_view
-from orchestrator.views.timeline import Timeline
+from orchestrator.views.tasks import TaskView
 from shared.domain.ids import Ref
 from shared.domain.task import TaskPhase
-from shared.store.database import Database
 
-LOOK_EVERY = 0.25
 MOST = 20
 """Lines of each kind in the moving part."""
 
@@ -37,41 +33,14 @@ CODES = {
 def follow(call: Invocation, ref: Ref) -> Result:
     """Tell the story of a task until it has ended or waits for a person."""
     if call.output is Format.JSONL:
-        view = attend(call.database, ref, lambda message: _json_line(call, message))
+        view = watch(call.caller, ref, lambda message: _json_line(call, message))
     elif call.human and call.console.is_terminal:
         view = _live(call, ref)
     elif call.human:
-        view = attend(call.database, ref, lambda message: print_message(call.console, message))
+        view = watch(call.caller, ref, lambda message: print_message(call.console, message))
     else:
-        view = attend(call.database, ref, lambda _: None)
+        view = watch(call.caller, ref, lambda _: None)
     return ending(view)
-
-
-def attend(
-    database: Database,
-    ref: Ref,
-    tell: Callable[[Message], None],
-    look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
-) -> TaskView:
-    """Hand on every message as it comes, and every look at the whole; returns the last one."""
-    timeline = Timeline(ref)
-    told_of_stall = False
-    while True:
-        with database.begin() as connection:
-            view = task_view(connection, ref)
-            messages = [*timeline.read(connection)]
-            running = running_attempts(connection, ref) if look is not None else ()
-            if not told_of_stall:
-                stalled = stalls(connection, ref.task)
-                told_of_stall = bool(stalled)
-                messages += stalled
-        for message in messages:
-            tell(message)
-        if look is not None:
-            look(view, running)
-        if view.ended or view.waits:
-            return view
-        time.sleep(LOOK_EVERY)
 
 
 def ending(view: TaskView) -> Result:
@@ -110,8 +79,8 @@ def print_message(console: Console, message: Message) -> None:
 def _live(call: Invocation, ref: Ref) -> TaskView:
     """The story above, the steps and what they are at below, moving."""
     with Live(console=call.console, refresh_per_second=8, transient=True) as live:
-        return attend(
-            call.database,
+        return watch(
+            call.caller,
             ref,
             lambda message: print_message(live.console, message),
             lambda view, running: live.update(_status(view, running)),

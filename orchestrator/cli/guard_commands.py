@@ -174,6 +174,6 @@ def _told(verdict: Verdict) -> dict[str, str]:
 
 
 def _lines(file: Path) -> list[str]:
-    from orchestrator.cli.task_commands import read_text
+    from orchestrator.cli.files import read_text
 
     return [line for line in read_text(file).splitlines() if line.strip()]

@@ -1,6 +1,5 @@
 """`replan intervention …`."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,18 +7,17 @@ from rich.console import Console
 
 from orchestrator.cli.intervention_text import show_evidence, show_waiting
 from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.posted import place_of, posted
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, moment, next_step, plain
-from orchestrator.cli.task_commands import outcome
-from orchestrator.core.decisions import InterventionKind
+from shared.domain.approval import Scope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
-from shared.domain.facts import ApprovalDenied, CommandsApproved, OutcomeTold
 from shared.domain.ids import parse_ref
 
 if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
-    from orchestrator.views.interventions import InterventionView
-    from orchestrator.views.steps import StepLine
+    from orchestrator.acts.done import Done
+    from orchestrator.acts.interventions import Answered
 
 group = typer.Typer(name="intervention", no_args_is_help=True)
 
@@ -36,7 +34,7 @@ def list_(
     from orchestrator.views.places import require_task
 
     place = None if ref is None else parse_ref(ref)
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         task_id = None if place is None else require_task(connection, place)
         found = list_interventions(connection, task_id=task_id)
 
@@ -60,7 +58,7 @@ def show_(call: Invocation, name: NameArgument) -> Result:
     """One thing that waits for a person, or did: the evidence, and what can be typed about it."""
     from orchestrator.views.interventions import intervention
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         view = intervention(connection, name)
 
     def show(console: Console) -> None:
@@ -97,41 +95,16 @@ def answer(
 
     The task or step that asked goes on from there; the errors of a step stay counted.
     """
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
+    from orchestrator.acts import interventions
     from orchestrator.views.interventions import intervention
-    from orchestrator.views.places import require_step
-    from orchestrator.views.steps import step_view
 
     flags = {Answer.RAN: ran, Answer.NOT_RUN: not_run, Answer.AGAIN: again}
-    with call.database.begin() as connection:
-        asked = intervention(connection, name)
-    if asked.kind == InterventionKind.QUESTION and not any(flags.values()):
-        from orchestrator.cli.answering import answer_question
-
-        return answer_question(call, asked, reply)
-    said = _said(flags, name)
-    with call.database.begin() as connection:
-        _refuse_unasked(asked)
-        place, _ = require_step(connection, asked.ref)
-        step = step_view(connection, asked.ref).step
-    fact = OutcomeTold(step.ordinal, step.revision, step.pass_no, said)
-    act = Act(
-        "intervention.answer", str(step.ref), {"intervention": asked.name, "answer": said.value}
-    )
-    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
-    with call.database.begin() as connection:
-        after = intervention(connection, name)
-        step = step_view(connection, asked.ref).step
-    if taken and after.answer != said:
-        raise _too_late(after)
-    details = {
-        "ref": str(step.ref),
-        "phase": step.phase,
-        "intervention": after.name,
-        "answer": said,
-    }
-    return outcome("intervention.answer", details, taken=taken)
+    given: str | Answer | None = reply
+    with call.reading() as connection:
+        asks = intervention(connection, name).kind
+    if asks != "question" or any(flags.values()):
+        given = _said(flags, name)
+    return _answered("intervention.answer", interventions.answer(call.caller, name, given))
 
 
 @add(group, "approve", example="replan intervention approve I7")
@@ -147,31 +120,11 @@ def approve(
 
     It serves for no other bytes, host, account or policy. What is forbidden cannot be approved.
     """
-    from orchestrator.acts.signing import Signer
-    from orchestrator.cli import approving
-    from orchestrator.views.approvals import in_seconds
-    from orchestrator.views.interventions import asked_of, intervention
-    from orchestrator.views.tasks import task_view
-    from shared.domain.approval import Scope
+    from orchestrator.acts import interventions
 
     scope = Scope.TASK if for_task else Scope.ONCE
-    with call.database.begin() as connection:
-        view = intervention(connection, name)
-        approving.refuse_unless_asked(view)
-        asked = asked_of(connection, name)
-        policy = task_view(connection, view.ref).policy
-        until = in_seconds(connection, policy.approval_ttl)
-    approving.refuse_forbidden(asked, approving.guards_of(call.settings.server, policy))
-    signer = Signer(call.settings.server.data_dir)
-    words = approving.approvals_of(asked, scope, call.actor.name, until)
-    task = view.ref.task
-    given = tuple(signer.sign(task, word) for word in words)
-    return _post_word(
-        call,
-        "intervention.approve",
-        view,
-        lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
-    )
+    done = interventions.approve(call.caller, name, scope)
+    return _answered("intervention.approve", done)
 
 
 @add(group, "key", example="replan intervention key")
@@ -180,9 +133,9 @@ def key(call: Invocation) -> Result:
 
     Executors on other machines believe you once it stands in their setting `approval_keys`.
     """
-    from orchestrator.acts.signing import Signer
+    from orchestrator.acts import interventions
 
-    public = Signer(call.settings.server.data_dir).public
+    public = interventions.public_key(call.caller)
 
     def show(console: Console) -> None:
         console.print(f'approval_keys = ["{public}"]', highlight=False, markup=False)
@@ -198,55 +151,14 @@ def deny(
     note: Annotated[str, typer.Option(help="Why, and what instead: its planner reads it.")] = "",
 ) -> Result:
     """Do not let run what a step asks to run; its planner is asked for another way."""
-    from orchestrator.cli import approving
-    from orchestrator.views.interventions import intervention
+    from orchestrator.acts import interventions
 
-    with call.database.begin() as connection:
-        view = intervention(connection, name)
-        approving.refuse_unless_asked(view)
-    actor = call.actor.name
-    return _post_word(
-        call,
-        "intervention.deny",
-        view,
-        lambda at: ApprovalDenied(at.ordinal, at.revision, at.pass_no, view.id, actor, note),
-    )
+    return _answered("intervention.deny", interventions.deny(call.caller, name, note))
 
 
-def _post_word(
-    call: Invocation,
-    kind: str,
-    asked: "InterventionView",
-    fact_at: "Callable[[StepLine], CommandsApproved | ApprovalDenied]",
-) -> Result:
-    """Post a person's word for or against what a step would run. Raises Rejected when too late."""
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
-    from orchestrator.cli.approving import too_late
-    from orchestrator.views.interventions import intervention
-    from orchestrator.views.places import require_step
-    from orchestrator.views.steps import step_view
-
-    ref = asked.ref
-    with call.database.begin() as connection:
-        place, _ = require_step(connection, ref)
-        step = step_view(connection, ref).step
-    fact = fact_at(step)
-    word = "approved" if isinstance(fact, CommandsApproved) else "denied"
-    act = Act(kind, str(step.ref), {"intervention": asked.name, "answer": word})
-    taken = post(call.database, [(place.task_id, place.run_id, fact)], call.actor, act)
-    with call.database.begin() as connection:
-        after = intervention(connection, asked.name)
-        step = step_view(connection, ref).step
-    if taken and after.answer != word:
-        raise too_late(after)
-    details = {
-        "ref": str(step.ref),
-        "phase": step.phase,
-        "intervention": asked.name,
-        "answer": word,
-    }
-    return outcome(kind, details, taken=taken)
+def _answered(kind: str, done: "Done[Answered]") -> Result:
+    said = {"intervention": done.value.intervention, "answer": done.value.answer}
+    return posted(kind, place_of(done.value) | said, taken=done.taken)
 
 
 def _said(given: dict[Answer, bool], name: str) -> Answer:
@@ -257,28 +169,4 @@ def _said(given: dict[Answer, bool], name: str) -> Answer:
         "say one of --ran, --not-run and --again",
         stage="input",
         next_step_cmd=f"replan intervention show {name}",
-    )
-
-
-def _refuse_unasked(asked: "InterventionView") -> None:
-    if asked.closed_at is not None:
-        raise _too_late(asked)
-    if asked.kind != InterventionKind.UNKNOWN:
-        raise Rejected(
-            f"{asked.name} does not ask how a command ended: it waits because of "
-            f"{asked.kind.replace('_', ' ')}",
-            stage="input",
-            next_step_cmd=asked.next_step_cmd,
-        )
-
-
-def _too_late(asked: "InterventionView") -> Rejected:
-    if asked.answer is not None:
-        what = f"was answered already: {asked.answer.replace('_', ' ')}"
-    else:
-        what = "waits for nobody any more"
-    return Rejected(
-        f"{asked.name} {what}",
-        stage="input",
-        next_step_cmd=f"replan intervention show {asked.name}",
     )

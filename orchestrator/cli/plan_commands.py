@@ -3,23 +3,18 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_wanted
 from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.posted import place_of, posted, resumed
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
-from orchestrator.cli.task_commands import outcome, read_text, resumed
-from orchestrator.core.decisions import InterventionKind
-from shared.domain.config import PLAN
-from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
-
-if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
-    from orchestrator.views.tasks import TaskView
 
 group = typer.Typer(name="plan", no_args_is_help=True)
 
@@ -35,7 +30,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     from orchestrator.views.plans import plan_view
     from orchestrator.views.values import author_name
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         view = plan_view(connection, parse_ref(ref))
 
     def show(console: Console) -> None:
@@ -67,80 +62,30 @@ def approve(
 
     What a revision changes is asked about anew. What is forbidden cannot be approved.
     """
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
-    from orchestrator.acts.signing import Signer
-    from orchestrator.cli import approving
-    from orchestrator.views.approvals import in_seconds, wanted
-    from orchestrator.views.places import runs_at
-    from orchestrator.views.plans import stored_plan
-    from orchestrator.views.tasks import task_view
-    from shared.domain.approval import Scope, plan_digest
-    from shared.domain.facts import PlanApproved
-    from shared.store import hosts
+    from orchestrator.acts import plans
 
-    place = parse_ref(ref).of_task()
-    with call.database.begin() as connection:
-        view = task_view(connection, place)
-        _refuse_unless_plan_waits(view)
-        plan = stored_plan(connection, place)
-        targets = [run.target for run in runs_at(connection, place)]
-        named = (hosts.named(connection, target) for target in targets)
-        places = [hosts.reached(connection, host) for host in named]
-        policy = view.policy
-        until = in_seconds(connection, policy.approval_ttl)
-    guard_for = approving.guards_of(call.settings.server, policy)
-    asked = approving.asked_by_plan(plan, place.task, places, guard_for)
-    details = {
-        "ref": str(view.ref),
-        "phase": view.phase,
-        "wanted": [wanted(each) for each in asked],
-    }
+    place = parse_ref(ref)
+    done = None if list_only else plans.approve(call.caller, place)
+    found = plans.approvable(call.caller, place) if done is None else done.value
+    details = {**place_of(found.task), "wanted": list(found.wanted)}
+    if done is not None:
+        return posted("plan.approve", details | {"approved": done.taken}, taken=done.taken)
 
     def show(console: Console) -> None:
-        for each in asked:
-            show_wanted(console, wanted(each))
+        for each in found.wanted:
+            show_wanted(console, each)
 
-    if list_only:
-        command = f"replan plan approve {view.ref}"
-        return Result("plan.approve", details | {"approved": False}, show, next_step_cmd=command)
-    actor = call.actor.name
-    given = approving.approvals_of(asked, Scope.ONCE, actor, until)
-    signer = Signer(call.settings.server.data_dir)
-    often = tuple(signer.sign(place.task, replace(each, scope=Scope.TASK)) for each in given)
-    fact = PlanApproved(plan_digest(plan), actor, often)
-    act = Act("plan.approve", str(view.ref), {"plan": fact.plan_digest})
-    taken = post(call.database, [(place.task, None, fact)], call.actor, act)
-    with call.database.begin() as connection:
-        after = task_view(connection, place)
-    if taken and any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in after.interventions):
-        raise Rejected(
-            f"the plan of {after.ref} is another one by now: look at it again",
-            stage="plan",
-            next_step_cmd=f"replan plan approve {after.ref} --list",
-        )
-    return outcome("plan.approve", details | {"phase": after.phase, "approved": taken}, taken=taken)
-
-
-def _refuse_unless_plan_waits(task: "TaskView") -> None:
-    if any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in task.interventions):
-        return
-    how = "approved already" if task.policy.autonomy == PLAN else "not to be approved first"
-    raise Rejected(
-        f"the plan of {task.ref} does not wait for an approval: the task is {task.phase}"
-        + (f", and its plan {how}" if task.steps_planned else ""),
-        stage="plan",
-        next_step_cmd=f"replan task show {task.ref}",
-    )
+    command = f"replan plan approve {found.task.ref}"
+    return Result("plan.approve", details | {"approved": False}, show, next_step_cmd=command)
 
 
 @add(group, "resume", example="replan plan resume T12")
 def resume(call: Invocation, ref: RefArgument) -> Result:
     """Go on with a plan after the cause was removed: the same as `task resume`."""
-    from orchestrator.acts.resuming import resume_plan
+    from orchestrator.acts import plans
 
-    done = resume_plan(call.database, ref, call.actor)
-    return resumed("plan.resume", done, dict(done.body))
+    done = plans.resume(call.caller, ref)
+    return resumed("plan.resume", done, message=plans.RESUMED)
 
 
 @add(group, "provide", example="replan plan provide T12 --file plan.yaml")
@@ -151,37 +96,12 @@ def provide(
     file: Annotated[Path, typer.Option(help="The plan.")],
 ) -> Result:
     """Give the plan of a task that waits for a person to plan it."""
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
-    from orchestrator.acts.secret_names import check_plan
-    from orchestrator.views.tasks import task_view
-    from shared.contracts.planfile import load_plan
-    from shared.domain.facts import PlanDrafted
+    from orchestrator.acts import plans
+    from orchestrator.acts.plan_text import PlanText
 
-    place = parse_ref(ref)
-    with call.database.begin() as connection:
-        view = task_view(connection, place)
-    policy = view.policy
-    plan = load_plan(read_text(file), policy=policy, source=str(file))
-    check_plan(plan)
-    if plan.autonomy not in {None, policy.autonomy}:
-        raise Rejected(
-            f"{file} wants autonomy {plan.autonomy}, and {view.ref} was submitted with "
-            f"{policy.autonomy}, which stays: leave it out",
-            stage="plan",
-            next_step_cmd=f"replan task show {view.ref}",
-        )
-    if view.phase != "waiting" or any(run.phase != "not_started" for run in view.runs):
-        raise Rejected(
-            f"{view.ref} does not wait for a plan: it is {view.phase}",
-            stage="input",
-            next_step_cmd=f"replan task show {view.ref}",
-        )
-    act = Act("plan.provide", str(view.ref), {"file": file.name})
-    taken = post(call.database, [(place.task, None, PlanDrafted(plan))], call.actor, act)
-    with call.database.begin() as connection:
-        after = task_view(connection, place)
-    return outcome("plan.provide", {"ref": str(after.ref), "phase": after.phase}, taken=taken)
+    given = PlanText(read_text(file), str(file))
+    done = plans.provide(call.caller, parse_ref(ref), given)
+    return posted("plan.provide", place_of(done.value), taken=done.taken)
 
 
 @add(group, "calls", example="replan plan calls T12")
@@ -191,7 +111,7 @@ def calls(
     """What models were asked for a task or a step: tokens, cost, and how each call ended."""
     from orchestrator.views.spending import calls_of
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         found = calls_of(connection, parse_ref(ref))
 
     def show(console: Console) -> None:
@@ -233,13 +153,10 @@ def replay(
 
     The kept question is asked as it was; the call is paid for, and counts towards the caps.
     """
-    from orchestrator.probes.models import replayed
-    from orchestrator.views.spending import to_replay
+    from orchestrator.acts import plans
 
     place = replace(parse_ref(ref).of_task(), step=step)
-    with call.database.begin() as connection:
-        chosen = to_replay(connection, place, number)
-    answers = replayed(chosen, model, call.config_file)
+    answers = plans.replay(call.caller, place, model, call=number).value
 
     def show(console: Console) -> None:
         for name in ("kept", "replayed"):

@@ -39,27 +39,20 @@ def _view(kind: Any) -> dict[str, Any]:
 
 
 def _views(name: str, kind: Any) -> dict[str, Any]:
-    item = _view(kind)
-    definitions = item.pop("$defs", {})
-    return {**_list_of(name, item), "$defs": definitions}
+    return _list_of(name, _view(kind))
 
 
 def _demo() -> dict[str, Any]:
-    report = _view(Report)
-    definitions = report.pop("$defs", {})
-    return {**_object(ref=_TEXT, phase=_TEXT, folder=_TEXT, report=report), "$defs": definitions}
+    return _object(ref=_TEXT, phase=_TEXT, folder=_TEXT, report=_view(Report))
 
 
 def _cancelled() -> dict[str, Any]:
-    item = _view(InHand)
-    definitions = item.pop("$defs", {})
-    ended = {"type": "array", "items": item}
-    return {**_object(ref=_TEXT, phase=_TEXT, in_hand=ended), "$defs": definitions}
+    ended = {"type": "array", "items": _view(InHand)}
+    return _object(ref=_TEXT, phase=_TEXT, in_hand=ended)
 
 
 def _plan_approval() -> dict[str, Any]:
-    item = _view(Wanted)
-    wanted = {"type": "array", "items": item}
+    wanted = {"type": "array", "items": _view(Wanted)}
     return _object(ref=_TEXT, phase=_TEXT, approved={"type": "boolean"}, wanted=wanted)
 
 
@@ -171,8 +164,8 @@ DETAILS: dict[str, Any] = {
 
 def schema_of(kind: str) -> dict[str, Any]:
     """The schema of a kind of answer; raises KeyError for an unknown one."""
-    details = DETAILS[kind]()
-    definitions = details.pop("$defs", {}) if isinstance(details, dict) else {}
+    definitions: dict[str, Any] = {}
+    details = _without_definitions(DETAILS[kind](), definitions)
     nullable = {"type": ["string", "null"]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -191,3 +184,14 @@ def schema_of(kind: str) -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": definitions,
     }
+
+
+def _without_definitions(schema: Any, found: dict[str, Any]) -> Any:
+    """The schema; what it and its parts define is `found`, for references begin at the root."""
+    if isinstance(schema, list):
+        return [_without_definitions(part, found) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {name: _without_definitions(part, found) for name, part in schema.items()}
+    found |= parts.pop("$defs", {})
+    return parts

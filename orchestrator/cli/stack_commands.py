@@ -86,7 +86,9 @@ def demo(
 
     Real commands in a scratch folder, without root, key or network. Nothing is left running.
     """
-    from orchestrator.cli.follow import attend, print_message
+    from orchestrator.acts.caller import Caller
+    from orchestrator.acts.watch import watch
+    from orchestrator.cli.follow import print_message
     from orchestrator.embedded import demo as demonstration
     from orchestrator.views.report import markdown, report
     from shared.domain.ids import Ref
@@ -107,8 +109,8 @@ def demo(
         say(f'  "{plain(stage.prompt)}"\n')
         with stage.database() as database:
             ref = Ref(stage.submit(database, policy))
-            view = attend(
-                database,
+            view = watch(
+                Caller.of_account(call.settings, database),
                 ref,
                 lambda message: print_message(call.console, message) if call.human else None,
             )

@@ -1,25 +1,20 @@
 """`replan task …`."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.posted import place_of, posted, resumed
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, moment, next_step, plain
-from shared.domain.config import CHANGEABLE, Policy, Value
 from shared.domain.errors import Rejected
-from shared.domain.facts import CancelRequested
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
-from shared.domain.plan import Plan
-
-if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
-    from orchestrator.acts.resuming import Resumption
 
 group = typer.Typer(name="task", no_args_is_help=True)
 
@@ -61,24 +56,25 @@ def submit(
     wait: Annotated[bool, typer.Option("--wait", help="Watch it, and exit as it ends.")] = False,
 ) -> Result:
     """Ask for something. Everything is checked before anything is written."""
-    from orchestrator.acts.submission import Submission
-    from orchestrator.acts.submission import submit as put_in
+    from orchestrator.acts.plan_text import PlanText
+    from orchestrator.acts.tasks import TaskRequest
+    from orchestrator.acts.tasks import submit as submit_task
     from orchestrator.cli.follow import follow
 
-    overrides = _overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run)
-    policy = call.settings.with_agent(overrides).agent
-    given = None if plan is None else _plan(plan, policy)
-    if given is not None and given.autonomy is not None:
-        policy = call.settings.with_agent([f"autonomy={given.autonomy}", *overrides]).agent
-    wanted = prompt or (given.summary if given else "") or (plan.stem if plan else "")
-    targets = (*(host or ()), *((LOCALHOST.name,) if local else ()))
-    submission = Submission(wanted, targets, policy, given, key)
-    ref = Ref(put_in(call.database, submission, call.actor))
+    request = TaskRequest(
+        prompt,
+        targets=(*(host or ()), *((LOCALHOST.name,) if local else ())),
+        settings=_overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run),
+        plan=None if plan is None else PlanText(read_text(plan), str(plan)),
+        key=key,
+    )
+    submitted = submit_task(call.caller, request).value
+    ref = submitted.ref
     if wait:
         return follow(call, ref)
     return Result(
         "task.submit",
-        {"ref": str(ref), "targets": list(targets)},
+        {"ref": str(ref), "targets": list(submitted.targets)},
         lambda console: _submitted(console, ref),
         next_step_cmd=f"replan task watch {ref}",
     )
@@ -99,7 +95,7 @@ def list_(
     if phase is not None and phase not in known:
         reason = f"{phase!r} is no phase; there are {', '.join(known)}"
         raise Rejected(reason, stage="input", next_step_cmd="replan task list")
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         found = list_tasks(
             connection, limit=limit, phase=None if phase is None else TaskPhase(phase)
         )
@@ -125,7 +121,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     from orchestrator.views.spending import told
     from orchestrator.views.tasks import task_view
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         view = task_view(connection, parse_ref(ref))
 
     def show(console: Console) -> None:
@@ -180,13 +176,12 @@ def cancel(
 
     With --wait it says how each command was ended, and exits with 1 when one may still be there.
     """
-    from orchestrator.cli.await_cancel import await_cancelled, cancelled
+    from orchestrator.acts.tasks import cancel as cancel_task
+    from orchestrator.cli.await_cancel import await_task, cancelled_task
 
     place = parse_ref(ref)
-    taken = _tell(call, "task.cancel", place, CancelRequested)
-    if wait and taken:
-        return await_cancelled(call, place, timeout)
-    return cancelled(call, place, taken=taken)
+    done = cancel_task(call.caller, place)
+    return await_task(call, place, timeout) if wait and done.taken else cancelled_task(done)
 
 
 @add(group, "resume", example="replan task resume T12")
@@ -206,16 +201,9 @@ def resume(
     With --cost-cap a task may cost more from now on, whatever it is at; one that waits for that
     goes on from where it was.
     """
-    from orchestrator.acts.resuming import resume as go_on
+    from orchestrator.acts.tasks import resume as resume_task
 
-    done = go_on(call.database, parse_ref(ref), call.actor, cost_cap=cost_cap)
-    return resumed("task.resume", done, {})
-
-
-def resumed(kind: str, done: "Resumption", more: dict[str, Any]) -> Result:
-    """The answer to a resumption, with what still waits for somebody's word."""
-    details = {"ref": str(done.task.ref), "phase": done.task.phase, **more}
-    return replace(outcome(kind, details, taken=done.taken), warnings=done.unanswered)
+    return resumed("task.resume", resume_task(call.caller, parse_ref(ref), cost_cap=cost_cap))
 
 
 @add(group, "limit", example="replan task limit T12 max_retry_count=5")
@@ -228,43 +216,14 @@ def limit(
 
     It runs nothing by itself: what waits already goes on with `task resume`.
     """
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
-    from orchestrator.views.tasks import task_view
-    from shared.domain.facts import PolicyChanged
+    from orchestrator.acts.tasks import limit as limit_task
 
-    place = parse_ref(ref)
-    with call.database.begin() as connection:
-        before = task_view(connection, place)
-    if before.phase in {"done", "cancelled"}:
-        raise Rejected(
-            f"{before.ref} is {before.phase}: nothing of it is decided any more",
-            stage="input",
-            next_step_cmd=f"replan task report {before.ref}",
-        )
-    wanted = _limits(call, changes, str(before.ref))
-    act = Act("task.limit", str(before.ref), dict(wanted))
-    taken = post(call.database, [(place.task, None, PolicyChanged(wanted))], call.actor, act)
-    with call.database.begin() as connection:
-        after = task_view(connection, place)
-    now = {name: getattr(after.policy, name) for name in wanted}
-    details = {"ref": str(after.ref), "phase": after.phase, "limits": now}
-    return outcome("task.limit", details, taken=taken)
-
-
-def _limits(call: Invocation, changes: list[str], ref: str) -> dict[str, Value]:
-    """The changes, each checked as the setting that it is. Raises Rejected."""
-    names = [change.partition("=")[0].strip() for change in changes]
-    foreign = [name for name in names if name not in CHANGEABLE]
-    if foreign:
-        raise Rejected(
-            f"{', '.join(foreign)} cannot be changed for a task that is under way; "
-            f"these can: {', '.join(sorted(CHANGEABLE))}",
-            stage="input",
-            next_step_cmd=f"replan task show {ref}",
-        )
-    policy = call.settings.with_agent(changes).agent
-    return {name: getattr(policy, name) for name in names}
+    done = limit_task(call.caller, parse_ref(ref), changes)
+    now = {
+        name: getattr(done.value.policy, name)
+        for name in (c.partition("=")[0].strip() for c in changes)
+    }
+    return posted("task.limit", {**place_of(done.value), "limits": now}, taken=done.taken)
 
 
 @add(group, "report", example="replan task report T12 > report.md")
@@ -273,7 +232,7 @@ def report(call: Invocation, ref: RefArgument) -> Result:
     from orchestrator.views.report import markdown
     from orchestrator.views.report import report as compile_report
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         compiled = compile_report(connection, parse_ref(ref))
 
     def show(console: Console) -> None:
@@ -311,7 +270,7 @@ def _overrides(
     *,
     taskmaster: bool | None,
     dry_run: bool,
-) -> list[str]:
+) -> tuple[str, ...]:
     overrides = list(given or ())
     if taskmaster is not None:
         overrides.append(f"taskmaster_enabled={str(taskmaster).lower()}")
@@ -319,66 +278,9 @@ def _overrides(
         overrides += [f"planner={planner}", f"subtask_planner={planner}"]
     if autonomy is not None:
         overrides.append(f"autonomy={autonomy}")
-    return [*overrides, "dry_run_mode=true"] if dry_run else overrides
-
-
-def _plan(path: Path, policy: Policy) -> Plan:
-    from shared.contracts.planfile import load_plan
-
-    return load_plan(read_text(path), policy=policy, source=str(path))
-
-
-def read_text(path: Path) -> str:
-    """A file's text; raises Rejected, naming it, when it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Rejected(
-            f"{path} cannot be read: {error}", stage="input", next_step_cmd=f"ls -l {path}"
-        ) from error
+    return (*overrides, "dry_run_mode=true") if dry_run else tuple(overrides)
 
 
 def _submitted(console: Console, ref: Ref) -> None:
     console.print(f"submitted as [bold]{ref}[/]")
     next_step(console, f"replan task watch {ref}")
-
-
-def _tell(call: Invocation, kind: str, ref: Ref, fact: type[CancelRequested]) -> bool:
-    """Post what a person wants of a task; returns whether it was taken up. Raises Rejected."""
-    from orchestrator.access.audit import Act
-    from orchestrator.acts.posting import post
-    from orchestrator.views.tasks import task_view
-
-    with call.database.begin() as connection:
-        before = task_view(connection, ref)
-    if before.ended:
-        raise Rejected(
-            f"{before.ref} has ended already: it is {before.phase}",
-            stage="input",
-            next_step_cmd=f"replan task report {before.ref}",
-        )
-    return post(call.database, [(ref.task, None, fact())], call.actor, Act(kind, str(before.ref)))
-
-
-def outcome(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
-    """The answer to a posted fact: what came of it, or that nobody coordinates."""
-    if taken:
-
-        def show(console: Console) -> None:
-            console.print(f"[bold]{details['ref']}[/] is {coloured(details['phase'])}")
-
-        return Result(kind, details, show, next_step_cmd=f"replan task watch {details['ref']}")
-
-    def told(console: Console) -> None:
-        console.print("recorded, but no coordinator has taken it up: is one running?")
-        next_step(console, "replan coordinator start")
-
-    return Result(
-        kind,
-        details,
-        told,
-        exit_code=ExitCode.UNREACHABLE,
-        stage="coordinator",
-        reason="recorded, but no coordinator has taken it up within 5 s",
-        next_step_cmd="replan coordinator start",
-    )

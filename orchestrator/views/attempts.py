@@ -54,6 +54,11 @@ class AttemptLine:
     ended_by: EndedBy | None = None
     left_over: tuple[str, ...] = ()
 
+    @property
+    def running(self) -> bool:
+        """True until its worker has said how it ended."""
+        return self.outcome == RUNNING
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptList:

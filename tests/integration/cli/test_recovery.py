@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.access.actor import account
-from orchestrator.acts.resuming import resume_plan
+from orchestrator.acts import plans
+from orchestrator.acts.caller import Caller
+from shared.settings import Settings
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.conftest import at_work
 
@@ -114,9 +115,10 @@ def test_resume_after_seven_of_ten_subtasks_runs_three(working: Cli, tmp_path: P
     assert ledger.read_text().split() == [str(n) for n in range(1, 8)]
     ready.touch()
     ran = len(working.rows("SELECT id FROM attempts WHERE ran_at IS NOT NULL"))
-    done = resume_plan(working.database, task["ref"].removeprefix("T"), account())
+    caller = Caller.of_account(Settings(), working.database)
+    done = plans.resume(caller, task["ref"].removeprefix("T"))
     assert done.taken
-    assert done.body == {"message": "Plan resumed successfully"}
+    assert plans.RESUMED == "Plan resumed successfully"
     assert working.json("task", "watch", task["ref"])["details"]["phase"] == "done"
     assert ledger.read_text().split() == [str(n) for n in range(1, 11)]
     assert len(working.rows("SELECT id FROM attempts WHERE ran_at IS NOT NULL")) == ran + 3

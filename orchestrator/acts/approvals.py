@@ -1,9 +1,10 @@
 """A person's word for what is to run: who says it, for what exactly, and what no word is for."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from orchestrator.core.decisions import InterventionKind
+from orchestrator.views.interventions import InterventionView
 from shared.domain.approval import Approval, Asked, Part, Place, Scope, Subject, parts
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
@@ -11,17 +12,12 @@ from shared.domain.host import Host
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan
 from shared.domain.verdict import Verdict
+from shared.guard import Guard, PlanGuard, load_site
 from shared.secrets.named import variables_in
 from shared.secrets.sent import as_sent
 from shared.settings import ServerSettings
 
-if TYPE_CHECKING:  # SQLAlchemy and the guard load when a command asks for them
-    from datetime import datetime
-
-    from orchestrator.views.interventions import InterventionView
-    from shared.guard import Guard
-
-GuardFor = Callable[[str], "Guard"]
+GuardFor = Callable[[str], Guard]
 """The guard of the host of that name."""
 
 POLICY_CMD = "replan guard rules"
@@ -32,13 +28,11 @@ def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
 
     Raises Misconfigured when the site's policy cannot be used.
     """
-    from shared.guard import Guard, load_site
-
     site = load_site(server.guard_policy)
     return lambda host: Guard(site.for_host(host, policy.forbidden_commands))
 
 
-def refuse_unless_asked(view: "InterventionView") -> None:
+def refuse_unless_asked(view: InterventionView) -> None:
     """Raise Rejected unless that intervention waits for a person to approve what would run."""
     if view.closed_at is not None:
         raise too_late(view)
@@ -64,7 +58,7 @@ def refuse_unless_asked(view: "InterventionView") -> None:
         )
 
 
-def too_late(view: "InterventionView") -> Rejected:
+def too_late(view: InterventionView) -> Rejected:
     """That the question is not open any more, and what was said."""
     what = "waits for nobody any more"
     if view.answer:
@@ -86,7 +80,7 @@ def refuse_forbidden(asked: Iterable[Asked], guard_for: GuardFor) -> None:
 
 
 def approvals_of(
-    asked: Iterable[Asked], scope: Scope, by: str, expires_at: "datetime"
+    asked: Iterable[Asked], scope: Scope, by: str, expires_at: datetime
 ) -> tuple[Approval, ...]:
     """A person's word for each: once where it stands, or wherever the task has the same bytes.
 
@@ -106,8 +100,6 @@ def asked_by_plan(
     Every command, and the checks and preconditions that the guard does not allow by itself. Raises
     Rejected when something in it is forbidden.
     """
-    from shared.guard import PlanGuard
-
     found: list[Asked] = []
     for host in hosts:
         texts = tuple(_texts(plan))

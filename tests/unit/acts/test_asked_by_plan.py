@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.approving import asked_by_plan
+from orchestrator.acts.approvals import asked_by_plan
 from shared.domain.approval import Part
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host

@@ -1,0 +1,223 @@
+"""What a person may do with what waits for a person: answer it, approve it, deny it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orchestrator.access.audit import Act
+from orchestrator.acts import approvals
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.done import Done
+from orchestrator.acts.post import post
+from orchestrator.acts.verbs import act
+from orchestrator.core.decisions import InterventionKind
+from orchestrator.views.approvals import in_seconds
+from orchestrator.views.interventions import InterventionView, asked_of, intervention
+from orchestrator.views.places import require_step
+from orchestrator.views.steps import StepLine, step_view
+from orchestrator.views.tasks import task_view
+from shared.domain.approval import Scope
+from shared.domain.attempt import Answer
+from shared.domain.errors import Rejected
+from shared.domain.facts import (
+    ApprovalDenied,
+    CommandsApproved,
+    OutcomeTold,
+    QuestionAnswered,
+    RunFact,
+)
+from shared.domain.ids import Ref
+from shared.domain.question import Question, chosen
+from shared.domain.task import StepPhase, TaskPhase
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What was said of an intervention, and where the task or step stands that had asked."""
+
+    ref: Ref
+    phase: TaskPhase | StepPhase
+    intervention: str
+    answer: str
+
+
+@act("intervention.answer")
+def answer(caller: Caller, name: str, given: str | Answer | None) -> Done[Answered]:
+    """Answer a question, or say how a command ended that nobody else can tell of (an `Answer`).
+
+    The task or step that asked goes on from there; the errors of a step stay counted. Raises
+    Rejected when that is not what it asks, for an answer that is none of its options, and when it
+    was answered already.
+    """
+    asked = _intervention(caller, name)
+    if isinstance(given, Answer):
+        return _tell_outcome(caller, asked, given)
+    return _answer_question(caller, asked, given)
+
+
+@act("intervention.approve")
+def approve(caller: Caller, name: str, scope: Scope = Scope.ONCE) -> Done[Answered]:
+    """Let run what a step asks to run, exactly as it is shown, as often as the `scope` says.
+
+    It serves for no other bytes, host, account or policy. Raises Rejected when it does not ask
+    that, for what is forbidden by now, and when it was answered already.
+    """
+    with caller.database.begin() as connection:
+        view = intervention(connection, name)
+        approvals.refuse_unless_asked(view)
+        asked = asked_of(connection, name)
+        policy = task_view(connection, view.ref).policy
+        until = in_seconds(connection, policy.approval_ttl)
+    approvals.refuse_forbidden(asked, approvals.guards_of(caller.settings.server, policy))
+    task = view.ref.task
+    given = tuple(
+        caller.signer.sign(task, approval)
+        for approval in approvals.approvals_of(asked, scope, caller.actor.name, until)
+    )
+    return _decide(
+        caller,
+        "intervention.approve",
+        view,
+        "approved",
+        lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
+    )
+
+
+@act("intervention.deny")
+def deny(caller: Caller, name: str, note: str = "") -> Done[Answered]:
+    """Do not let run what a step asks to run; its planner, who reads the note, finds another way.
+
+    Raises Rejected when it does not ask that, and when it was answered already.
+    """
+    with caller.database.begin() as connection:
+        view = intervention(connection, name)
+        approvals.refuse_unless_asked(view)
+    by = caller.actor.name
+    return _decide(
+        caller,
+        "intervention.deny",
+        view,
+        "denied",
+        lambda at: ApprovalDenied(at.ordinal, at.revision, at.pass_no, view.id, by, note),
+    )
+
+
+@act("intervention.key")
+def public_key(caller: Caller) -> str:
+    """The public half of the key that signs what the caller approves; made when there is none."""
+    return caller.signer.public
+
+
+def _decide(
+    caller: Caller,
+    verb: str,
+    asked: InterventionView,
+    word: str,
+    fact_at: Callable[[StepLine], CommandsApproved | ApprovalDenied],
+) -> Done[Answered]:
+    """Post a person's word for or against what a step would run. Raises Rejected when too late."""
+    step = _step(caller, asked.ref)
+    entry = Act(verb, str(step.ref), {"intervention": asked.name, "answer": word})
+    taken = _post_at(caller, entry, asked.ref, fact_at(step))
+    after = _intervention(caller, asked.name)
+    if taken and after.answer != word:
+        raise approvals.too_late(after)
+    step = _step(caller, asked.ref)
+    return Done(Answered(step.ref, step.phase, asked.name, word), taken)
+
+
+def _tell_outcome(caller: Caller, asked: InterventionView, said: Answer) -> Done[Answered]:
+    _refuse_unless_unknown(asked)
+    step = _step(caller, asked.ref)
+    fact = OutcomeTold(step.ordinal, step.revision, step.pass_no, said)
+    details = {"intervention": asked.name, "answer": said.value}
+    entry = Act("intervention.answer", str(step.ref), details)
+    taken = _post_at(caller, entry, asked.ref, fact)
+    after = _intervention(caller, asked.name)
+    if taken and after.answer != said:
+        raise _too_late_to_tell(after)
+    step = _step(caller, asked.ref)
+    return Done(Answered(step.ref, step.phase, after.name, said), taken)
+
+
+def _answer_question(caller: Caller, asked: InterventionView, given: str | None) -> Done[Answered]:
+    _refuse_unless_question(asked)
+    if given is None:
+        raise Rejected(
+            f"{asked.name} asks: {asked.reason}", stage="input", next_step_cmd=asked.next_step_cmd
+        )
+    said = chosen(Question(asked.reason, asked.options), given, next_step_cmd=asked.next_step_cmd)
+    ref = asked.ref
+    entry = Act("intervention.answer", str(asked.ref), {"intervention": asked.name})
+    by = caller.actor.name
+    if ref.target is None or ref.step is None:  # before there are runs it is the task's
+        fact = QuestionAnswered(ref.step, asked.reason, said, asked.id, by)
+        taken = post(caller, entry, [(ref.task, None, fact)])
+    else:
+        at = _step(caller, asked.ref)
+        fact = QuestionAnswered(ref.step, asked.reason, said, asked.id, by, at.revision, at.pass_no)
+        taken = _post_at(caller, entry, asked.ref, fact)
+    after = _intervention(caller, asked.name)
+    if taken and after.answer != said:
+        raise approvals.too_late(after)
+    return Done(Answered(asked.ref, _phase(caller, ref), asked.name, said), taken)
+
+
+def _refuse_unless_question(asked: InterventionView) -> None:
+    if asked.kind != InterventionKind.QUESTION:
+        raise Rejected(
+            f"{asked.name} does not ask a question: it waits because of "
+            f"{asked.kind.replace('_', ' ')}",
+            stage="input",
+            next_step_cmd=asked.next_step_cmd,
+        )
+    if asked.closed_at is not None:
+        raise approvals.too_late(asked)
+
+
+def _refuse_unless_unknown(asked: InterventionView) -> None:
+    if asked.closed_at is not None:
+        raise _too_late_to_tell(asked)
+    if asked.kind != InterventionKind.UNKNOWN:
+        raise Rejected(
+            f"{asked.name} does not ask how a command ended: it waits because of "
+            f"{asked.kind.replace('_', ' ')}",
+            stage="input",
+            next_step_cmd=asked.next_step_cmd,
+        )
+
+
+def _too_late_to_tell(asked: InterventionView) -> Rejected:
+    if asked.answer is not None:
+        what = f"was answered already: {asked.answer.replace('_', ' ')}"
+    else:
+        what = "waits for nobody any more"
+    return Rejected(
+        f"{asked.name} {what}",
+        stage="input",
+        next_step_cmd=f"replan intervention show {asked.name}",
+    )
+
+
+def _post_at(caller: Caller, entry: Act, ref: Ref, fact: RunFact) -> bool:
+    """Post a fact to the run that an intervention is about."""
+    with caller.database.begin() as connection:
+        place, _ = require_step(connection, ref)
+    return post(caller, entry, [(place.task_id, place.run_id, fact)])
+
+
+def _intervention(caller: Caller, name: str) -> InterventionView:
+    with caller.database.begin() as connection:
+        return intervention(connection, name)
+
+
+def _step(caller: Caller, ref: Ref) -> StepLine:
+    with caller.database.begin() as connection:
+        return step_view(connection, ref).step
+
+
+def _phase(caller: Caller, ref: Ref) -> TaskPhase | StepPhase:
+    """Where the task or step stands that had asked."""
+    with caller.database.begin() as connection:
+        if ref.target is None or ref.step is None:
+            return task_view(connection, ref.of_task()).phase
+        return step_view(connection, ref).step.phase

@@ -1,0 +1,178 @@
+"""What a person may do with a plan: give it, approve it, go on with it, replay its planning."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from orchestrator.access.audit import Act
+from orchestrator.acts import approvals
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.done import Done
+from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.post import post
+from orchestrator.acts.resumption import resume_task
+from orchestrator.acts.secret_names import check_plan
+from orchestrator.acts.verbs import act
+from orchestrator.core.decisions import InterventionKind
+from orchestrator.probes.models import replayed
+from orchestrator.views.approvals import Wanted, in_seconds, wanted
+from orchestrator.views.places import runs_at
+from orchestrator.views.plans import stored_plan
+from orchestrator.views.spending import to_replay
+from orchestrator.views.tasks import TaskView, task_view
+from shared.contracts.planfile import load_plan
+from shared.domain.approval import Asked, Scope, plan_digest
+from shared.domain.config import PLAN
+from shared.domain.errors import Rejected
+from shared.domain.facts import PlanApproved, PlanDrafted
+from shared.domain.ids import Ref, parse_ref
+from shared.domain.plan import Plan
+from shared.store import hosts
+
+RESUMED = "Plan resumed successfully"
+"""S1.17, word for word."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanApproval:
+    """A task whose plan waits to be approved, or did, and all that its approval lets run."""
+
+    task: TaskView
+    wanted: tuple[Wanted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A plan that waits for a person's word; `until` is how long that word would serve."""
+
+    task: TaskView
+    plan: Plan
+    asked: tuple[Asked, ...]
+    until: datetime
+
+
+@act("plan.provide")
+def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
+    """Give the plan of a task that waits for a person to plan it.
+
+    Raises Rejected for a plan that cannot be carried out or wants another autonomy, and when the
+    task does not wait for one.
+    """
+    view = _task(caller, ref)
+    policy = view.policy
+    plan = load_plan(given.text, policy=policy, source=given.source)
+    check_plan(plan)
+    if plan.autonomy not in {None, policy.autonomy}:
+        raise Rejected(
+            f"{given.source} wants autonomy {plan.autonomy}, and {view.ref} was submitted with "
+            f"{policy.autonomy}, which stays: leave it out",
+            stage="plan",
+            next_step_cmd=f"replan task show {view.ref}",
+        )
+    if view.phase != "waiting" or any(run.phase != "not_started" for run in view.runs):
+        raise Rejected(
+            f"{view.ref} does not wait for a plan: it is {view.phase}",
+            stage="input",
+            next_step_cmd=f"replan task show {view.ref}",
+        )
+    entry = Act("plan.provide", str(view.ref), {"file": given.name})
+    taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
+    return Done(_task(caller, ref), taken)
+
+
+def approvable(caller: Caller, ref: Ref) -> PlanApproval:
+    """What `approve` would let run. Raises what it raises."""
+    caller.may("plan.approve")
+    question = _question(caller, ref.of_task())
+    return PlanApproval(question.task, _wanted(question.asked))
+
+
+@act("plan.approve")
+def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
+    """Let a plan begin that waits for a person: exactly its commands, on each of its hosts.
+
+    Raises Rejected when it does not wait for that, when something in it is forbidden, and when it
+    became another plan meanwhile.
+    """
+    place = ref.of_task()
+    question = _question(caller, place)
+    by = caller.actor.name
+    given = approvals.approvals_of(question.asked, Scope.ONCE, by, question.until)
+    often = tuple(caller.signer.sign(place.task, replace(g, scope=Scope.TASK)) for g in given)
+    fact = PlanApproved(plan_digest(question.plan), by, often)
+    entry = Act("plan.approve", str(question.task.ref), {"plan": fact.plan_digest})
+    taken = post(caller, entry, [(place.task, None, fact)])
+    after = _task(caller, place)
+    if taken and _waits_for_approval(after):
+        raise Rejected(
+            f"the plan of {after.ref} is another one by now: look at it again",
+            stage="plan",
+            next_step_cmd=f"replan plan approve {after.ref} --list",
+        )
+    return Done(PlanApproval(after, _wanted(question.asked)), taken)
+
+
+def _question(caller: Caller, ref: Ref) -> _Question:
+    with caller.database.begin() as connection:
+        view = task_view(connection, ref)
+        _refuse_unless_plan_waits(view)
+        plan = stored_plan(connection, ref)
+        targets = [run.target for run in runs_at(connection, ref)]
+        named = (hosts.named(connection, target) for target in targets)
+        places = [hosts.reached(connection, host) for host in named]
+        policy = view.policy
+        until = in_seconds(connection, policy.approval_ttl)
+    guard_for = approvals.guards_of(caller.settings.server, policy)
+    return _Question(view, plan, approvals.asked_by_plan(plan, ref.task, places, guard_for), until)
+
+
+def _refuse_unless_plan_waits(task: TaskView) -> None:
+    if _waits_for_approval(task):
+        return
+    how = "approved already" if task.policy.autonomy == PLAN else "not to be approved first"
+    raise Rejected(
+        f"the plan of {task.ref} does not wait for an approval: the task is {task.phase}"
+        + (f", and its plan {how}" if task.steps_planned else ""),
+        stage="plan",
+        next_step_cmd=f"replan task show {task.ref}",
+    )
+
+
+def _waits_for_approval(task: TaskView) -> bool:
+    return any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in task.interventions)
+
+
+def _wanted(asked: Iterable[Asked]) -> tuple[Wanted, ...]:
+    return tuple(wanted(each) for each in asked)
+
+
+@act("plan.resume")
+def resume(caller: Caller, plan_id: str) -> Done[TaskView]:
+    """Go on with a plan by its id, `12` or `T12`, after the cause was removed (S1.16, S1.18).
+
+    Raises what `resume_task` raises, and Rejected for what is not a plan's id.
+    """
+    text = plan_id.strip()
+    ref = parse_ref(f"T{text}" if text.isdigit() else text).of_task()
+    return resume_task(caller, "plan.resume", ref)
+
+
+@act("plan.replay")
+def replay(
+    caller: Caller, ref: Ref, model: str, *, call: int | None = None
+) -> Done[dict[str, Any]]:
+    """Ask another model what was asked for a task, or for a step of it; nothing follows from it.
+
+    The kept question is asked as it was: that of the `call`, or the newest that was answered. It is
+    paid for, and counts towards the caps. Raises Rejected when there is none, and what asking a
+    model raises.
+    """
+    with caller.database.begin() as connection:
+        chosen = to_replay(connection, ref, call)
+    return Done(replayed(chosen, model, caller.settings.file))
+
+
+def _task(caller: Caller, ref: Ref) -> TaskView:
+    with caller.database.begin() as connection:
+        return task_view(connection, ref)

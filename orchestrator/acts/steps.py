@@ -1,0 +1,98 @@
+"""What a person may do with a step in a run: revise it, have it revised, give it up."""
+
+from orchestrator.access.audit import Act
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.done import Done
+from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.post import post
+from orchestrator.acts.secret_names import check_secrets
+from orchestrator.acts.verbs import act
+from orchestrator.views.places import require_step
+from orchestrator.views.steps import StepLine, StepView, step_view
+from orchestrator.views.tasks import task_view
+from shared.contracts.planfile import load_revision, rollback_of
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected
+from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
+from shared.domain.ids import Ref
+
+
+@act("step.revise")
+def revise(
+    caller: Caller, ref: Ref, given: PlanText | None = None, note: str = ""
+) -> Done[StepLine]:
+    """Give a step new subtasks, or, where none are given, have its planner revise it now.
+
+    The step keeps its author: later evidence goes to the planner that wrote it first. What is given
+    may name subtasks of earlier lists under `rollback`: those that ran are undone first. Raises
+    Rejected when there is nothing to revise, no evidence to revise it from, and for subtasks that
+    cannot be carried out.
+    """
+    with caller.database.begin() as connection:
+        view = step_view(connection, ref)
+        policy = task_view(connection, ref).policy
+    step = view.step
+    if step.phase in {"done", "cancelled", "replaced"}:
+        raise Rejected(
+            f"{step.ref} is {step.phase}: there is nothing to revise",
+            stage="input",
+            next_step_cmd=f"replan step show {step.ref}",
+        )
+    if given is not None:
+        return _post(caller, "step.revise", ref, _revised(view, policy, given, note))
+    if step.phase in {"not_started", "error", "skipped"}:
+        raise Rejected(
+            f"{step.ref} is {step.phase}: there is no evidence to revise it from",
+            stage="input",
+            next_step_cmd=f"replan step revise {step.ref} --file FILE",
+        )
+    return _post(caller, "step.revise", ref, RevisionRequested(step.ordinal, note))
+
+
+@act("step.abandon")
+def abandon(caller: Caller, ref: Ref) -> Done[StepLine]:
+    """Give a step up that waits for a person: it ends in error. Raises Rejected for any other."""
+    step = _step(caller, ref)
+    if step.phase not in {"waiting", "blocked"}:
+        raise Rejected(
+            f"{step.ref} does not wait for you: it is {step.phase}",
+            stage="input",
+            next_step_cmd=f"replan step show {step.ref}",
+        )
+    return _post(caller, "step.abandon", ref, StepAbandoned(step.ordinal))
+
+
+def _revised(view: StepView, policy: Policy, given: PlanText, note: str) -> StepRevised:
+    step = view.step
+    command = f"replan step revise {step.ref} --file {given.source}"
+    subtasks = load_revision(given.text, policy=policy, source=given.source, next_step_cmd=command)
+    undone = rollback_of(given.text, source=given.source, next_step_cmd=command)
+    _refuse_unknown(undone, view, command)
+    check_secrets(subtasks, where=f"step {step.ordinal}")
+    reason = note or f"given by hand: {given.name}"
+    return StepRevised(step.ordinal, step.revision + 1, step.author, subtasks, reason, undone)
+
+
+def _refuse_unknown(undone: tuple[str, ...], view: StepView, command: str) -> None:
+    for key in undone:
+        named = [s for each in view.revisions for s in each.subtasks if s.key == key]
+        if any(subtask.rollback is not None for subtask in named):
+            continue
+        why = "says no command that undoes it" if named else "is no subtask of any of its lists"
+        raise Rejected(
+            f"rollback: {key!r} of {view.step.ref} {why}", stage="revise", next_step_cmd=command
+        )
+
+
+def _post(caller: Caller, verb: str, ref: Ref, fact: RunFact) -> Done[StepLine]:
+    with caller.database.begin() as connection:
+        place, _ = require_step(connection, ref)
+        step = step_view(connection, ref).step
+    entry = Act(verb, str(step.ref), {"fact": type(fact).__name__})
+    taken = post(caller, entry, [(place.task_id, place.run_id, fact)])
+    return Done(_step(caller, ref), taken)
+
+
+def _step(caller: Caller, ref: Ref) -> StepLine:
+    with caller.database.begin() as connection:
+        return step_view(connection, ref).step

@@ -1,0 +1,147 @@
+"""What a person may do with a task: submit it, cancel it, go on with it, change its limits."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from orchestrator.access.audit import Act
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.done import Done
+from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.post import post
+from orchestrator.acts.resumption import resume_task
+from orchestrator.acts.submission import Submission
+from orchestrator.acts.submission import submit as put_in
+from orchestrator.acts.verbs import act
+from orchestrator.acts.watch import wait_until
+from orchestrator.views.cancellations import Word
+from orchestrator.views.tasks import TaskView, task_view
+from shared.contracts.planfile import load_plan
+from shared.domain.config import CHANGEABLE, Value
+from shared.domain.errors import Rejected
+from shared.domain.facts import CancelRequested, PolicyChanged
+from shared.domain.ids import Ref
+from shared.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRequest:
+    """What a person asks for.
+
+    `settings` are overrides of the `agent` scope (`key=value`). Without a prompt the plan's own
+    summary, or its name, says what it is. Two requests with the same `key` are one task.
+    """
+
+    prompt: str | None
+    targets: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    plan: PlanText | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The new task, and where it is to be carried out."""
+
+    ref: Ref
+    targets: tuple[str, ...]
+
+
+@act("task.submit")
+def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
+    """Ask for something; all of it is checked before anything is written.
+
+    Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
+    """
+    number = put_in(caller.database, _submission(caller.settings, request), caller.actor)
+    return Done(Submitted(Ref(number), request.targets))
+
+
+def _submission(settings: Settings, request: TaskRequest) -> Submission:
+    """What is asked for, under the settings that it is asked for with."""
+    policy = settings.with_agent(request.settings).agent
+    if request.plan is None:
+        return Submission(request.prompt or "", request.targets, policy, key=request.key)
+    plan = load_plan(request.plan.text, policy=policy, source=request.plan.source)
+    if plan.autonomy is not None:  # as the plan wants it, unless whoever asks wants otherwise
+        wanted = [f"autonomy={plan.autonomy}", *request.settings]
+        policy = settings.with_agent(wanted).agent
+    prompt = request.prompt or plan.summary or request.plan.stem
+    return Submission(prompt, request.targets, policy, plan, request.key)
+
+
+@act("task.cancel")
+def cancel(caller: Caller, ref: Ref) -> Done[TaskView]:
+    """Stop a task: what runs is ended, what has not begun never does.
+
+    Raises Rejected when there is no such task, or it has ended.
+    """
+    before = _task(caller, ref)
+    if before.ended:
+        raise Rejected(
+            f"{before.ref} has ended already: it is {before.phase}",
+            stage="input",
+            next_step_cmd=f"replan task report {before.ref}",
+        )
+    taken = post(caller, Act("task.cancel", str(before.ref)), [(ref.task, None, CancelRequested())])
+    return Done(_task(caller, ref), taken)
+
+
+def await_cancelled(
+    caller: Caller, ref: Ref, timeout: float, tell: Callable[[TaskView, float], None]
+) -> TaskView:
+    """Wait up to `timeout` seconds until every worker has said how its command was ended."""
+    return wait_until(
+        lambda: _task(caller, ref),
+        lambda seen: seen.ended and all(each.word is not Word.AWAITED for each in seen.in_hand),
+        timeout=timeout,
+        tell=tell,
+    )
+
+
+@act("task.resume")
+def resume(caller: Caller, ref: Ref, *, cost_cap: float | None = None) -> Done[TaskView]:
+    """Go on after the cause was removed: counters are cleared, what failed runs again.
+
+    Raises what `resume_task` raises.
+    """
+    return resume_task(caller, "task.resume", ref, cost_cap=cost_cap)
+
+
+@act("task.limit")
+def limit(caller: Caller, ref: Ref, changes: Sequence[str]) -> Done[TaskView]:
+    """Change limits (`key=value`) of a task that is under way; they decide what it does next.
+
+    Raises Rejected when it has ended for good, and for what is no such limit; Misconfigured for a
+    value that it cannot have.
+    """
+    before = _task(caller, ref)
+    if before.phase in {"done", "cancelled"}:
+        raise Rejected(
+            f"{before.ref} is {before.phase}: nothing of it is decided any more",
+            stage="input",
+            next_step_cmd=f"replan task report {before.ref}",
+        )
+    limits = _limits(caller, changes, before.ref)
+    entry = Act("task.limit", str(before.ref), dict(limits))
+    taken = post(caller, entry, [(ref.task, None, PolicyChanged(limits))])
+    return Done(_task(caller, ref), taken)
+
+
+def _limits(caller: Caller, changes: Sequence[str], ref: Ref) -> dict[str, Value]:
+    """The changes, each checked as the setting that it is."""
+    names = [change.partition("=")[0].strip() for change in changes]
+    foreign = [name for name in names if name not in CHANGEABLE]
+    if foreign:
+        raise Rejected(
+            f"{', '.join(foreign)} cannot be changed for a task that is under way; "
+            f"these can: {', '.join(sorted(CHANGEABLE))}",
+            stage="input",
+            next_step_cmd=f"replan task show {ref}",
+        )
+    policy = caller.settings.with_agent(changes).agent
+    return {name: getattr(policy, name) for name in names}
+
+
+def _task(caller: Caller, ref: Ref) -> TaskView:
+    with caller.database.begin() as connection:
+        return task_view(connection, ref)

@@ -1,0 +1,91 @@
+"""Looking again and again, until there is nothing more to see."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from orchestrator.acts.caller import Caller
+from orchestrator.views.attempts import (
+    AttemptLine,
+    AttemptView,
+    OutputPiece,
+    attempt_view,
+    live_output,
+    running_attempts,
+)
+from orchestrator.views.messages import Message
+from orchestrator.views.stalls import stalls
+from orchestrator.views.tasks import TaskView, task_view
+from orchestrator.views.timeline import Timeline
+from shared.domain.ids import Ref
+
+LOOK_EVERY = 0.25
+
+Seen = TypeVar("Seen")
+
+
+def watch(
+    caller: Caller,
+    ref: Ref,
+    tell: Callable[[Message], None],
+    look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
+) -> TaskView:
+    """Hand on each message of a task as it comes, and each look at the whole; returns the last one.
+
+    It ends when the task has ended or waits for a person.
+    """
+    timeline = Timeline(ref)
+    told_of_stall = False
+    while True:
+        with caller.reading("task.watch") as connection:
+            view = task_view(connection, ref)
+            messages = [*timeline.read(connection)]
+            running = running_attempts(connection, ref) if look is not None else ()
+            if not told_of_stall:
+                stalled = stalls(connection, ref.task)
+                told_of_stall = bool(stalled)
+                messages += stalled
+        for message in messages:
+            tell(message)
+        if look is not None:
+            look(view, running)
+        if view.ended or view.waits:
+            return view
+        time.sleep(LOOK_EVERY)
+
+
+def tail(caller: Caller, ref: Ref, tell: Callable[[OutputPiece], None]) -> AttemptView:
+    """Hand on each piece of output of an attempt as it comes; returns the attempt once it ended."""
+    after = 0
+    while True:
+        with caller.reading("attempt.tail") as connection:
+            view = attempt_view(connection, ref)
+            ref = view.attempt.ref  # this one, also when a newer one begins
+            pieces = live_output(connection, view.attempt.key, after)
+        for piece in pieces:
+            after = piece.id
+            tell(piece)
+        if view.attempt.ended_at is not None:
+            return view
+        time.sleep(LOOK_EVERY)
+
+
+def wait_until(
+    look: Callable[[], Seen],
+    is_over: Callable[[Seen], bool],
+    *,
+    timeout: float,
+    tell: Callable[[Seen, float], None],
+) -> Seen:
+    """Look until it is over, or for `timeout` seconds; returns the last look.
+
+    `tell` is called after each look in vain, with the seconds since the first.
+    """
+    begun = time.monotonic()
+    while True:
+        seen = look()
+        elapsed = time.monotonic() - begun
+        if is_over(seen) or elapsed > timeout:
+            return seen
+        tell(seen, elapsed)
+        time.sleep(LOOK_EVERY)

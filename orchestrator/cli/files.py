@@ -1,0 +1,15 @@
+"""Files that are named on the command line."""
+
+from pathlib import Path
+
+from shared.domain.errors import Rejected
+
+
+def read_text(path: Path) -> str:
+    """A file's text; raises Rejected, naming it, when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Rejected(
+            f"{path} cannot be read: {error}", stage="input", next_step_cmd=f"ls -l {path}"
+        ) from error

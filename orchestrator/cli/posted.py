@@ -1,0 +1,63 @@
+"""The answer to an act whose facts were posted: what came of it, or that nobody coordinates."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.console import Console
+
+from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.tables import coloured, next_step
+from shared.domain.ids import Ref
+
+if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+    from orchestrator.acts.done import Done, Note
+    from orchestrator.views.tasks import TaskView
+
+
+class Placed(Protocol):
+    """Something that stands somewhere."""
+
+    @property
+    def ref(self) -> Ref: ...  # noqa: D102 - a field
+
+    @property
+    def phase(self) -> str: ...  # noqa: D102 - a field
+
+
+def place_of(view: Placed) -> dict[str, str]:
+    """What it is, and where it stands."""
+    return {"ref": str(view.ref), "phase": view.phase}
+
+
+def posted(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
+    """The answer: `details` have a `ref` and its `phase`; `taken` is that of `Done`."""
+    if taken:
+
+        def show(console: Console) -> None:
+            console.print(f"[bold]{details['ref']}[/] is {coloured(details['phase'])}")
+
+        return Result(kind, details, show, next_step_cmd=f"replan task watch {details['ref']}")
+
+    def show_recorded(console: Console) -> None:
+        console.print("recorded, but no coordinator has taken it up: is one running?")
+        next_step(console, "replan coordinator start")
+
+    return Result(
+        kind,
+        details,
+        show_recorded,
+        exit_code=ExitCode.UNREACHABLE,
+        stage="coordinator",
+        reason="recorded, but no coordinator has taken it up within 5 s",
+        next_step_cmd="replan coordinator start",
+    )
+
+
+def resumed(kind: str, done: "Done[TaskView]", **more: str) -> Result:
+    """The answer to a resumption, with what still waits for somebody's word."""
+    answer = posted(kind, {**place_of(done.value), **more}, taken=done.taken)
+    return replace(answer, warnings=tuple(map(_line, done.notes)))
+
+
+def _line(note: "Note") -> str:
+    return note.reason if note.next_step_cmd is None else f"{note.reason}: {note.next_step_cmd}"
