@@ -5,17 +5,23 @@ from typing import Any
 from celery.app.amqp import AMQP
 from kombu.connection import Connection
 
+from shared.queue.transport import Transport
+
 _FIRST_PAUSE = 0.2
 _LONGER_BY = 0.3
 _LONGEST_PAUSE = 1.4
 
 
 class SteadyConnection(Connection):
-    """Tries again every 1.4 seconds at the latest.
+    """Tries again every 1.4 seconds at the latest, and drops what is no message.
 
     Left alone, Celery's consumer waits two seconds longer after each try, up to thirty, and no
     setting of it reaches that wait.
     """
+
+    def get_transport_cls(self) -> type[Transport]:
+        """The only one that there is: every address is one of Redis."""
+        return Transport
 
     def ensure_connection(self, *args: Any, **kwargs: Any) -> Connection:
         """Connect, however long that takes; raises when `max_retries` tries were in vain."""

@@ -74,7 +74,7 @@ GARBAGE: Final[tuple[Forge, ...]] = (
     lambda _, __, ___: b"[]",
     lambda _, __, ___: b"\x00\xff no JSON at all",
 )
-"""What the library under the worker cannot read: the worker ends, and is started again."""
+"""What the library under the worker cannot read, and what would end it if it tried."""
 
 FORGERIES: Final = FORGED + GARBAGE
 

@@ -31,7 +31,10 @@ def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..
         fault = fault_of(message)
         if fault:
             raise InvalidTaskError(fault)
-        return accept(message, body, *rest, **more)
+        try:
+            return accept(message, body, *rest, **more)
+        except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+            raise InvalidTaskError(f"its headers cannot be used: {error}") from error
 
     return handle
 

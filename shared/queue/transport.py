@@ -1,0 +1,108 @@
+"""The way from the broker: what is no message is dropped on it, and nothing else changes.
+
+Whoever can write to the broker can put anything under the names of our queues. Left alone, Kombu
+and Celery unpack it outside every handler: one such entry ends the worker that reads it.
+"""
+
+from base64 import b64decode
+from queue import Empty
+from typing import Any, Final
+
+import structlog
+from kombu.transport import redis
+from redis.exceptions import ResponseError
+
+from shared.domain.jobs import QueueName
+
+log = structlog.get_logger()
+
+_SHOWN: Final = 200
+_QUEUES: Final = frozenset(queue.value for queue in QueueName)
+_ENCODINGS: Final = frozenset({None, "", "base64"})
+
+
+def fault_of(message: object, queue: str) -> str:
+    """What is wrong with an entry of a queue, nothing where Kombu can make a message of it.
+
+    What is asked for in it is looked at later; see `workers.process.messages`.
+    """
+    if not isinstance(message, dict):
+        return "it is not an object"
+    properties, headers = message.get("properties"), message.get("headers")
+    if not isinstance(properties, dict) or not isinstance(properties.get("delivery_tag"), str):
+        return "it has no properties of a message"
+    if not isinstance(headers, dict):
+        return "it has no headers of a message"
+    if queue in _QUEUES and not all(isinstance(headers.get(name), str) for name in ("task", "id")):
+        return "it names no task"
+    texts = (message.get("content-type"), message.get("content-encoding"))
+    if not all(text is None or isinstance(text, str) for text in texts):
+        return "its content is of no type"
+    if not isinstance(properties.get("delivery_info"), dict):
+        return "it does not say how it was delivered"
+    return _fault_of_body(message.get("body"), properties.get("body_encoding"))
+
+
+def _fault_of_body(body: object, encoding: object) -> str:
+    if not isinstance(body, str) or not (encoding is None or isinstance(encoding, str)):
+        return "its body is not a text"
+    if encoding not in _ENCODINGS:
+        return f"its body is encoded as {encoding[:_SHOWN] if encoding else encoding!r}"
+    try:
+        b64decode(body) if encoding else body.encode()
+    except ValueError as error:
+        return f"its body cannot be read: {error}"
+    return ""
+
+
+class Channel(redis.Channel):
+    """Reads queues and the control channel; what cannot be read is dropped and logged."""
+
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
+        except ResponseError as error:
+            if not self._removed_foreign_keys():
+                raise
+            raise Empty from error
+        except (ValueError, RecursionError) as error:
+            _dropped("of a queue", str(error), "")
+            raise Empty from error
+
+    def _receive_one(self, c: Any) -> Any:
+        try:
+            return super()._receive_one(c)  # type: ignore[no-untyped-call]
+        except RecursionError as error:
+            _dropped("of the control channel", str(error), "")
+            raise Empty from error
+
+    def _removed_foreign_keys(self) -> bool:
+        """Remove what lies under the name of a queue and is not a list; whether there was any."""
+        keys = [
+            self._q_for_pri(queue, priority)  # type: ignore[no-untyped-call]
+            for queue in self.active_queues
+            for priority in self.priority_steps
+        ]
+        with self.conn_or_acquire() as client:
+            foreign = [key for key in keys if client.type(key) not in (b"list", b"none")]
+            for key in foreign:
+                _dropped(str(key), "it is not a list", "")
+                client.delete(key)
+        return bool(foreign)
+
+
+class Transport(redis.Transport):
+    """Kombu's own for Redis over such channels."""
+
+    Channel = Channel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        fault = fault_of(message, queue)
+        if fault:
+            _dropped(queue, fault, repr(message)[:_SHOWN])
+        else:
+            super()._deliver(message, queue)  # type: ignore[no-untyped-call]
+
+
+def _dropped(queue: str, fault: str, message: str) -> None:
+    log.warning("message_dropped", queue=queue, reason=fault[:_SHOWN], message=message)
