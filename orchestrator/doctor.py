@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from orchestrator import history
 from orchestrator.access import audit
 from shared.domain.errors import ReplanError
 from shared.queue.app import knock
@@ -43,6 +44,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
     for found in database:
         yield from _audit(found)
         yield from _hosts(found)
+        yield from _history(found)
 
 
 def _checked(name: str, look: Callable[[], str]) -> Finding:
@@ -68,6 +70,21 @@ def _audit(database: Database) -> Iterator[Finding]:
         yield Finding("audit", False, reason, f"replan audit list --around {fault.seq}")
     if not faults:
         yield Finding("audit", True, f"{end.seq} entries, and the chain is whole")
+
+
+def _history(database: Database) -> Iterator[Finding]:
+    try:
+        found = history.compare(database)
+    except ReplanError as error:
+        yield Finding("history", False, error.reason, error.next_step_cmd or "replan db status")
+        return
+    for each in found.divergences[:MOST_FAULTS]:
+        command = f"replan task report T{each.task_id}"
+        yield Finding("history", False, f"{each.place}: {each.reason}", command)
+    if not found.divergences:
+        older = f"; {found.older} begun under older rules were left out" if found.older else ""
+        told = f"the events of {found.folded} tasks lead to their rows{older}"
+        yield Finding("history", True, told)
 
 
 def _hosts(database: Database) -> Iterator[Finding]:

@@ -14,6 +14,9 @@ from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskP
 from shared.store.jobs import NewJob
 from shared.wire import from_json, to_json
 
+PARKED = "Defect"
+"""The kind of event under which a fact stands that could not be folded in: it changed nothing."""
+
 ADD_REPLY = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
 """Keeps a question of the taskmaster with its answer."""
 

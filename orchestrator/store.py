@@ -14,6 +14,7 @@ from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
 from orchestrator.rows import (
     ADD_REPLY,
+    PARKED,
     run_state,
     run_values,
     step_values,
@@ -220,7 +221,7 @@ class SqlUnit:
             {
                 "task_id": task_id,
                 "run_id": run_id,
-                "kind": "Defect",
+                "kind": PARKED,
                 "body": {"fact": kind, "body": body, "error": str(error)},
                 "rules": RULES_VERSION,
                 "at": self._at.isoformat(),

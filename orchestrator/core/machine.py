@@ -4,7 +4,6 @@ The rules compute; this module holds them to the table in `transitions`. The sam
 in the coordinator, is folded over the recorded events by `doctor`, and is walked by the tests.
 """
 
-from collections.abc import Iterable
 from typing import get_args, overload
 
 from orchestrator.core import run_rules, task_rules
@@ -15,8 +14,9 @@ from shared.domain.errors import Defect
 from shared.domain.facts import RunFact, TaskFact
 from shared.domain.task import StepPhase
 
-RULES_VERSION = 4
-"""Raised when the same facts may lead to another state; events are folded under their own."""
+RULES_VERSION = 5
+"""Raised when the same facts may lead to another state: what was recorded under other rules is not
+folded again."""
 
 
 @overload
@@ -38,20 +38,6 @@ def advance(
         stage="advance",
         story=(repr(state), repr(fact)),
     )
-
-
-def replay(state: RunState, facts: Iterable[RunFact]) -> RunState:
-    """Fold the facts of a run; the decisions were carried out long ago."""
-    for fact in facts:
-        state, _ = advance(state, fact)
-    return state
-
-
-def replay_task(state: TaskState, facts: Iterable[TaskFact]) -> TaskState:
-    """Fold the facts of a task."""
-    for fact in facts:
-        state, _ = advance(state, fact)
-    return state
 
 
 def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decision, ...]]:

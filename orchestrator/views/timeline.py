@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, func, or_, select
 
 from orchestrator.views.attempts import AttemptLine, attempt_line
+from orchestrator.views.fact_words import of_event
 from orchestrator.views.interventions import list_interventions
 from orchestrator.views.messages import (
     Message,
@@ -15,7 +16,6 @@ from orchestrator.views.messages import (
     of_attempt,
     of_end,
     of_escalation,
-    of_event,
     of_intervention,
 )
 from orchestrator.views.places import require_task

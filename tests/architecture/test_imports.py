@@ -30,6 +30,7 @@ DOORS: Final = {
         "orchestrator.acts.caller",
         "orchestrator.acts.curating",
         "orchestrator.cleanup",
+        "orchestrator.history",
         "orchestrator.learning",
         "orchestrator.acts.submission",
         "orchestrator.outbox",

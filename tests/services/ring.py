@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from orchestrator import history
 from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.plan import Plan
@@ -157,6 +158,9 @@ def ring(database_url: str, broker_url: str, tmp_path: Path) -> Iterator[Ring]:
     made = Ring(database_url, broker_url, tmp_path)
     yield made
     made.stop()
+    database = Database(database_url)
+    assert history.compare(database).divergences == (), "events do not lead to their rows"
+    database.close()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from orchestrator import history
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from shared.settings import load_settings
@@ -46,6 +47,7 @@ def cli(
     monkeypatch.setenv("REPLAN_DATABASE_URL", database_url)
     database = Database(database_url)
     yield Cli(database, capsys)
+    assert history.compare(database).divergences == (), "events do not lead to their rows"
     database.close()
 
 

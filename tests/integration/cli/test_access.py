@@ -10,6 +10,7 @@ from orchestrator.access.actor import account
 from orchestrator.access.authentication import authenticate
 from orchestrator.access.roles import VERBS, Role
 from tests.integration.cli.calling import Cli
+from tests.services.ring import eventually
 
 BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 
@@ -109,8 +110,30 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
         "broker": True,
         "audit": True,
         "hosts": True,
+        "history": True,
     }
     assert cli("doctor").code == 0
+
+
+def test_the_doctor_names_the_task_whose_rows_are_not_what_its_events_lead_to(
+    coordinated: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REPLAN_BROKER_URL", broker_url)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("steps:\n  - {title: s, subtasks: [{run: 'true'}]}\n")
+    coordinated.json("task", "submit", "--plan", plan, "--local")
+    eventually(lambda: coordinated.rows("SELECT step FROM run_steps"), "the run beginning")
+    changed = "UPDATE run_steps SET errors = {} RETURNING step"
+    coordinated.rows(changed.format(7))
+    findings = coordinated.json("doctor", code=1)["details"]["findings"]
+    (wrong,) = [finding for finding in findings if not finding["ok"]]
+    assert wrong["check"] == "history"
+    assert wrong["reason"] == "T1.1@localhost: errors is 7, and its events lead to 0"
+    assert wrong["next_step_cmd"] == "replan task report T1"
+    coordinated.rows("UPDATE events SET rules = rules - 1 RETURNING id")
+    assert coordinated("doctor").code == 0  # other rules: nothing can be said
+    coordinated.rows("UPDATE events SET rules = rules + 1 RETURNING id")
+    coordinated.rows(changed.format(0))
 
 
 def test_the_doctor_names_what_is_wrong_and_what_to_type(

@@ -1,5 +1,6 @@
 """Runs and tasks at any point of their story, told by the facts that brought them there."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,6 +55,20 @@ def at(state: StepState, phase: StepPhase) -> StepState:
     """The same step in another phase; one that waits does so for somebody's decision."""
     waits_for = WaitsFor.DECISION if phase is StepPhase.WAITING else None
     return replace(state, phase=phase, waits_for=waits_for)
+
+
+def replay(state: RunState, facts: Iterable[f.RunFact]) -> RunState:
+    """Fold the facts of a run."""
+    for fact in facts:
+        state, _ = advance(state, fact)
+    return state
+
+
+def replay_task(state: TaskState, facts: Iterable[f.TaskFact]) -> TaskState:
+    """Fold the facts of a task."""
+    for fact in facts:
+        state, _ = advance(state, fact)
+    return state
 
 
 def plan(*steps: Step) -> Plan:

@@ -12,7 +12,7 @@ from orchestrator.core.decisions import (
     InterventionKind,
     OpenIntervention,
 )
-from orchestrator.core.machine import advance, hold_to_the_law, replay, replay_task
+from orchestrator.core.machine import advance, hold_to_the_law
 from orchestrator.core.state import RunState, TaskState, WaitsFor
 from orchestrator.core.transitions import MOVES_NO_STEP, STEP_TRANSITIONS, TASK_TRANSITIONS
 from shared.domain import facts as f
@@ -29,6 +29,8 @@ from tests.unit.core.given import (
     at,
     bare,
     plan,
+    replay,
+    replay_task,
     running,
     step,
     submitted,

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from orchestrator.core import decisions as d
-from orchestrator.core.machine import advance, replay, replay_task
+from orchestrator.core.machine import advance
 from orchestrator.core.state import RunState, TaskState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending
@@ -19,6 +19,7 @@ from shared.domain.config import ASK, PLAN
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Role
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
+from tests.unit.core.given import replay, replay_task
 
 AT_WORK = {StepPhase.READY, StepPhase.RUNNING}
 HELD_UP = {StepPhase.WAITING, StepPhase.BLOCKED}

@@ -1,0 +1,179 @@
+"""What each fact says to a person: one message a kind, none left without words."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+from orchestrator.rows import PARKED
+from orchestrator.views.messages import Message, MessageKind, Tone, count_of
+from shared.domain import facts as f
+from shared.domain.approval import Scope
+from shared.domain.attempt import Answer
+from shared.domain.budget import UNAVAILABLE, Ending
+from shared.domain.errors import Defect
+from shared.domain.ids import Ref
+from shared.wire import decode_fact
+
+Words = tuple[MessageKind, Tone, str]
+
+_TOLD_BY_OTHERS = frozenset({f.RunStarted, f.RunChanged, f.BundleReady})
+"""Facts of which another message tells more: the first pass, the end, the evidence being sent."""
+
+_TOLD_OF_THE_TASK = frozenset({f.PolicyChanged, f.CancelRequested, f.ResumeRequested})
+"""What a task passes on to its runs is told once, of the task."""
+
+_ANSWERS: Mapping[Answer, str] = {
+    Answer.RAN: "the command ran",
+    Answer.NOT_RUN: "the command did not run",
+    Answer.AGAIN: "run the command again",
+}
+
+_ENDINGS: Mapping[Ending, str] = {
+    Ending.DONE: "step {step} done",
+    Ending.THRESHOLD: "step {step} stopped at the error threshold",
+    Ending.INCOMPLETE: "step {step} could not be completed",
+    Ending.BLOCKED: "step {step} stopped: a forbidden command",
+    Ending.NEEDS_APPROVAL: "step {step} stopped: a command needs approval",
+    Ending.CANCELLED: "step {step} was cancelled",
+    Ending.UNKNOWN: "step {step} stopped: nobody can say how a command ended",
+    Ending.NEEDS_INPUT: "step {step} asks a person",
+    Ending.ROLLBACK_FAILED: "step {step} stopped: what was to be undone first could not be",
+}
+
+
+def of_event(task_id: int, row: Any, titles: Mapping[int, str]) -> Message | None:
+    """The message of a recorded fact; None for one that other messages tell better."""
+    if row.kind in _names(_TOLD_BY_OTHERS):
+        return None
+    if row.run_id is not None and row.kind in _names(_TOLD_OF_THE_TASK):
+        return None
+    step, (kind, tone, text) = _told(row, titles)
+    return Message(row.at, Ref(task_id, step=step, target=row.target), kind, tone, text)
+
+
+def _told(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:
+    if row.kind == PARKED:
+        error = f"replan broke a promise: {row.body['error']}"
+        return None, (MessageKind.ERROR, Tone.BAD, error)
+    try:
+        fact = decode_fact(row.kind, row.body)
+    except Defect as error:
+        return None, (MessageKind.ERROR, Tone.BAD, f"an event cannot be read: {error.reason}")
+    step = getattr(fact, "step", None)
+    return step, words(fact, titles.get(step or 0, ""))
+
+
+def words(fact: f.Fact, title: str = "") -> Words:  # noqa: C901, PLR0912 - one case a fact
+    """How a fact is told, whoever it is told to; `title` is that of its step."""
+    match fact:
+        case f.TaskSubmitted():
+            planned = "submitted" if fact.plan is None else "submitted with a plan"
+            return MessageKind.TASK, Tone.PLAIN, planned
+        case f.PromptRefined():
+            return MessageKind.PLAN, Tone.PLAIN, "the prompt was improved"
+        case f.QuestionAsked():
+            return MessageKind.INTERVENTION, Tone.PLAIN, "the taskmaster asks before it goes on"
+        case f.PlanDrafted():
+            planned = f"planned in {count_of(len(fact.plan.steps), 'step')}"
+            return MessageKind.PLAN, Tone.GOOD, planned
+        case f.StepDetailed():
+            count = count_of(len(fact.subtasks), "subtask")
+            return MessageKind.PLAN, Tone.PLAIN, f"step {fact.step} detailed: {count}"
+        case f.PlanApproved():
+            return MessageKind.INTERVENTION, Tone.PLAIN, f"{fact.given_by} approved the plan"
+        case f.RunChanged():
+            return MessageKind.TASK, Tone.PLAIN, f"a run is {fact.phase.replace('_', ' ')}"
+        case f.RunStarted():
+            count = count_of(len(fact.plan.steps), "step")
+            return MessageKind.TASK, Tone.PLAIN, f"its run begins, with {count}"
+        case f.PassStarted():
+            return MessageKind.STEP_STARTED, Tone.PLAIN, _started(fact, title)
+        case f.PassFinished():
+            tone = Tone.GOOD if fact.ending is Ending.DONE else Tone.BAD
+            return MessageKind.STEP_ENDED, tone, _finished(fact)
+        case f.BundleReady():
+            gathered = f"the evidence of step {fact.step} has been gathered"
+            return MessageKind.ESCALATION, Tone.PLAIN, gathered
+        case f.BundleSent():
+            told = f"an operator sends the evidence of step {fact.step} to its planner"
+            return MessageKind.REVISION, Tone.PLAIN, told + _why(fact.note)
+        case f.StepRevised():
+            return MessageKind.REVISION, Tone.ATTENTION, _revised(fact)
+        case f.StepHandedUp():
+            told = f"step {fact.step} cannot be done as planned: {fact.reason}"
+            return MessageKind.REVISION, Tone.ATTENTION, told
+        case f.PlanRevised():
+            count = count_of(len(fact.steps), "step")
+            told = f"the plan was changed from step {fact.step} on, {count} in its place"
+            return MessageKind.PLAN, Tone.ATTENTION, told + _why(fact.reason)
+        case f.RevisionRequested():
+            told = f"an operator asks for a revision{_why(fact.note)}"
+            return MessageKind.REVISION, Tone.PLAIN, told
+        case f.StepAbandoned():
+            told = f"step {fact.step} was given up by an operator"
+            return MessageKind.STEP_ENDED, Tone.BAD, told
+        case f.OutcomeTold():
+            told = f"a person says of step {fact.step}: {_ANSWERS[fact.answer]}"
+            return MessageKind.INTERVENTION, Tone.PLAIN, told
+        case f.CommandsApproved():
+            return MessageKind.INTERVENTION, Tone.PLAIN, _approved(fact)
+        case f.ApprovalDenied():
+            told = f"{fact.denied_by} did not approve what step {fact.step} would run"
+            return MessageKind.INTERVENTION, Tone.PLAIN, told + _why(fact.note)
+        case f.RetryAdvised():
+            word = "to try again" if fact.retry else "against another try"
+            told = f"the planner of step {fact.step} advises {word}{_why(fact.reason)}"
+            return MessageKind.REVISION, Tone.PLAIN, told
+        case f.JobFailed():
+            if fact.family == UNAVAILABLE:
+                told = f"{fact.kind} waits for the provider: {fact.reason}"
+                return MessageKind.TASK, Tone.ATTENTION, told
+            return MessageKind.ERROR, Tone.BAD, f"{fact.kind} failed: {fact.reason}"
+        case f.QuestionAnswered():
+            return MessageKind.INTERVENTION, Tone.PLAIN, f"{fact.given_by}: {fact.answer}"
+        case f.PolicyChanged():
+            changes = ", ".join(f"{key}={value}" for key, value in fact.changes.items())
+            return MessageKind.TASK, Tone.PLAIN, f"an operator changed limits: {changes}"
+        case f.CancelRequested():
+            return MessageKind.TASK, Tone.PLAIN, "an operator asks to cancel"
+        case f.ResumeRequested():
+            return MessageKind.TASK, Tone.PLAIN, "resumed by an operator"
+        case _:
+            assert_never(fact)
+
+
+def _names(kinds: Iterable[type]) -> set[str]:
+    return {kind.__name__ for kind in kinds}
+
+
+def _why(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _started(fact: f.PassStarted, title: str) -> str:
+    named = f"step {fact.step} started{_why(title)}"
+    if fact.pass_no > 1:
+        named += f" (pass {fact.pass_no}, revision {fact.revision})"
+    return named
+
+
+def _finished(fact: f.PassFinished) -> str:
+    told = _ENDINGS[fact.ending].format(step=fact.step)
+    if fact.ending is Ending.DONE:
+        return told
+    errors = f" ({count_of(fact.errors, 'error')})" if fact.errors else ""
+    return f"{told}{errors}{_why(fact.reason)}"
+
+
+def _revised(fact: f.StepRevised) -> str:
+    count = count_of(len(fact.subtasks), "subtask")
+    undoes = f", after undoing {', '.join(fact.rollback)}" if fact.rollback else ""
+    author = f"{fact.author.role} ({fact.author.backend})"
+    told = f"revision {fact.revision} of step {fact.step} by {author}, {count}{undoes}"
+    return told + _why(fact.reason)
+
+
+def _approved(fact: f.CommandsApproved) -> str:
+    given_by = fact.approvals[0].given_by if fact.approvals else "somebody"
+    once = not fact.approvals or fact.approvals[0].scope is Scope.ONCE
+    often = "once" if once else "for this task"
+    return f"{given_by} approved what step {fact.step} would run, {often}"

@@ -1,0 +1,67 @@
+"""Every fact has words, whatever it carries; the timeline leaves out what others tell better."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.views.fact_words import of_event, words
+from shared.domain import facts as f
+from shared.domain.jobs import JobKind
+from shared.domain.task import RunPhase
+from shared.wire import encode_fact
+
+ALL = sorted({*get_args(f.TaskFact), *get_args(f.RunFact)}, key=lambda kind: kind.__name__)
+
+
+@dataclass
+class Event:
+    """An event as it is read."""
+
+    kind: str
+    body: Any
+    run_id: int | None = 1
+    target: str | None = "web1"
+    at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_fact_has_words(kind: type[f.Fact], data: st.DataObject) -> None:
+    """Also one that the timeline leaves out: who hears of a single fact is told something."""
+    fact = data.draw(st.from_type(kind))
+    _, _, text = words(fact, "a title")
+    assert text.strip()
+
+
+def test_a_recorded_fact_is_told_with_its_place() -> None:
+    told = of_event(7, Event(*encode_fact(f.StepAbandoned(2))), {})
+    assert told is not None
+    assert (str(told.ref), told.text) == ("T7.2@web1", "step 2 was given up by an operator")
+
+
+@pytest.mark.parametrize(
+    "fact", [f.BundleReady(1, 0, 1, 7), f.RunChanged(1, RunPhase.DONE), f.CancelRequested()]
+)
+def test_what_another_message_tells_is_not_told_twice(fact: f.Fact) -> None:
+    """A run hears of its cancellation from its task, of which it was told already."""
+    assert of_event(7, Event(*encode_fact(fact)), {}) is None
+
+
+def test_a_run_begins_without_a_body() -> None:
+    """Its plan stands in the row of its task, once for all its runs."""
+    assert of_event(7, Event("RunStarted", {}), {}) is None
+
+
+def test_an_event_that_nobody_can_read_is_not_passed_over() -> None:
+    told = of_event(7, Event("JobFailed", {"kind": "no such job"}), {})
+    assert told is not None
+    assert told.text.startswith("an event cannot be read: stored JobFailed cannot be read")
+    failed = f.JobFailed(JobKind.PLAN, None, 0, 0, "rejected", "plan", "no luck")
+    told = of_event(7, Event(*encode_fact(failed), run_id=None, target=None), {})
+    assert told is not None
+    assert (str(told.ref), told.text) == ("T7", "plan failed: no luck")
