@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from orchestrator import history
 from orchestrator.access import audit
+from orchestrator.views.values import NextStepValue
 from shared.domain.errors import ReplanError
+from shared.domain.next_step import NextStep
 from shared.queue.app import knock
 from shared.settings import ServerSettings
 from shared.store import hosts
@@ -23,7 +25,7 @@ class Finding:
     check: str
     ok: bool
     reason: str
-    next_step_cmd: str | None = None
+    next_step: NextStepValue = None
 
 
 def examine(server: ServerSettings) -> Iterator[Finding]:
@@ -51,7 +53,7 @@ def _checked(name: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(name, ok=True, reason=look())
     except ReplanError as error:
-        return Finding(name, False, error.reason, error.next_step_cmd or "replan config show")
+        return Finding(name, False, error.reason, error.next_step or NextStep.of("config show"))
 
 
 def _knocked(server: ServerSettings) -> str:
@@ -63,11 +65,11 @@ def _audit(database: Database) -> Iterator[Finding]:
     try:
         end, faults = audit.verify(database)
     except ReplanError as error:
-        yield Finding("audit", False, error.reason, error.next_step_cmd or "replan audit verify")
+        yield Finding("audit", False, error.reason, error.next_step or NextStep.of("audit verify"))
         return
     for fault in faults[:MOST_FAULTS]:
         reason = f"entry {fault.seq}: {fault.reason}"
-        yield Finding("audit", False, reason, f"replan audit list --around {fault.seq}")
+        yield Finding("audit", False, reason, NextStep.of("audit list", around=fault.seq))
     if not faults:
         yield Finding("audit", True, f"{end.seq} entries, and the chain is whole")
 
@@ -76,10 +78,10 @@ def _history(database: Database) -> Iterator[Finding]:
     try:
         found = history.compare(database)
     except ReplanError as error:
-        yield Finding("history", False, error.reason, error.next_step_cmd or "replan db status")
+        yield Finding("history", False, error.reason, error.next_step or NextStep.of("db status"))
         return
     for each in found.divergences[:MOST_FAULTS]:
-        command = f"replan task report T{each.task_id}"
+        command = NextStep.of("task report", f"T{each.task_id}")
         yield Finding("history", False, f"{each.place}: {each.reason}", command)
     if not found.divergences:
         older = f"; {found.older} begun under older rules were left out" if found.older else ""
@@ -92,11 +94,11 @@ def _hosts(database: Database) -> Iterator[Finding]:
         with database.begin() as connection:
             enrolled = hosts.listed(connection)
     except ReplanError as error:
-        yield Finding("hosts", False, error.reason, error.next_step_cmd or "replan host list")
+        yield Finding("hosts", False, error.reason, error.next_step or NextStep.of("host list"))
         return
     distrusted = [host for host in enrolled if host.distrusted]
     for host in distrusted:
-        command = f"replan host add {host.name} --replace-host-key"
+        command = NextStep.of("host add", host.name, replace_host_key=True)
         yield Finding("hosts", False, f"{host.name} is disabled: {host.distrusted}", command)
     if not distrusted:
         yield Finding("hosts", True, f"{len(enrolled)} enrolled, none disabled")

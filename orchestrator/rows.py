@@ -163,7 +163,7 @@ def intervention_values(
         "kind": opened.kind.value,
         "stage": opened.stage,
         "reason": opened.reason,
-        "next_step_cmd": opened.next_step_cmd,
+        "next_step": None if opened.next_step is None else to_json(opened.next_step),
         "asked": [to_json(asked) for asked in opened.asked],
         "options": list(opened.options),
     }

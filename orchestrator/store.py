@@ -24,6 +24,7 @@ from orchestrator.rows import (
 from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
+from shared.domain.next_step import NextStep
 from shared.store import fixes
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -233,7 +234,7 @@ class SqlUnit:
             None,
             error.reason,
             error.stage,
-            f"replan task report T{task_id}",
+            NextStep.of("task report", f"T{task_id}"),
         )
         self._orders.append((task_id, known, told))
 

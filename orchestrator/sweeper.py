@@ -3,6 +3,7 @@
 from orchestrator import cleanup as ending
 from shared.domain.facts import JobFailed
 from shared.domain.jobs import Job
+from shared.domain.next_step import NextStep
 from shared.store import attempts, inbox, jobs
 from shared.store.database import Database
 
@@ -36,6 +37,6 @@ def _lost(job: Job) -> JobFailed:
         family="defect",
         stage=job.kind.value,
         reason=f"{job.claims} workers took this job and none of them came back",
-        next_step_cmd=f"replan task resume T{job.task_id}",
+        next_step=NextStep.of("task resume", f"T{job.task_id}"),
         postponed=job.postponed,
     )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 FOLDER = "REPLAN_PULSE_DIR"
 """The environment variable that names the folder; without it nobody listens."""
@@ -61,7 +62,7 @@ def _begin(folder: Path, parts: Iterable[str]) -> None:
         raise Misconfigured(
             f"{FOLDER}={folder}: signs of life cannot be written: {error.strerror}",
             stage="config",
-            next_step_cmd=f"mkdir -p {folder}",
+            next_step=ShellCommand(f"mkdir -p {folder}"),
         ) from error
 
 

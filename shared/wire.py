@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from shared.domain.errors import Defect
 from shared.domain.facts import FACTS, Fact
 from shared.domain.ids import Ref
+from shared.domain.next_step import Advice, ShellCommand
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ def to_json(value: object) -> Any:
         return {key: to_json(each) for key, each in value.items()}
     if isinstance(value, list):
         return [to_json(each) for each in value]
-    return _adapter(type(value)).dump_python(value, mode="json")
+    return _adapter(type(value)).dump_python(value, mode="json", by_alias=True)
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -37,7 +38,9 @@ def from_json(kind: type[T], data: Any) -> T:
     try:
         value: T = _adapter(kind).validate_python(data)
     except ValueError as error:
-        raise Defect(f"stored {kind.__name__} cannot be read: {error}", stage="wire") from error
+        raise Defect(
+            f"stored {getattr(kind, '__name__', kind)} cannot be read: {error}", stage="wire"
+        ) from error
     return value
 
 
@@ -53,3 +56,11 @@ def decode_fact(kind: str, body: Any) -> Fact:
         raise Defect(f"unknown fact {kind!r}", stage="wire")
     fact: Fact = from_json(known, body)
     return fact
+
+
+def decode_next_step(data: Any) -> Advice | None:
+    """What to do next, again; a text, as older versions stored it, is a command to type."""
+    if isinstance(data, str):
+        return ShellCommand(data)
+    step: Advice | None = from_json(Advice | None, data)  # type: ignore[arg-type]
+    return step

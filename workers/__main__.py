@@ -15,6 +15,7 @@ import sys
 
 from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
+from shared.domain.next_step import command_line
 from shared.logs import configure_logs
 from shared.settings import load_settings
 from shared.wire import from_json, to_json
@@ -35,12 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
             "family": error.family,
             "stage": error.stage,
             "reason": error.reason,
-            "next_step_cmd": error.next_step_cmd,
+            "next_step": None if error.next_step is None else to_json(error.next_step),
         }
         if chosen.verb == "start":
             print(f"{error.stage}: {error.reason}", file=sys.stderr)
-            if error.next_step_cmd:
-                print(f"next: {error.next_step_cmd}", file=sys.stderr)
+            if error.next_step:
+                print(f"next: {command_line(error.next_step)}", file=sys.stderr)
         else:
             print(json.dumps(problem))
         return 4 if isinstance(error, Transient) else 2

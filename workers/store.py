@@ -10,6 +10,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
 from shared.domain.question import Reply
 from shared.store import attempts, bundles, hosts, planned
@@ -253,7 +254,7 @@ def _usable(connection: Connection, host: Host | None, name: str) -> Host:
         raise Misconfigured(
             f"host {name!r} is not enrolled",
             stage="connect",
-            next_step_cmd=f"replan host add {name} --address ADDRESS",
+            next_step=NextStep.of("host add", name, address=Blank("ADDRESS")),
         )
     hosts.require_trusted(host)
     return hosts.reached(connection, host)

@@ -15,6 +15,7 @@ from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.health import Pulse
 from shared.queue.app import knock, make_app
@@ -105,7 +106,7 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
             f"{', '.join(unknown) or 'nothing'} is no worker role; "
             f"there are all, {', '.join(ROLES)}",
             stage="input",
-            next_step_cmd="replan worker start all",
+            next_step=NextStep.of("worker start", "all"),
         )
     return tuple(ROLES[role] for role in roles)
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 from orchestrator.access.actor import Actor
 from orchestrator.access.chain import Anchor, Fault, Link, faults
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.store import inbox
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -170,5 +171,5 @@ def _headless() -> Misconfigured:
         "the audit has lost its head: somebody has removed the row of audit_head, and nothing "
         "that would have to be recorded is done until it is back",
         stage="audit",
-        next_step_cmd="replan audit list",
+        next_step=NextStep.of("audit list"),
     )

@@ -9,6 +9,7 @@ from orchestrator.access.actor import Actor
 from orchestrator.access.bearer import parse_bearer
 from orchestrator.access.roles import Role
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 
 _FIND = text("""
     SELECT name, role, hash, revoked_at IS NOT NULL AS revoked,
@@ -42,7 +43,7 @@ class Unauthenticated(Rejected):
         super().__init__(
             "this token is not accepted: it is unknown, has expired or was revoked",
             stage="access",
-            next_step_cmd="replan token list",
+            next_step=NextStep.of("token list"),
         )
         self.why = why
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 
 START = b"\0" * 32
 """What the first link follows."""
@@ -65,7 +66,7 @@ def parse_anchor(text: str) -> Anchor:
         raise Rejected(
             f"{text!r} is no anchor: it looks like 42:5f0c… (a number and 64 hexadecimal digits)",
             stage="input",
-            next_step_cmd="replan audit verify",
+            next_step=NextStep.of("audit verify"),
         )
     return anchor
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.next_step import Blank, NextStep
 
 
 class Role(StrEnum):
@@ -29,7 +30,7 @@ def role_named(text: str) -> Role:
         raise Rejected(
             f"{text!r} is no role; there are {', '.join(known)}",
             stage="input",
-            next_step_cmd="replan token create --help",
+            next_step=NextStep.of("token create", help=True),
         )
     return known[text]
 
@@ -128,5 +129,5 @@ def require(role: Role, verb: str) -> None:
         raise Rejected(
             f"{verb} takes the role {needed.role.value}, and this is a {role.value}",
             stage="access",
-            next_step_cmd=f"replan token create NAME --role {needed.role.value}",
+            next_step=NextStep.of("token create", Blank("NAME"), role=needed.role.value),
         )

@@ -13,6 +13,7 @@ from orchestrator.access.audit import Act
 from orchestrator.access.bearer import Bearer, minted
 from orchestrator.access.roles import Role
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 
 NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 DAYS = 90
@@ -79,7 +80,7 @@ def create(
         raise Rejected(
             f"there is a token called {name!r} already",
             stage="input",
-            next_step_cmd=f"replan token rotate {name}",
+            next_step=NextStep.of("token rotate", name),
         )
     told = {"id": issued.bearer.id, "role": role.value, "days": days}
     audit.record(connection, actor, Act("token.create", name, told))
@@ -98,7 +99,7 @@ def rotate(connection: Connection, actor: Actor, name: str, *, days: int = DAYS)
         raise Rejected(
             f"somebody else has just replaced the token {name!r}",
             stage="input",
-            next_step_cmd="replan token list",
+            next_step=NextStep.of("token list"),
         )
     told = {"id": issued.bearer.id, "instead_of": old.id, "role": old.role, "days": days}
     audit.record(connection, actor, Act("token.rotate", name, told))
@@ -141,7 +142,7 @@ def _revoked(connection: Connection, name: str) -> Any:
     raise Rejected(
         f"there is no token called {name!r}; there are: {known}",
         stage="input",
-        next_step_cmd="replan token list",
+        next_step=NextStep.of("token list"),
     )
 
 
@@ -150,11 +151,11 @@ def _check(name: str, days: int) -> None:
         raise Rejected(
             f"{name!r} is no name for a token: up to 64 letters, digits, '.', '_' and '-'",
             stage="input",
-            next_step_cmd="replan token create ci --role operator",
+            next_step=NextStep.of("token create", "ci", role="operator"),
         )
     if not 1 <= days <= MOST_DAYS:
         raise Rejected(
             f"a token is good for 1 to {MOST_DAYS} days, not {days}",
             stage="input",
-            next_step_cmd=f"replan token create {name} --role viewer --days {DAYS}",
+            next_step=NextStep.of("token create", name, role="viewer", days=DAYS),
         )

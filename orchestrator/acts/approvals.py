@@ -10,6 +10,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
 from shared.domain.verdict import Verdict
 from shared.guard import Guard, PlanGuard, load_site
@@ -20,7 +21,7 @@ from shared.settings import ServerSettings
 GuardFor = Callable[[str], Guard]
 """The guard of the host of that name."""
 
-POLICY_CMD = "replan guard rules"
+POLICY_CMD = NextStep.of("guard rules")
 
 
 def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
@@ -41,20 +42,20 @@ def refuse_unless_asked(view: InterventionView) -> None:
             f"{view.name} is about a forbidden command, which no approval lets run: {view.reason}; "
             "either the step gets another command or the policy another rule",
             stage="guard",
-            next_step_cmd=view.next_step_cmd,
+            next_step=view.next_step,
         )
     if view.kind == InterventionKind.PLAN_APPROVAL:
         raise Rejected(
             f"{view.name} is about a whole plan, which is approved as one, or replaced",
             stage="input",
-            next_step_cmd=view.next_step_cmd,
+            next_step=view.next_step,
         )
     if view.kind != InterventionKind.APPROVAL or not view.wanted:
         raise Rejected(
             f"{view.name} does not say what it would run: it waits because of "
             f"{view.kind.replace('_', ' ')}",
             stage="input",
-            next_step_cmd=view.next_step_cmd,
+            next_step=view.next_step,
         )
 
 
@@ -67,7 +68,7 @@ def too_late(view: InterventionView) -> Rejected:
     return Rejected(
         f"{view.name} {what}",
         stage="input",
-        next_step_cmd=f"replan intervention show {view.name}",
+        next_step=NextStep.of("intervention show", view.name),
     )
 
 
@@ -134,5 +135,5 @@ def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:
         f"{ref} is forbidden, and no approval lets it run: {verdict.reason} (rule {verdict.rule}); "
         "either the step gets another command or the policy another rule",
         stage="guard",
-        next_step_cmd=POLICY_CMD,
+        next_step=POLICY_CMD,
     )

@@ -11,6 +11,7 @@ from orchestrator.acts.watch import wait_until
 from orchestrator.views.attempts import AttemptLine, attempt_view
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.store import jobs
 
 
@@ -31,7 +32,7 @@ def cancel(caller: Caller, ref: Ref) -> Done[AttemptLine]:
         raise Rejected(
             f"{attempt.ref} {_not_in_hand(attempt)}",
             stage="input",
-            next_step_cmd=f"replan attempt show {attempt.ref}",
+            next_step=NextStep.of("attempt show", attempt.ref),
         )
     return Done(attempt)
 

@@ -10,6 +10,7 @@ from orchestrator.views.steps import StepLine, held_pass, step_view
 from shared.domain.errors import Rejected
 from shared.domain.facts import BundleSent
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 
 
 @act("bundle.send")
@@ -27,7 +28,7 @@ def send(caller: Caller, ref: Ref, note: str = "") -> Done[StepLine]:
         raise Rejected(
             f"no bundle of {step.ref} waits to be sent: it is {step.phase}",
             stage="input",
-            next_step_cmd=f"replan step show {step.ref}",
+            next_step=NextStep.of("step show", step.ref),
         )
     fact = BundleSent(ordinal, step.revision, held, note)
     entry = Act("bundle.send", str(step.ref), {"pass": held})

@@ -8,6 +8,7 @@ from orchestrator.access.audit import Act
 from orchestrator.learning import holds_secret
 from orchestrator.views.fixes import require_fix
 from shared.domain.errors import Rejected
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Subtask
 from shared.store import fixes
 
@@ -16,7 +17,7 @@ def retire(connection: Connection, actor: Actor, number: int, note: str = "") ->
     """Let a fix be offered no more. Raises Rejected when there is none, or it is retired."""
     because = f"retired by {actor.name}" + (f": {note}" if note else "")
     if require_fix(connection, number).retired_at or not fixes.retire(connection, number, because):
-        raise _refused(number, "is retired already", "replan fix list")
+        raise _refused(number, "is retired already", NextStep.of("fix list"))
     audit.record(connection, actor, Act("fix.retire", f"F{number}", {"note": note}))
 
 
@@ -24,7 +25,7 @@ def restore(connection: Connection, actor: Actor, number: int) -> None:
     """Let a retired fix be offered again, its uses counted afresh. Raises Rejected."""
     require_fix(connection, number)
     if not fixes.restore(connection, number):
-        raise _refused(number, "is not retired", f"replan fix show F{number}")
+        raise _refused(number, "is not retired", NextStep.of("fix show", f"F{number}"))
     audit.record(connection, actor, Act("fix.restore", f"F{number}"))
 
 
@@ -41,13 +42,15 @@ def edit(
         raise Rejected(
             "something in it has the form of a secret: name it, ${secret:NAME}",
             stage="input",
-            next_step_cmd="replan secret set NAME",
+            next_step=NextStep.of("secret set", Blank("NAME")),
         )
     if not fixes.edit(connection, known, replacement, author=f"human/{actor.name}"):
-        raise _refused(number, "would be what another fix is already", "replan fix list --all")
+        raise _refused(
+            number, "would be what another fix is already", NextStep.of("fix list", all=True)
+        )
     commands = [subtask.command for subtask in replacement]
     audit.record(connection, actor, Act("fix.edit", f"F{number}", {"commands": commands}))
 
 
-def _refused(number: int, told: str, command: str) -> Rejected:
-    return Rejected(f"F{number} {told}", stage="input", next_step_cmd=command)
+def _refused(number: int, told: str, next_step: NextStep) -> Rejected:
+    return Rejected(f"F{number} {told}", stage="input", next_step=next_step)

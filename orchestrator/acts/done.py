@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from shared.domain.next_step import Advice
+
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that the caller should know besides; `next_step_cmd` is what to do about it."""
+    """Something that the caller should know besides; `next_step` is what to do about it."""
 
     reason: str
-    next_step_cmd: str | None = None
+    next_step: Advice | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from shared.domain.facts import (
     RunFact,
 )
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.question import Question, chosen
 from shared.domain.task import StepPhase, TaskPhase
 
@@ -143,9 +144,9 @@ def _answer_question(caller: Caller, asked: InterventionView, given: str | None)
     _refuse_unless_question(asked)
     if given is None:
         raise Rejected(
-            f"{asked.name} asks: {asked.reason}", stage="input", next_step_cmd=asked.next_step_cmd
+            f"{asked.name} asks: {asked.reason}", stage="input", next_step=asked.next_step
         )
-    said = chosen(Question(asked.reason, asked.options), given, next_step_cmd=asked.next_step_cmd)
+    said = chosen(Question(asked.reason, asked.options), given, next_step=asked.next_step)
     ref = asked.ref
     entry = Act("intervention.answer", str(asked.ref), {"intervention": asked.name})
     by = caller.actor.name
@@ -168,7 +169,7 @@ def _refuse_unless_question(asked: InterventionView) -> None:
             f"{asked.name} does not ask a question: it waits because of "
             f"{asked.kind.replace('_', ' ')}",
             stage="input",
-            next_step_cmd=asked.next_step_cmd,
+            next_step=asked.next_step,
         )
     if asked.closed_at is not None:
         raise approvals.too_late(asked)
@@ -182,7 +183,7 @@ def _refuse_unless_unknown(asked: InterventionView) -> None:
             f"{asked.name} does not ask how a command ended: it waits because of "
             f"{asked.kind.replace('_', ' ')}",
             stage="input",
-            next_step_cmd=asked.next_step_cmd,
+            next_step=asked.next_step,
         )
 
 
@@ -194,7 +195,7 @@ def _too_late_to_tell(asked: InterventionView) -> Rejected:
     return Rejected(
         f"{asked.name} {what}",
         stage="input",
-        next_step_cmd=f"replan intervention show {asked.name}",
+        next_step=NextStep.of("intervention show", asked.name),
     )
 
 

@@ -27,6 +27,7 @@ from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
 from shared.domain.facts import PlanApproved, PlanDrafted
 from shared.domain.ids import Ref, parse_ref
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
 from shared.store import hosts
 
@@ -68,13 +69,13 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
             f"{given.source} wants autonomy {plan.autonomy}, and {view.ref} was submitted with "
             f"{policy.autonomy}, which stays: leave it out",
             stage="plan",
-            next_step_cmd=f"replan task show {view.ref}",
+            next_step=NextStep.of("task show", view.ref),
         )
     if view.phase != "waiting" or any(run.phase != "not_started" for run in view.runs):
         raise Rejected(
             f"{view.ref} does not wait for a plan: it is {view.phase}",
             stage="input",
-            next_step_cmd=f"replan task show {view.ref}",
+            next_step=NextStep.of("task show", view.ref),
         )
     entry = Act("plan.provide", str(view.ref), {"file": given.name})
     taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
@@ -108,7 +109,7 @@ def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
         raise Rejected(
             f"the plan of {after.ref} is another one by now: look at it again",
             stage="plan",
-            next_step_cmd=f"replan plan approve {after.ref} --list",
+            next_step=NextStep.of("plan approve", after.ref, list=True),
         )
     return Done(PlanApproval(after, _wanted(question.asked)), taken)
 
@@ -135,7 +136,7 @@ def _refuse_unless_plan_waits(task: TaskView) -> None:
         f"the plan of {task.ref} does not wait for an approval: the task is {task.phase}"
         + (f", and its plan {how}" if task.steps_planned else ""),
         stage="plan",
-        next_step_cmd=f"replan task show {task.ref}",
+        next_step=NextStep.of("task show", task.ref),
     )
 
 

@@ -12,6 +12,7 @@ from orchestrator.views.tasks import TaskView, task_view
 from shared.domain.errors import Rejected
 from shared.domain.facts import ResumeRequested
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 
 _BY_ANSWER = {
     InterventionKind.UNKNOWN: "you say how its command ended",
@@ -51,7 +52,7 @@ def _refuse_ended(task: TaskView) -> None:
         raise Rejected(
             f"{task.ref} is {task.phase}: there is nothing to go on with",
             stage="input",
-            next_step_cmd=f"replan task report {task.ref}",
+            next_step=NextStep.of("task report", task.ref),
         )
 
 
@@ -65,7 +66,7 @@ def _refuse_unanswered(task: TaskView) -> None:
         raise Rejected(
             f"{asked.ref} waits until {how} ({asked.name}): to resume is no answer",
             stage="input",
-            next_step_cmd=asked.next_step_cmd,
+            next_step=asked.next_step,
         )
 
 
@@ -73,4 +74,4 @@ def _unanswered(task: TaskView) -> Iterator[Note]:
     for waits in task.interventions:
         if waits.kind in _BY_ANSWER:
             how = _BY_ANSWER[InterventionKind(waits.kind)]
-            yield Note(f"{waits.ref} still waits until {how}", waits.next_step_cmd)
+            yield Note(f"{waits.ref} still waits until {how}", waits.next_step)

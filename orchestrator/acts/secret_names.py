@@ -17,7 +17,7 @@ def check_secrets(subtasks: Iterable[Subtask], *, where: str) -> None:
                 raise Rejected(
                     f"{where}, subtask {subtask.ordinal}: {error.reason}",
                     stage=error.stage,
-                    next_step_cmd=error.next_step_cmd,
+                    next_step=error.next_step,
                 ) from error
 
 

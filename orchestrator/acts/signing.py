@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shared.domain.approval import PUBLIC_KEY, Approval, statement
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 if TYPE_CHECKING:  # it takes a while to load, and few commands sign
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -89,5 +90,5 @@ class Signer:
         return Misconfigured(
             f"the key that signs approvals, {self._path}, cannot be used: {why}",
             stage="approve",
-            next_step_cmd=f"ls -l {self._path}",
+            next_step=ShellCommand(f"ls -l {self._path}"),
         )

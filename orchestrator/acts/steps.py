@@ -15,6 +15,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.ids import Ref
+from shared.domain.next_step import Blank, NextStep
 
 
 @act("step.revise")
@@ -36,7 +37,7 @@ def revise(
         raise Rejected(
             f"{step.ref} is {step.phase}: there is nothing to revise",
             stage="input",
-            next_step_cmd=f"replan step show {step.ref}",
+            next_step=NextStep.of("step show", step.ref),
         )
     if given is not None:
         return _post(caller, "step.revise", ref, _revised(view, policy, given, note))
@@ -44,7 +45,7 @@ def revise(
         raise Rejected(
             f"{step.ref} is {step.phase}: there is no evidence to revise it from",
             stage="input",
-            next_step_cmd=f"replan step revise {step.ref} --file FILE",
+            next_step=NextStep.of("step revise", step.ref, file=Blank("FILE")),
         )
     return _post(caller, "step.revise", ref, RevisionRequested(step.ordinal, note))
 
@@ -57,30 +58,30 @@ def abandon(caller: Caller, ref: Ref) -> Done[StepLine]:
         raise Rejected(
             f"{step.ref} does not wait for you: it is {step.phase}",
             stage="input",
-            next_step_cmd=f"replan step show {step.ref}",
+            next_step=NextStep.of("step show", step.ref),
         )
     return _post(caller, "step.abandon", ref, StepAbandoned(step.ordinal))
 
 
 def _revised(view: StepView, policy: Policy, given: PlanText, note: str) -> StepRevised:
     step = view.step
-    command = f"replan step revise {step.ref} --file {given.source}"
-    subtasks = load_revision(given.text, policy=policy, source=given.source, next_step_cmd=command)
-    undone = rollback_of(given.text, source=given.source, next_step_cmd=command)
+    command = NextStep.of("step revise", step.ref, file=given.source)
+    subtasks = load_revision(given.text, policy=policy, source=given.source, next_step=command)
+    undone = rollback_of(given.text, source=given.source, next_step=command)
     _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")
     reason = note or f"given by hand: {given.name}"
     return StepRevised(step.ordinal, step.revision + 1, step.author, subtasks, reason, undone)
 
 
-def _refuse_unknown(undone: tuple[str, ...], view: StepView, command: str) -> None:
+def _refuse_unknown(undone: tuple[str, ...], view: StepView, next_step: NextStep) -> None:
     for key in undone:
         named = [s for each in view.revisions for s in each.subtasks if s.key == key]
         if any(subtask.rollback is not None for subtask in named):
             continue
         why = "says no command that undoes it" if named else "is no subtask of any of its lists"
         raise Rejected(
-            f"rollback: {key!r} of {view.step.ref} {why}", stage="revise", next_step_cmd=command
+            f"rollback: {key!r} of {view.step.ref} {why}", stage="revise", next_step=next_step
         )
 
 

@@ -17,6 +17,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
 from shared.store import hosts
 from shared.store.database import REPORTS, Database, InDoubt
@@ -103,7 +104,7 @@ def _put_in_again(database: Database, submission: Submission, actor: Actor, doub
     raise InDoubt(
         f"the task may have been submitted, or not: {doubt.reason}",
         stage="database",
-        next_step_cmd="replan task list",
+        next_step=NextStep.of("task list"),
     ) from doubt
 
 
@@ -124,13 +125,15 @@ def _check(submission: Submission) -> None:
         raise Rejected(
             "the prompt is empty: say in words what is to be achieved",
             stage="input",
-            next_step_cmd='replan task submit "install nginx and start it at boot" --host web1',
+            next_step=NextStep.of(
+                "task submit", Blank("install nginx and start it at boot", text=True), host="web1"
+            ),
         )
     if not submission.targets:
         raise Rejected(
             "no target is named",
             stage="input",
-            next_step_cmd="replan host list",
+            next_step=NextStep.of("host list"),
         )
     if len(set(submission.targets)) < len(submission.targets):
         raise Rejected("a target is named twice", stage="input")
@@ -171,5 +174,7 @@ def _not_usable(connection: Connection, target: str) -> Rejected:
     return Rejected(
         f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
         stage="input",
-        next_step_cmd=f"replan host add {target} --address ADDRESS --user USER --key FILE",
+        next_step=NextStep.of(
+            "host add", target, address=Blank("ADDRESS"), user=Blank("USER"), key=Blank("FILE")
+        ),
     )

@@ -20,6 +20,7 @@ from shared.domain.config import CHANGEABLE, Value
 from shared.domain.errors import Rejected
 from shared.domain.facts import CancelRequested, PolicyChanged
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.settings import Settings
 
 
@@ -80,7 +81,7 @@ def cancel(caller: Caller, ref: Ref) -> Done[TaskView]:
         raise Rejected(
             f"{before.ref} has ended already: it is {before.phase}",
             stage="input",
-            next_step_cmd=f"replan task report {before.ref}",
+            next_step=NextStep.of("task report", before.ref),
         )
     taken = post(caller, Act("task.cancel", str(before.ref)), [(ref.task, None, CancelRequested())])
     return Done(_task(caller, ref), taken)
@@ -119,7 +120,7 @@ def limit(caller: Caller, ref: Ref, changes: Sequence[str]) -> Done[TaskView]:
         raise Rejected(
             f"{before.ref} is {before.phase}: nothing of it is decided any more",
             stage="input",
-            next_step_cmd=f"replan task report {before.ref}",
+            next_step=NextStep.of("task report", before.ref),
         )
     limits = _limits(caller, changes, before.ref)
     entry = Act("task.limit", str(before.ref), dict(limits))
@@ -136,7 +137,7 @@ def _limits(caller: Caller, changes: Sequence[str], ref: Ref) -> dict[str, Value
             f"{', '.join(foreign)} cannot be changed for a task that is under way; "
             f"these can: {', '.join(sorted(CHANGEABLE))}",
             stage="input",
-            next_step_cmd=f"replan task show {ref}",
+            next_step=NextStep.of("task show", ref),
         )
     policy = caller.settings.with_agent(changes).agent
     return {name: getattr(policy, name) for name in names}

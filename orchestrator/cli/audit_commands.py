@@ -7,8 +7,10 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, moment, next_step, plain
+from orchestrator.envelope import ExitCode
+from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # `--help` is quick
     from orchestrator.access.chain import Link
@@ -69,7 +71,7 @@ def verify(
             console.print(f"[green]✓[/] {end.seq} entries, and the chain is whole")
             console.out(f"  anchor: {end}", highlight=False)
         else:
-            next_step(console, f"replan audit list --around {faults[0].seq}")
+            next_step(console, NextStep.of("audit list", around=faults[0].seq))
 
     first = faults[0] if faults else None
     return Result(
@@ -79,7 +81,7 @@ def verify(
         exit_code=ExitCode.FAILED if first else ExitCode.DONE,
         stage="audit" if first else None,
         reason=f"entry {first.seq}: {first.reason}" if first else None,
-        next_step_cmd=f"replan audit list --around {first.seq}" if first else None,
+        next_step=NextStep.of("audit list", around=first.seq) if first else None,
     )
 
 

@@ -11,13 +11,15 @@ from orchestrator.acts.done import Done
 from orchestrator.cli.intervention_text import show_in_hand
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.posted import posted
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, next_step, plain
+from orchestrator.envelope import ExitCode
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand, Word, unproven
 from orchestrator.views.tasks import TaskView
 from shared.domain.attempt import Outcome
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 
 _TELL_EVERY = 2.0
 
@@ -44,7 +46,7 @@ def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
     )
     remains = unproven(view.in_hand)
     reason = _reason(view, remains, timeout)
-    command = f"replan task report {view.ref}"
+    command = NextStep.of("task report", view.ref)
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] is {coloured(view.phase)}")
@@ -60,7 +62,7 @@ def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
         exit_code=ExitCode.FAILED if reason else ExitCode.DONE,
         stage="cancel" if reason else None,
         reason=reason or None,
-        next_step_cmd=command,
+        next_step=command,
     )
 
 
@@ -83,7 +85,7 @@ def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Res
 
 def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
     """The answer of `attempt cancel`; a `reason` says why it may still be there."""
-    command = f"replan attempt show {line.ref}"
+    command = NextStep.of("attempt show", line.ref)
 
     def show(console: Console) -> None:
         if line.running and not reason:
@@ -101,7 +103,7 @@ def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
         exit_code=ExitCode.FAILED if reason else ExitCode.DONE,
         stage="cancel" if reason else None,
         reason=reason or None,
-        next_step_cmd=command,
+        next_step=command,
     )
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, plain
+from shared.domain.next_step import NextStep
 from shared.logs import masked
 
 group = typer.Typer(name="config", no_args_is_help=True)
@@ -28,7 +29,9 @@ def show_(
 
     settings = call.settings.with_agent(set_ or ())
     if key is not None and key not in KEYS:
-        raise Rejected(f"{key!r} is no setting", stage="input", next_step_cmd="replan config show")
+        raise Rejected(
+            f"{key!r} is no setting", stage="input", next_step=NextStep.of("config show")
+        )
     chosen = [KEYS[key]] if key else list(KEYS.values())
     entries: list[dict[str, Any]] = []
     for each in chosen:

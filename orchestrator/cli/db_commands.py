@@ -4,8 +4,9 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step
+from orchestrator.envelope import ExitCode
 from shared.domain.errors import Misconfigured
 
 group = typer.Typer(name="db", no_args_is_help=True)
@@ -41,7 +42,7 @@ def status(call: Invocation) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"found {state.found or 'none'}, needed {state.needed}")
-        next_step(console, problem.next_step_cmd if problem else None)
+        next_step(console, problem.next_step if problem else None)
 
     return Result(
         "db.status",
@@ -50,5 +51,5 @@ def status(call: Invocation) -> Result:
         exit_code=ExitCode.FAILED if problem else ExitCode.DONE,
         stage=problem.stage if problem else None,
         reason=problem.reason if problem else None,
-        next_step_cmd=problem.next_step_cmd if problem else None,
+        next_step=problem.next_step if problem else None,
     )

@@ -4,8 +4,9 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step, plain
+from orchestrator.envelope import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +26,7 @@ def doctor(call: Invocation) -> Result:
             mark = "[green]✓[/]" if finding.ok else "[red]✗[/]"
             console.print(f"{mark} {finding.check}: {plain(finding.reason)}", highlight=False)
             if not finding.ok:
-                next_step(console, finding.next_step_cmd)
+                next_step(console, finding.next_step)
 
     first = wrong[0] if wrong else None
     return Result(
@@ -36,5 +37,5 @@ def doctor(call: Invocation) -> Result:
         exit_code=ExitCode.FAILED if first else ExitCode.DONE,
         stage=first.check if first else None,
         reason=first.reason if first else None,
-        next_step_cmd=first.next_step_cmd if first else None,
+        next_step=first.next_step if first else None,
     )

@@ -13,6 +13,7 @@ from orchestrator.views.final_plan import carried_out
 from shared.contracts.origin import Origin
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import Blank, NextStep, ShellCommand
 
 FORMS = ("runbook",)
 
@@ -23,15 +24,15 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
         raise Rejected(
             f"{form!r} is nothing that a task can be turned into; there is {', '.join(FORMS)}",
             stage="input",
-            next_step_cmd=f"replan task export {ref} --as runbook",
+            next_step=NextStep.of("task export", ref, as_="runbook"),
         )
     with call.database.begin() as connection:
         done = carried_out(connection, ref)
-    origin = Origin(str(done.ref), "export", f"replan task report {done.ref}")
+    origin = Origin(str(done.ref), "export", NextStep.of("task report", done.ref))
     made = runbook(done.prompt, done.plan, done.hosts, origin=origin)
     if output is not None:
         _write(output, made.text)
-    command = f"replan task submit {shlex.quote(made.prompt)} --host NAME --planner runbook"
+    command = NextStep.of("task submit", made.prompt, host=Blank("NAME"), planner="runbook")
 
     def show(console: Console) -> None:
         if output is None:
@@ -52,7 +53,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
         "file": None if output is None else str(output),
         "text": made.text,
     }
-    return Result("task.export", details, show, next_step_cmd=command)
+    return Result("task.export", details, show, next_step=command)
 
 
 def _told(made: Runbook) -> str:
@@ -69,11 +70,11 @@ def _write(path: Path, text: str) -> None:
         raise Rejected(
             f"{path} is there already, and nothing is written over",
             stage="input",
-            next_step_cmd=f"ls -l {shlex.quote(str(path))}",
+            next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
         ) from error
     except OSError as error:
         raise Rejected(
             f"{path} cannot be written: {error.strerror}",
             stage="input",
-            next_step_cmd=f"ls -ld {shlex.quote(str(path.parent))}",
+            next_step=ShellCommand(f"ls -ld {shlex.quote(str(path.parent))}"),
         ) from error

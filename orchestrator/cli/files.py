@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from shared.domain.errors import Rejected
+from shared.domain.next_step import ShellCommand
 
 
 def read_text(path: Path) -> str:
@@ -11,5 +12,7 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Rejected(
-            f"{path} cannot be read: {error}", stage="input", next_step_cmd=f"ls -l {path}"
+            f"{path} cannot be read: {error}",
+            stage="input",
+            next_step=ShellCommand(f"ls -l {path}"),
         ) from error

@@ -11,6 +11,7 @@ from orchestrator.cli.files import read_text
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, listing, moment, next_step, plain
+from shared.domain.next_step import Blank, NextStep
 
 _PATHS = re.compile(r"<path>(?:/<path>)+")
 
@@ -102,7 +103,7 @@ def retire(
     number = parse_fix(fix)
     with call.database.begin() as connection:
         curating.retire(connection, call.actor, number, note)
-    return _changed("fix.retire", number, "is retired", f"replan fix restore F{number}")
+    return _changed("fix.retire", number, "is retired", NextStep.of("fix restore", f"F{number}"))
 
 
 @add(group, "restore", example="replan fix restore F7")
@@ -114,7 +115,9 @@ def restore(call: Invocation, fix: FixArgument) -> Result:
     number = parse_fix(fix)
     with call.database.begin() as connection:
         curating.restore(connection, call.actor, number)
-    return _changed("fix.restore", number, "is offered again", f"replan fix show F{number}")
+    return _changed(
+        "fix.restore", number, "is offered again", NextStep.of("fix show", f"F{number}")
+    )
 
 
 @add(group, "edit", example="replan fix edit F7 --file fix.yaml")
@@ -134,16 +137,16 @@ def edit(
         read_text(file),
         policy=call.settings.agent,
         source=str(file),
-        next_step_cmd=f"replan fix edit F{number} --file FILE",
+        next_step=NextStep.of("fix edit", f"F{number}", file=Blank("FILE")),
     )
     with call.database.begin() as connection:
         curating.edit(connection, call.actor, number, subtasks)
-    return _changed("fix.edit", number, "is changed", f"replan fix show F{number}")
+    return _changed("fix.edit", number, "is changed", NextStep.of("fix show", f"F{number}"))
 
 
-def _changed(kind: str, number: int, told: str, command: str) -> Result:
+def _changed(kind: str, number: int, told: str, following: NextStep) -> Result:
     def show(console: Console) -> None:
         console.print(f"[bold]F{number}[/] {told}")
-        next_step(console, command)
+        next_step(console, following)
 
-    return Result(kind, {"ref": f"F{number}"}, show, next_step_cmd=command)
+    return Result(kind, {"ref": f"F{number}"}, show, next_step=following)

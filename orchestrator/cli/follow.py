@@ -9,13 +9,15 @@ from rich.text import Text
 from orchestrator.acts.watch import watch
 from orchestrator.cli.intervention_text import show_waiting
 from orchestrator.cli.invocation import Invocation
-from orchestrator.cli.reply import ExitCode, Format, Result, envelope
+from orchestrator.cli.reply import Format, Result
 from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
+from orchestrator.envelope import Envelope, ExitCode
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.messages import Message, Tone
 from orchestrator.views.postponed import told
 from orchestrator.views.tasks import TaskView
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.task import TaskPhase
 
 MOST = 20
@@ -47,7 +49,7 @@ def ending(view: TaskView) -> Result:
     """The answer for a task that has ended or waits."""
     code = CODES[TaskPhase(view.phase)]
     first = next(iter(view.interventions), None)
-    command = f"replan task report {view.ref}" if first is None else first.next_step_cmd
+    command = NextStep.of("task report", view.ref) if first is None else first.next_step
     reason = view.reason if first is None else first.reason
 
     def show(console: Console) -> None:
@@ -63,7 +65,7 @@ def ending(view: TaskView) -> Result:
         exit_code=code,
         stage=None if code is ExitCode.DONE else (first.stage if first else "task"),
         reason=None if code is ExitCode.DONE else reason or view.phase,
-        next_step_cmd=command,
+        next_step=command,
     )
 
 
@@ -117,5 +119,5 @@ def _brief(attempt: AttemptLine) -> str:
 def _json_line(call: Invocation, message: Message) -> None:
     import json
 
-    line = json.dumps(envelope(Result("task.message", message)), ensure_ascii=False)
+    line = json.dumps(Envelope("task.message", details=message).to_json(), ensure_ascii=False)
     print(line, file=call.console.file, flush=True)

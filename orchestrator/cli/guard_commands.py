@@ -9,9 +9,11 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Format, Result
+from orchestrator.cli.reply import Format, Result
 from orchestrator.cli.tables import plain
+from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 from shared.domain.verdict import Verdict
 
 if TYPE_CHECKING:  # the guard loads its parser when a command asks for it
@@ -46,7 +48,7 @@ def check(
         raise Rejected(
             "say a command, or --file FILE",
             stage="input",
-            next_step_cmd="replan guard check --help",
+            next_step=NextStep.of("guard check", help=True),
         )
     explanation = guard.explain(command, interpreter)
     verdict = explanation.verdict
@@ -70,7 +72,7 @@ def check(
         exit_code=ExitCode.FAILED if refused else ExitCode.DONE,
         stage="guard" if refused else None,
         reason=verdict.reason if refused else None,
-        next_step_cmd="replan guard rules" if refused else None,
+        next_step=NextStep.of("guard rules") if refused else None,
     )
 
 

@@ -1,22 +1,27 @@
 """`replan host …`."""
 
-import shlex
 import sys
 from dataclasses import replace as changed
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, next_step, plain
+from orchestrator.envelope import ExitCode
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Connection, Host
+from shared.domain.next_step import Blank, NextStep, ShellCommand
 from shared.domain.secret import name_of
+from shared.wire import to_json
+
+if TYPE_CHECKING:
+    from orchestrator.probes.hosts import HostReport
 
 group = typer.Typer(name="host", no_args_is_help=True)
 
@@ -91,8 +96,8 @@ def add_(
         line, fingerprint = probing.host_key(host)
         _accept(call, host, fingerprint, accept)
         host = changed(host, host_key=line)
-    report: dict[str, Any] = probing.check(host) if check else {"ok": True, "report": None}
-    if not report["ok"]:
+    report = probing.check(host) if check else None
+    if report is not None and report.blocking:
         return _checked("host.add", host.name, report)
     with call.database.begin() as connection:
         hosts.save(connection, host, replace=replace)
@@ -102,10 +107,14 @@ def add_(
     def show(console: Console) -> None:
         console.print(f"enrolled [bold]{name}[/] {plain(fingerprint)}", highlight=False)
         plan = example_plan("hello.yaml")
-        next_step(console, f"replan task submit --plan {plan} --host {name} --wait")
+        next_step(console, NextStep.of("task submit", plan=plan, host=name, wait=True))
 
-    details = {"name": name, "fingerprint": fingerprint, "report": report["report"]}
-    return Result("host.add", details, show, warnings=_notices(report))
+    details = {
+        "name": name,
+        "fingerprint": fingerprint,
+        "report": None if report is None else to_json(report),
+    }
+    return Result("host.add", details, show, warnings=() if report is None else report.notices)
 
 
 @add(group, "list", example="replan host list")
@@ -125,7 +134,16 @@ def list_(call: Invocation) -> Result:
             console.print(listing(("host", "by", "where", ""), rows))
         else:
             console.print("no host is enrolled yet; --local works without one")
-            next_step(console, "replan host add NAME --address ADDRESS --user USER --key FILE")
+            next_step(
+                console,
+                NextStep.of(
+                    "host add",
+                    Blank("NAME"),
+                    address=Blank("ADDRESS"),
+                    user=Blank("USER"),
+                    key=Blank("FILE"),
+                ),
+            )
 
     return Result("host.list", {"hosts": list(found)}, show, items=found)
 
@@ -156,40 +174,34 @@ def remove(call: Invocation, name: NameArgument) -> Result:
     return Result("host.remove", {"name": name}, lambda c: c.print(f"removed {plain(name)}"))
 
 
-def _checked(kind: str, name: str, answer: dict[str, Any]) -> Result:
-    report = answer["report"]
-    blocking = [p for p in report["problems"] if p["family"] != "notice"]
+def _checked(kind: str, name: str, report: "HostReport") -> Result:
+    blocking = report.blocking
 
     def show(console: Console) -> None:
         if not blocking:
-            round_trip = report["round_trip_ms"]
+            round_trip = report.round_trip_ms or 0.0
             console.print(f"[green]✓[/] {plain(name)} can be used ({round_trip:.1f} ms round trip)")
             console.print(
-                listing(("", ""), [(plain(k), plain(v)) for k, v in report["facts"].items()])
+                listing(("", ""), [(plain(k), plain(v)) for k, v in report.facts.items()])
             )
         for problem in blocking:
-            console.print(f"[red]✗[/] {plain(problem['reason'])}", highlight=False)
-            console.print(f"  at stage: {problem['stage']}")
-            next_step(console, problem["next_step_cmd"])
+            console.print(f"[red]✗[/] {plain(problem.reason)}", highlight=False)
+            console.print(f"  at stage: {problem.stage}")
+            next_step(console, problem.next_step)
 
     first = blocking[0] if blocking else None
-    transient = first is not None and first["family"] == "transient"
+    transient = first is not None and first.family == "transient"
     failed = ExitCode.UNREACHABLE if transient else ExitCode.REFUSED
     return Result(
         kind,
-        {"name": name, "report": report},
+        {"name": name, "report": to_json(report)},
         show,
         exit_code=failed if first else ExitCode.DONE,
-        stage=first["stage"] if first else None,
-        reason=first["reason"] if first else None,
-        next_step_cmd=first["next_step_cmd"] if first else None,
-        warnings=_notices(answer),
+        stage=first.stage if first else None,
+        reason=first.reason if first else None,
+        next_step=first.next_step if first else None,
+        warnings=report.notices,
     )
-
-
-def _notices(answer: dict[str, Any]) -> tuple[str, ...]:
-    problems = (answer.get("report") or {}).get("problems", ())
-    return tuple(p["reason"] for p in problems if p["family"] == "notice")
 
 
 def _accept(call: Invocation, host: Host, fingerprint: str, accept: str | None) -> None:
@@ -200,7 +212,7 @@ def _accept(call: Invocation, host: Host, fingerprint: str, accept: str | None) 
         raise Misconfigured(
             f"{host.address}:{host.port} shows the host key {fingerprint}, not {accept}",
             stage="host_key",
-            next_step_cmd=f"ssh-keyscan -p {host.port} {host.address} | ssh-keygen -lf -",
+            next_step=ShellCommand(f"ssh-keyscan -p {host.port} {host.address} | ssh-keygen -lf -"),
         )
     if call.human and sys.stdin.isatty():
         call.complaints.print(f"host key of {host.address}:{host.port}: [bold]{fingerprint}[/]")
@@ -212,7 +224,7 @@ def _accept(call: Invocation, host: Host, fingerprint: str, accept: str | None) 
     raise Rejected(
         f"the host key {fingerprint} of {host.address}:{host.port} was not accepted",
         stage="host_key",
-        next_step_cmd=_typed(host, fingerprint),
+        next_step=_typed(host, fingerprint),
     )
 
 
@@ -223,24 +235,23 @@ def _loopback(address: str) -> bool:
         return address == "localhost"
 
 
-def _typed(host: Host, fingerprint: str) -> str:
+def _typed(host: Host, fingerprint: str) -> NextStep:
     """The same call with the fingerprint accepted."""
-    options = {
-        "--address": host.address,
-        "--port": str(host.port),
-        "--user": host.user,
-        "--key": host.key_path,
-        "--workdir": host.workdir,
-        "--jump": host.jump,
-        "--password": host.password,
-        "--passphrase": host.passphrase,
-        "--sudo-password": host.sudo_password,
-        "--accept-host-key": fingerprint,
-    }
-    said = [word for name, value in options.items() if value for word in (name, value)]
-    if host.sudo:
-        said.append("--sudo")
-    return shlex.join(["replan", "host", "add", host.name, *said])
+    return NextStep.of(
+        "host add",
+        host.name,
+        address=host.address,
+        port=host.port,
+        user=host.user or None,
+        key=host.key_path or None,
+        workdir=host.workdir or None,
+        jump=host.jump or None,
+        password=host.password or None,
+        passphrase=host.passphrase or None,
+        sudo_password=host.sudo_password or None,
+        accept_host_key=fingerprint,
+        sudo=bool(host.sudo),
+    )
 
 
 def _check_name(name: str) -> None:
@@ -258,7 +269,9 @@ def _needed(value: str | None, option: str, name: str) -> str:
     raise Rejected(
         f"{option} is needed to reach {name} by SSH",
         stage="input",
-        next_step_cmd=f"replan host add {name} --address ADDRESS --user USER --key FILE",
+        next_step=NextStep.of(
+            "host add", name, address=Blank("ADDRESS"), user=Blank("USER"), key=Blank("FILE")
+        ),
     )
 
 
@@ -278,7 +291,7 @@ def _reference(option: str, given: str | None) -> str | None:
     raise Rejected(
         f"{option} names a secret as ${{secret:NAME}} and never takes the secret itself",
         stage="input",
-        next_step_cmd="replan host add --help",
+        next_step=NextStep.of("host add", help=True),
     )
 
 
@@ -292,5 +305,7 @@ def _where(host: Host) -> str:
 def _key(key: Path) -> Path:
     path = key.expanduser().absolute()
     if not path.is_file():
-        raise Rejected(f"there is no key file {path}", stage="input", next_step_cmd=f"ls -l {path}")
+        raise Rejected(
+            f"there is no key file {path}", stage="input", next_step=ShellCommand(f"ls -l {path}")
+        )
     return path

@@ -14,6 +14,7 @@ from shared.domain.approval import Scope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
     from orchestrator.acts.done import Done
@@ -47,8 +48,8 @@ def list_(
         for waits in found:
             show_evidence(console, waits)
             every = waits.evidence is not None or bool(waits.wanted or waits.options)
-            for command in waits.commands if every else waits.commands[:1]:
-                next_step(console, command)
+            for step in waits.next_steps if every else waits.next_steps[:1]:
+                next_step(console, step)
 
     return Result("intervention.list", {"interventions": list(found)}, show, items=found)
 
@@ -168,5 +169,5 @@ def _said(given: dict[Answer, bool], name: str) -> Answer:
     raise Rejected(
         "say one of --ran, --not-run and --again",
         stage="input",
-        next_step_cmd=f"replan intervention show {name}",
+        next_step=NextStep.of("intervention show", name),
     )

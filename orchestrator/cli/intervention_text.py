@@ -30,8 +30,8 @@ def show_waiting(console: Console, interventions: Iterable["InterventionView"]) 
         name = f"{waits.name}, {waits.kind.replace('_', ' ')}"
         console.print(f"\n[yellow]waits for you[/] ({name}) {plain(waits.reason)}")
         show_evidence(console, waits)
-        for command in waits.commands:
-            next_step(console, command)
+        for step in waits.next_steps:
+            next_step(console, step)
 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:

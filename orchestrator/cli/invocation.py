@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 
 from orchestrator.access.actor import Actor, account
-from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
+from orchestrator.cli.reply import Format, Result, of_error, write
+from orchestrator.envelope import ExitCode
 from shared.domain.errors import Defect, Rejected, ReplanError
 from shared.settings import Settings, load_settings
 

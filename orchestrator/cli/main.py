@@ -8,8 +8,10 @@ import typer
 from typer import _click
 
 from orchestrator.cli.invocation import Invocation
-from orchestrator.cli.reply import ExitCode, Format, of_error, write
+from orchestrator.cli.reply import Format, of_error, write
+from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
+from shared.domain.next_step import ShellCommand
 
 GROUPS = {
     "task": "What you asked for: submit it, watch it, read its report.",
@@ -83,7 +85,9 @@ def _refuse(given: list[str], error: "_click.ClickException") -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stdout.write(f"{error.format_message()}\n")
         return int(ExitCode.REFUSED)
-    refused = Rejected(error.format_message(), stage="input", next_step_cmd=f"{path} --help")
+    refused = Rejected(
+        error.format_message(), stage="input", next_step=ShellCommand(f"{path} --help")
+    )
     words = path.split()[1:]
     kind = "replan" if not words or words[-1] in GROUPS else ".".join(words)
     call = Invocation(_wanted(given), None)

@@ -15,6 +15,7 @@ from orchestrator.cli.posted import place_of, posted, resumed
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep
 
 group = typer.Typer(name="plan", no_args_is_help=True)
 
@@ -75,8 +76,8 @@ def approve(
         for each in found.wanted:
             show_wanted(console, each)
 
-    command = f"replan plan approve {found.task.ref}"
-    return Result("plan.approve", details | {"approved": False}, show, next_step_cmd=command)
+    command = NextStep.of("plan approve", found.task.ref)
+    return Result("plan.approve", details | {"approved": False}, show, next_step=command)
 
 
 @add(group, "resume", example="replan plan resume T12")

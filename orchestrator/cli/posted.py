@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, next_step
+from orchestrator.envelope import ExitCode
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep, command_line
 
 if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
     from orchestrator.acts.done import Done, Note
@@ -36,11 +38,11 @@ def posted(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
         def show(console: Console) -> None:
             console.print(f"[bold]{details['ref']}[/] is {coloured(details['phase'])}")
 
-        return Result(kind, details, show, next_step_cmd=f"replan task watch {details['ref']}")
+        return Result(kind, details, show, next_step=NextStep.of("task watch", details["ref"]))
 
     def show_recorded(console: Console) -> None:
         console.print("recorded, but no coordinator has taken it up: is one running?")
-        next_step(console, "replan coordinator start")
+        next_step(console, NextStep.of("coordinator start"))
 
     return Result(
         kind,
@@ -49,7 +51,7 @@ def posted(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
         exit_code=ExitCode.UNREACHABLE,
         stage="coordinator",
         reason="recorded, but no coordinator has taken it up within 5 s",
-        next_step_cmd="replan coordinator start",
+        next_step=NextStep.of("coordinator start"),
     )
 
 
@@ -60,4 +62,6 @@ def resumed(kind: str, done: "Done[TaskView]", **more: str) -> Result:
 
 
 def _line(note: "Note") -> str:
-    return note.reason if note.next_step_cmd is None else f"{note.reason}: {note.next_step_cmd}"
+    return (
+        note.reason if note.next_step is None else f"{note.reason}: {command_line(note.next_step)}"
+    )

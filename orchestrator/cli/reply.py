@@ -5,16 +5,16 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from shared.domain.errors import ReplanError, Transient
-from shared.wire import to_json
-
-SCHEMA_VERSION = 1
+from orchestrator import envelope
+from orchestrator.envelope import Envelope, ExitCode
+from shared.domain.errors import Defect, ReplanError
+from shared.domain.next_step import Advice, ShellCommand, command_line
 
 
 class Format(StrEnum):
@@ -23,16 +23,6 @@ class Format(StrEnum):
     HUMAN = "human"
     MIN_JSON = "min-json"
     JSONL = "jsonl"
-
-
-class ExitCode(IntEnum):
-    """What the exit code of every command means."""
-
-    DONE = 0
-    FAILED = 1
-    REFUSED = 2
-    WAITING = 3
-    UNREACHABLE = 4
 
 
 def _nothing(_console: Console) -> None:
@@ -53,67 +43,47 @@ class Result:
     exit_code: ExitCode = ExitCode.DONE
     stage: str | None = None
     reason: str | None = None
-    next_step_cmd: str | None = None
+    next_step: Advice | None = None
     warnings: tuple[str, ...] = field(default=())
 
-    @property
-    def ok(self) -> bool:
-        """True when what was asked for is so."""
-        return self.exit_code is ExitCode.DONE
+    def envelope(self, kind: str | None = None, details: Any = None) -> Envelope:
+        """The envelope of S2.39; `kind` and `details` stand in for those of the result."""
+        return Envelope(
+            kind=kind or self.kind,
+            code=self.exit_code,
+            stage=self.stage,
+            reason=self.reason,
+            next_step=self.next_step,
+            details=self.details if details is None else details,
+        )
 
 
 def of_error(kind: str, error: ReplanError) -> Result:
     """The answer for what could not be done."""
-    match error:
-        case Transient():
-            code = ExitCode.UNREACHABLE
-        case _ if error.family == "defect":
-            code = ExitCode.FAILED
-        case _:
-            code = ExitCode.REFUSED
-    command = error.next_step_cmd or _usual(kind, error)
+    told = envelope.of_error(kind, error)
+    if error.next_step is None and isinstance(error, Defect):
+        again = ShellCommand("REPLAN_TRACEBACK=1 " + shlex.join(["replan", *sys.argv[1:]]))
+        told = replace(told, next_step=again)
     return Result(
         kind=kind,
-        exit_code=code,
-        stage=error.stage,
-        reason=str(error),
-        next_step_cmd=command,
-        show=lambda console: _complain(console, error, command),
+        exit_code=told.code,
+        stage=told.stage,
+        reason=told.reason,
+        next_step=told.next_step,
+        show=lambda console: _complain(console, told),
     )
-
-
-def _usual(kind: str, error: ReplanError) -> str:
-    """What can be typed when the cause proposed nothing."""
-    if error.family == "defect":
-        return "REPLAN_TRACEBACK=1 " + shlex.join(["replan", *sys.argv[1:]])
-    return f"replan {kind.replace('.', ' ')} --help"
-
-
-def envelope(result: Result, details: Any = None) -> dict[str, Any]:
-    """The one JSON object of `min-json`; `details` stands in for those of the result."""
-    shown = result.details if details is None else details
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "kind": result.kind,
-        "ok": result.ok,
-        "stage": result.stage,
-        "reason": result.reason,
-        "next_step_cmd": result.next_step_cmd,
-        "details": None if shown is None else to_json(shown),
-    }
 
 
 def write(result: Result, output: Format, console: Console, complaints: Console) -> None:
     """Write the answer in the wanted way."""
     match output:
         case Format.MIN_JSON:
-            _line(console, envelope(result))
-        case Format.JSONL if result.items is not None and result.ok:
-            one = replace(result, kind=result.kind.partition(".")[0] + ".line")
+            _line(console, result.envelope())
+        case Format.JSONL if result.items is not None and result.exit_code is ExitCode.DONE:
             for item in result.items:
-                _line(console, envelope(one, item))
+                _line(console, result.envelope(f"{result.kind.partition('.')[0]}.line", item))
         case Format.JSONL:
-            _line(console, envelope(result))
+            _line(console, result.envelope())
         case Format.HUMAN:
             refused = result.exit_code in {ExitCode.REFUSED, ExitCode.UNREACHABLE}
             result.show(complaints if refused else console)
@@ -121,12 +91,12 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
                 complaints.print(Text.assemble(("note: ", "yellow"), warning))
 
 
-def _line(console: Console, value: dict[str, Any]) -> None:
-    text = json.dumps(value, ensure_ascii=False)
+def _line(console: Console, answer: Envelope) -> None:
+    text = json.dumps(answer.to_json(), ensure_ascii=False)
     print(text, file=console.file, flush=True)
 
 
-def _complain(console: Console, error: ReplanError, command: str) -> None:
-    console.print(Text.assemble(("✗ ", "red"), str(error)))
-    console.print(Text(f"  at stage: {error.stage}"))
-    console.print(Text.assemble("  next: ", (command, "bold")))
+def _complain(console: Console, answer: Envelope) -> None:
+    console.print(Text.assemble(("✗ ", "red"), answer.reason or ""))
+    console.print(Text(f"  at stage: {answer.stage}"))
+    console.print(Text.assemble("  next: ", (command_line(answer.next_step) or "", "bold")))

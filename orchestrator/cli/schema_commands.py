@@ -9,6 +9,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 
 group = typer.Typer(name="schema", no_args_is_help=True)
 
@@ -29,7 +30,7 @@ def show_(
         )
     if kind not in DETAILS and kind not in contracts.SCHEMAS:
         raise Rejected(
-            f"{kind!r} is no kind of answer", stage="input", next_step_cmd="replan schema show"
+            f"{kind!r} is no kind of answer", stage="input", next_step=NextStep.of("schema show")
         )
     schema = schema_of(kind) if kind in DETAILS else contracts.schema_of(kind)
 

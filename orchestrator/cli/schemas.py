@@ -6,8 +6,8 @@ from pydantic import TypeAdapter
 
 from orchestrator.access.chain import Fault
 from orchestrator.access.tokens import Token
-from orchestrator.cli.reply import SCHEMA_VERSION
 from orchestrator.doctor import Finding
+from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.cancellations import InHand

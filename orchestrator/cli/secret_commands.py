@@ -10,7 +10,9 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, plain
+from orchestrator.envelope import help_of
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 from shared.domain.secret import is_name, reference
 
 group = typer.Typer(name="secret", no_args_is_help=True)
@@ -85,7 +87,7 @@ def _require_name(name: str, verb: str) -> None:
             f"{name!r} is no name of a secret: a letter, then letters, digits and underscores, "
             "64 characters at most",
             stage="input",
-            next_step_cmd=f"replan secret {verb} --help",
+            next_step=help_of(f"secret.{verb}"),
         )
 
 
@@ -115,5 +117,5 @@ def _refuse(name: str, why: str) -> NoReturn:
     raise Rejected(
         f"the value of {name} is not taken: {why}",
         stage="input",
-        next_step_cmd=f"replan secret set {name}",
+        next_step=NextStep.of("secret set", name),
     )

@@ -13,9 +13,12 @@ from rich.console import Console
 
 from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import ExitCode, Result
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import coloured, next_step, plain
+from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep, ShellCommand
+from shared.settings.load import RUNNING
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +60,9 @@ def up(
         )
         next_step(
             call.complaints,
-            f"{program()} task submit --plan {example_plan('hello.yaml')} --local --wait",
+            ShellCommand(
+                f"{program()} task submit --plan {example_plan('hello.yaml')} --local --wait"
+            ),
         )
         stop.wait()
     return Result("up", {"data_dir": str(folder)}, lambda console: console.print("down"))
@@ -72,7 +77,7 @@ def _existing(call: Invocation) -> tuple[str, str] | None:
     """The servers that the environment or a settings file names, if both are named."""
     named = {"database_url", "broker_url"}
     sources = {key: call.settings.sources.get(key, "default") for key in named}
-    if any(source in {"default", "replan up"} for source in sources.values()):
+    if any(source in {"default", RUNNING} for source in sources.values()):
         return None
     return call.settings.server.database_url, call.settings.server.broker_url
 
@@ -98,7 +103,7 @@ def demo(
         raise Rejected(
             f"the demonstration is planned by runbook or anthropic, not {planner!r}",
             stage="input",
-            next_step_cmd="replan demo",
+            next_step=NextStep.of("demo"),
         )
     folder = Path(tempfile.mkdtemp(prefix="replan-demo-"))
     say = call.complaints.print if not call.human else call.console.print
@@ -119,14 +124,17 @@ def demo(
     told = markdown(compiled)
     (folder / "report.md").write_text(told + "\n", encoding="utf-8")
 
+    look = ShellCommand(f"less {folder}/report.md")
+
     def show(console: Console) -> None:
         print(f"\n{told}\n", file=console.file)
         console.print(
             f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
         )
-        next_step(console, f"less {folder}/report.md")
-        next_step(console, f"{program()} up --data-dir {folder}/data")
-        next_step(console, f"REPLAN_DATA_DIR={folder}/data {program()} task report {ref}")
+        next_step(console, look)
+        next_step(console, ShellCommand(f"{program()} up --data-dir {folder}/data"))
+        again = f"REPLAN_DATA_DIR={folder}/data {program()} task report {ref}"
+        next_step(console, ShellCommand(again))
 
     done = view.phase == "done"
     return Result(
@@ -136,5 +144,5 @@ def demo(
         exit_code=ExitCode.DONE if done else ExitCode.FAILED,
         stage=None if done else "demo",
         reason=None if done else view.reason or view.phase,
-        next_step_cmd=f"less {folder}/report.md",
+        next_step=look,
     )

@@ -15,6 +15,7 @@ from orchestrator.cli.revision_text import show_history
 from orchestrator.cli.tables import coloured, first_line, listing, plain, span
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep
 
 group = typer.Typer(name="step", no_args_is_help=True)
 
@@ -80,7 +81,7 @@ def revise(
         raise Rejected(
             "say either --file FILE or --now",
             stage="input",
-            next_step_cmd=f"replan step show {ref}",
+            next_step=NextStep.of("step show", ref),
         )
     given = None if file is None else PlanText(read_text(file), str(file))
     done = steps.revise(call.caller, parse_ref(ref), given, note)

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from shared.domain.next_step import Advice, command_line
+
 COLOURS = {
     "done": "green",
     "ok": "green",
@@ -78,7 +80,7 @@ def span(seconds: float | None) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def next_step(console: Console, command: str | None) -> None:
+def next_step(console: Console, step: Advice | None) -> None:
     """The command to type next."""
-    if command:
-        console.print(f"next: [bold]{plain(command)}[/]", highlight=False)
+    if step is not None:
+        console.print(f"next: [bold]{plain(command_line(step))}[/]", highlight=False)

@@ -15,6 +15,7 @@ from orchestrator.cli.tables import coloured, first_line, listing, moment, next_
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
+from shared.domain.next_step import Blank, NextStep
 
 group = typer.Typer(name="task", no_args_is_help=True)
 
@@ -76,7 +77,7 @@ def submit(
         "task.submit",
         {"ref": str(ref), "targets": list(submitted.targets)},
         lambda console: _submitted(console, ref),
-        next_step_cmd=f"replan task watch {ref}",
+        next_step=NextStep.of("task watch", ref),
     )
 
 
@@ -94,7 +95,7 @@ def list_(
     known = [each.value for each in TaskPhase]
     if phase is not None and phase not in known:
         reason = f"{phase!r} is no phase; there are {', '.join(known)}"
-        raise Rejected(reason, stage="input", next_step_cmd="replan task list")
+        raise Rejected(reason, stage="input", next_step=NextStep.of("task list"))
     with call.reading() as connection:
         found = list_tasks(
             connection, limit=limit, phase=None if phase is None else TaskPhase(phase)
@@ -103,7 +104,9 @@ def list_(
     def show(console: Console) -> None:
         if not found.tasks:
             console.print("no tasks yet")
-            next_step(console, 'replan task submit "…" --host NAME')
+            next_step(
+                console, NextStep.of("task submit", Blank("…", text=True), host=Blank("NAME"))
+            )
             return
         rows = [
             (t.ref, coloured(t.phase), ", ".join(t.targets), first_line(t.prompt, 60))
@@ -283,4 +286,4 @@ def _overrides(
 
 def _submitted(console: Console, ref: Ref) -> None:
     console.print(f"submitted as [bold]{ref}[/]")
-    next_step(console, f"replan task watch {ref}")
+    next_step(console, NextStep.of("task watch", ref))

@@ -8,6 +8,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, moment, next_step, plain
+from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy comes along: `--help` is quick
     from orchestrator.access.tokens import Issued
@@ -64,7 +65,7 @@ def list_(
             console.print(listing(("token", "role", "", "until", "last used", "made by"), rows))
         else:
             console.print("no tokens yet")
-            next_step(console, "replan token create ci --role operator")
+            next_step(console, NextStep.of("token create", "ci", role="operator"))
 
     return Result("token.list", {"tokens": list(found)}, show, items=found)
 
@@ -102,4 +103,4 @@ def _issued(kind: str, issued: "Issued") -> Result:
         "expires_at": issued.expires_at.isoformat(),
         "token": issued.bearer.text,
     }
-    return Result(kind, details, show, next_step_cmd="replan token list")
+    return Result(kind, details, show, next_step=NextStep.of("token list"))

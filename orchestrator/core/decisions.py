@@ -8,6 +8,7 @@ from shared.domain.approval import Approval, Asked
 from shared.domain.attempt import Answer
 from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
+from shared.domain.next_step import Advice
 from shared.domain.plan import Plan, Role, Step
 from shared.domain.task import RunPhase
 
@@ -66,7 +67,7 @@ class OpenIntervention:
     step: int | None
     reason: str
     stage: str
-    next_step_cmd: str | None = None
+    next_step: Advice | None = None
     asked: tuple[Asked, ...] = ()
     options: tuple[str, ...] = ()
 

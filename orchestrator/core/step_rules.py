@@ -30,6 +30,7 @@ from shared.domain.facts import (
     StepHandedUp,
 )
 from shared.domain.jobs import JobKind
+from shared.domain.next_step import Advice
 from shared.domain.plan import OnFailure, Role
 from shared.domain.question import Reply
 from shared.domain.spending import SPENDING
@@ -233,7 +234,7 @@ def put_off_or_wait(
         kind,
         WaitsFor.SENDING if fact.kind in WITH_EVIDENCE else WaitsFor.DECISION,
         stage=fact.stage,
-        next_step_cmd=fact.next_step_cmd,
+        next_step=fact.next_step,
     )
 
 
@@ -313,7 +314,7 @@ def _wait(
     waits_for: WaitsFor = WaitsFor.DECISION,
     *,
     stage: str,
-    next_step_cmd: str | None = None,
+    next_step: Advice | None = None,
     asked: tuple[Asked, ...] = (),
     options: tuple[str, ...] = (),
 ) -> StepAdvance:
@@ -321,5 +322,5 @@ def _wait(
     waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for)
     return waiting, (
         CancelJobs(step.ordinal),
-        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step_cmd, asked, options),
+        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step, asked, options),
     )

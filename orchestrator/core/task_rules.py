@@ -23,6 +23,7 @@ from shared.domain.approval import plan_digest
 from shared.domain.budget import may_put_off
 from shared.domain.config import PLAN, with_limits
 from shared.domain.jobs import JobKind
+from shared.domain.next_step import Advice
 from shared.domain.plan import Plan, Role
 from shared.domain.spending import SPENDING
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
@@ -305,7 +306,7 @@ def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
         return _plan(replace(state, postponed=0, unrefined=False, reason=fact.reason))
     kind = InterventionKind.SPENDING if fact.stage == SPENDING else InterventionKind.PLAN
     return _wait(
-        state, fact.reason, stage=fact.stage, step=fact.step, command=fact.next_step_cmd, kind=kind
+        state, fact.reason, stage=fact.stage, step=fact.step, next_step=fact.next_step, kind=kind
     )
 
 
@@ -315,11 +316,11 @@ def _wait(
     *,
     stage: str,
     step: int | None = None,
-    command: str | None = None,
+    next_step: Advice | None = None,
     kind: InterventionKind = InterventionKind.PLAN,
 ) -> Advance:
     waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, postponed=0)
-    return waiting, (OpenIntervention(kind, step, reason, stage, command),)
+    return waiting, (OpenIntervention(kind, step, reason, stage, next_step),)
 
 
 def _cancel(state: TaskState) -> Advance:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 
 class HeldFolder:
@@ -28,7 +29,7 @@ class HeldFolder:
             raise Misconfigured(
                 f"the data folder {self._folder} cannot be used: {error.strerror}",
                 stage="start",
-                next_step_cmd=f"ls -ld {self._folder}",
+                next_step=ShellCommand(f"ls -ld {self._folder}"),
             ) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,7 +39,7 @@ class HeldFolder:
             raise Misconfigured(
                 f"the data folder {self._folder} is in use by process {holder}",
                 stage="start",
-                next_step_cmd=f"ps -fp {holder}",
+                next_step=ShellCommand(f"ps -fp {holder}"),
             ) from error
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -25,7 +26,7 @@ def chosen(remembered: Path, configured: int | None = None, *, patience: float =
         raise Misconfigured(
             f"port {configured} on {LOOPBACK} is in use or not allowed",
             stage="start",
-            next_step_cmd=f"ss -ltnp 'sport = :{configured}'",
+            next_step=ShellCommand(f"ss -ltnp 'sport = :{configured}'"),
         )
     port = wanted if wanted and free(wanted) else any_free()
     remembered.write_text(f"{port}\n", encoding="ascii")

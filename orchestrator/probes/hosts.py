@@ -1,14 +1,56 @@
 """Looking at a host through a worker process: the orchestrator never connects to one itself."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.probes.worker import Wanted, asked
+from orchestrator.views.values import NextStepValue
 from shared.domain.host import Host
-from shared.wire import to_json
+from shared.wire import from_json, to_json
 
 PATIENCE = 60.0
 """Seconds that a look may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What stands in the way of commands on a host, or should be known (`family` "notice")."""
+
+    stage: str
+    reason: str
+    next_step: NextStepValue
+    family: str
+
+    @property
+    def blocking(self) -> bool:
+        """True when no command can run on the host because of it."""
+        return self.family != "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What a worker found; `round_trip_ms` is the time of an empty command, in milliseconds."""
+
+    host: str
+    reachable: bool
+    authenticated: bool
+    runs_commands: bool
+    facts: Mapping[str, str]
+    round_trip_ms: float | None
+    host_key: str | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def blocking(self) -> tuple[Problem, ...]:
+        """What stands in the way, the first thing first."""
+        return tuple(problem for problem in self.problems if problem.blocking)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What should be known, and stops nothing."""
+        return tuple(problem.reason for problem in self.problems if not problem.blocking)
 
 
 def host_key(host: Host) -> tuple[str, str]:
@@ -17,9 +59,9 @@ def host_key(host: Host) -> tuple[str, str]:
     return answer["line"], answer["fingerprint"]
 
 
-def check(host: Host) -> dict[str, Any]:
-    """What a check found: `ok`, and the report with its problems. Raises Transient."""
-    return _ask("host-check", host)
+def check(host: Host) -> HostReport:
+    """What a check found. Raises Transient."""
+    return from_json(HostReport, _ask("host-check", host)["report"])
 
 
 def _ask(verb: str, host: Host) -> dict[str, Any]:

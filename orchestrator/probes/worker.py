@@ -15,6 +15,7 @@ from shared.domain.errors import (
     Transient,
     Unavailable,
 )
+from shared.wire import decode_next_step
 
 _FAMILIES: dict[str, type[ReplanError]] = {
     kind.family: kind for kind in (Transient, Unavailable, Misconfigured, Rejected)
@@ -58,5 +59,6 @@ def asked(
         raise Defect(told, stage=wanted.words[0]) from error
     if "family" in answer:
         family = _FAMILIES.get(answer["family"], Misconfigured)
-        raise family(answer["reason"], stage=answer["stage"], next_step_cmd=answer["next_step_cmd"])
+        next_step = decode_next_step(answer["next_step"])
+        raise family(answer["reason"], stage=answer["stage"], next_step=next_step)
     return answer

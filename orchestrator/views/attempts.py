@@ -11,6 +11,7 @@ from orchestrator.views.values import RefValue
 from shared.domain.attempt import GREEN, Answer, EndedBy, Outcome, explain
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
@@ -213,7 +214,7 @@ def _find(connection: Connection, ref: Ref) -> Any:
         raise Rejected(
             f"{ref} names no attempt; one looks like T{ref.task}.1.1#1",
             stage="input",
-            next_step_cmd=f"replan attempt list {ref}",
+            next_step=NextStep.of("attempt list", ref),
         )
     place = one_run(connection, ref)
     query = select(AttemptRow.__table__, RunRow.target).join(RunRow, RunRow.id == AttemptRow.run_id)
@@ -224,7 +225,7 @@ def _find(connection: Connection, ref: Ref) -> Any:
         raise Rejected(
             f"there is no attempt {ref.at(place.target)}",
             stage="input",
-            next_step_cmd=f"replan attempt list T{ref.task}",
+            next_step=NextStep.of("attempt list", f"T{ref.task}"),
         )
     return row
 

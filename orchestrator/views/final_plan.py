@@ -10,6 +10,7 @@ from orchestrator.views.plans import stored_plan
 from orchestrator.views.values import RefValue
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.task import StepPhase
 from shared.store import hosts, planned
@@ -42,7 +43,7 @@ def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
         raise Rejected(
             f"{place.ref} is {phase}: only what has worked is worth doing again",
             stage="input",
-            next_step_cmd=f"replan task show {place.ref}",
+            next_step=NextStep.of("task show", place.ref),
         )
     plan = stored_plan(connection, ref)
     final = _final(connection, place.run_id)

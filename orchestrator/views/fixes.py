@@ -8,6 +8,7 @@ from sqlalchemy import Connection, text
 from orchestrator.views.values import RefValue
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.store import fixes
 from shared.store.fixes import Known
@@ -95,7 +96,7 @@ def require_fix(connection: Connection, number: int) -> Known:
     known = fixes.find(connection, number)
     if known is None:
         raise Rejected(
-            f"there is no fix F{number}", stage="input", next_step_cmd="replan fix list --all"
+            f"there is no fix F{number}", stage="input", next_step=NextStep.of("fix list", all=True)
         )
     return known
 
@@ -107,7 +108,7 @@ def parse_fix(text: str) -> int:
         raise Rejected(
             f"{text!r} is no fix; they look like F7",
             stage="input",
-            next_step_cmd="replan fix list --all",
+            next_step=NextStep.of("fix list", all=True),
         )
     return int(digits)
 

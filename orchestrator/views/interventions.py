@@ -11,11 +11,13 @@ from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
 from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
 from orchestrator.views.unknown_outcomes import Evidence, Question, questions
-from orchestrator.views.values import RefValue
+from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import Asked
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import Advice, Blank, NextStep
 from shared.store.tables import InterventionRow, RunRow
+from shared.wire import decode_next_step
 
 _DIGITS = 18
 _APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL})
@@ -30,7 +32,7 @@ _ALL = (
 class InterventionView:
     """Something that waits for a person, or did until `closed_at`.
 
-    `commands` are what can be typed about it, the most likely first. One of kind `unknown` comes
+    `next_steps` are what can be done about it, the most likely first. One of kind `unknown` comes
     with its `evidence`, one of kind `approval` with what is `wanted`; once it was given, either
     comes with the `answer`, the latter also with who it was `answered_by`. One of kind `question`
     asks its `reason`; `options` are the answers to choose from, none for any answer.
@@ -41,7 +43,7 @@ class InterventionView:
     kind: InterventionKind
     stage: str
     reason: str
-    commands: tuple[str, ...]
+    next_steps: NextStepsValue
     opened_at: datetime
     closed_at: datetime | None
     evidence: Evidence | None = None
@@ -56,9 +58,9 @@ class InterventionView:
         return f"I{self.id}"
 
     @property
-    def next_step_cmd(self) -> str:
-        """The command to type first."""
-        return self.commands[0]
+    def next_step(self) -> Advice:
+        """What to do first."""
+        return self.next_steps[0]
 
 
 def list_interventions(
@@ -99,14 +101,14 @@ def _row(connection: Connection, name: str) -> Any:
         raise Rejected(
             f"{name!r} is no intervention; they look like I7",
             stage="input",
-            next_step_cmd="replan intervention list",
+            next_step=NextStep.of("intervention list"),
         )
     row = connection.execute(_ALL.where(InterventionRow.id == int(number))).one_or_none()
     if row is None:
         raise Rejected(
             f"there is no intervention I{int(number)}",
             stage="input",
-            next_step_cmd="replan intervention list",
+            next_step=NextStep.of("intervention list"),
         )
     return row
 
@@ -119,10 +121,10 @@ def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
         kind=InterventionKind(row.kind),
         stage=row.stage,
         reason=row.reason,
-        commands=commands(
+        next_steps=next_steps(
             row.kind,
             ref,
-            row.next_step_cmd,
+            decode_next_step(row.next_step),
             number=row.id,
             approvable=bool(row.asked),
             options=row.options,
@@ -137,97 +139,121 @@ def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
     )
 
 
-def commands(
+def next_steps(
     kind: str,
     ref: Ref,
-    given: str | None,
+    given: Advice | None,
     *,
     number: int = 0,
     approvable: bool = False,
     options: Sequence[str] = (),
-) -> tuple[str, ...]:
-    """What a person can type about intervention `number`; `given` is what its cause proposed."""
+) -> tuple[Advice, ...]:
+    """What a person can do about intervention `number`; `given` is what its cause proposed."""
     if approvable and ref.step is not None:
         return _of_approval(number, ref)
     if kind == InterventionKind.UNKNOWN and ref.step is not None:
         return _of_unknown(number, ref)
     if kind == InterventionKind.QUESTION:
-        return asked.commands(number, ref, options)
+        return asked.next_steps(number, ref, options)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
     return (*proposed, *usual)
 
 
-def _of_step(kind: str, ref: Ref) -> tuple[str, ...]:
+def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
     if kind == InterventionKind.PLAN or ref.target is None:
-        return (f"replan step revise {ref} --file subtasks.yaml", _resume(ref), _cancel(ref))
-    by_hand = f"replan step revise {ref} --file revision.yaml"
-    look = f"replan bundle show {ref}"
-    send = f"replan bundle send {ref}"
-    now = f"replan step revise {ref} --now"
-    abandon = f"replan step abandon {ref}"
+        return (
+            NextStep.of("step revise", ref, file=Blank("subtasks.yaml")),
+            _resume(ref),
+            _cancel(ref),
+        )
+    by_hand = NextStep.of("step revise", ref, file=Blank("revision.yaml"))
+    look = NextStep.of("bundle show", ref)
+    send = NextStep.of("bundle send", ref)
+    now = NextStep.of("step revise", ref, now=True)
+    abandon = NextStep.of("step abandon", ref)
     match kind:
         case InterventionKind.HELD_BUNDLE:
-            noted = f'{send} --note "WHAT ITS PLANNER SHOULD KNOW"'
+            noted = NextStep.of(
+                "bundle send", ref, note=Blank("WHAT ITS PLANNER SHOULD KNOW", text=True)
+            )
             return (send, look, noted, by_hand, abandon, _cancel(ref))
         case InterventionKind.ESCALATION:
             return (by_hand, look, _report(ref), send, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.REVISION:
             return (by_hand, look, now, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.ROLLBACK:
-            return (f"replan step show {ref}", _resume(ref), by_hand, now, abandon, _cancel(ref))
+            return (
+                NextStep.of("step show", ref),
+                _resume(ref),
+                by_hand,
+                now,
+                abandon,
+                _cancel(ref),
+            )
         case InterventionKind.APPROVAL:  # it was opened without saying what it asks for
-            return (_resume(ref), by_hand, f"replan step show {ref}", now, abandon, _cancel(ref))
+            return (
+                _resume(ref),
+                by_hand,
+                NextStep.of("step show", ref),
+                now,
+                abandon,
+                _cancel(ref),
+            )
         case InterventionKind.BLOCKED:
-            return (by_hand, f"replan step show {ref}", now, abandon, _cancel(ref))
+            return (by_hand, NextStep.of("step show", ref), now, abandon, _cancel(ref))
         case InterventionKind.SPENDING:
             return (by_hand, look, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))
 
 
-def _of_unknown(number: int, ref: Ref) -> tuple[str, ...]:
-    answer = f"replan intervention answer I{number}"
+def _of_unknown(number: int, ref: Ref) -> tuple[Advice, ...]:
     return (
-        f"replan intervention show I{number}",
-        f"{answer} --ran",
-        f"{answer} --not-run",
-        f"{answer} --again",
-        f"replan step revise {ref} --file revision.yaml",
-        f"replan step abandon {ref}",
+        NextStep.of("intervention show", f"I{number}"),
+        NextStep.of("intervention answer", f"I{number}", ran=True),
+        NextStep.of("intervention answer", f"I{number}", not_run=True),
+        NextStep.of("intervention answer", f"I{number}", again=True),
+        NextStep.of("step revise", ref, file=Blank("revision.yaml")),
+        NextStep.of("step abandon", ref),
         _cancel(ref),
     )
 
 
-def _of_approval(number: int, ref: Ref) -> tuple[str, ...]:
+def _of_approval(number: int, ref: Ref) -> tuple[Advice, ...]:
     return (
-        f"replan intervention show I{number}",
-        f"replan intervention approve I{number}",
-        f"replan intervention approve I{number} --for-task",
-        f'replan intervention deny I{number} --note "WHY"',
-        f"replan step revise {ref} --file revision.yaml",
-        f"replan step abandon {ref}",
+        NextStep.of("intervention show", f"I{number}"),
+        NextStep.of("intervention approve", f"I{number}"),
+        NextStep.of("intervention approve", f"I{number}", for_task=True),
+        NextStep.of("intervention deny", f"I{number}", note=Blank("WHY", text=True)),
+        NextStep.of("step revise", ref, file=Blank("revision.yaml")),
+        NextStep.of("step abandon", ref),
         _cancel(ref),
     )
 
 
-def _of_task(kind: str, ref: Ref) -> tuple[str, ...]:
+def _of_task(kind: str, ref: Ref) -> tuple[Advice, ...]:
     if kind == InterventionKind.PLAN_APPROVAL:
-        approve = f"replan plan approve T{ref.task}"
-        provide = f"replan plan provide T{ref.task} --file plan.yaml"
-        return (f"{approve} --list", approve, provide, _cancel(ref))
+        approve = NextStep.of("plan approve", f"T{ref.task}")
+        provide = NextStep.of("plan provide", f"T{ref.task}", file=Blank("plan.yaml"))
+        return (
+            NextStep.of("plan approve", f"T{ref.task}", list=True),
+            approve,
+            provide,
+            _cancel(ref),
+        )
     if kind == InterventionKind.PLAN:
-        provide = f"replan plan provide T{ref.task} --file plan.yaml"
+        provide = NextStep.of("plan provide", f"T{ref.task}", file=Blank("plan.yaml"))
         return (provide, _resume(ref), _cancel(ref))
     return (_resume(ref), _cancel(ref))
 
 
-def _report(ref: Ref) -> str:
-    return f"replan task report T{ref.task}"
+def _report(ref: Ref) -> NextStep:
+    return NextStep.of("task report", f"T{ref.task}")
 
 
-def _resume(ref: Ref) -> str:
-    return f"replan task resume T{ref.task}"
+def _resume(ref: Ref) -> NextStep:
+    return NextStep.of("task resume", f"T{ref.task}")
 
 
-def _cancel(ref: Ref) -> str:
-    return f"replan task cancel T{ref.task}"
+def _cancel(ref: Ref) -> NextStep:
+    return NextStep.of("task cancel", f"T{ref.task}")

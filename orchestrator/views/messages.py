@@ -10,6 +10,7 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
 from shared.domain.attempt import GREEN, Answer, Outcome
 from shared.domain.ids import Ref
+from shared.domain.next_step import command_line
 from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
 
@@ -117,7 +118,7 @@ def of_escalation(task_id: int, row: Any) -> Message:
 def of_intervention(view: InterventionView) -> Message:
     """That something waits for a person, and what to type."""
     reason = f": {view.reason}" if view.reason else ""
-    text = f"waits for you ({view.kind.replace('_', ' ')}){reason} → {view.next_step_cmd}"
+    text = f"waits for you ({view.kind.replace('_', ' ')}){reason} → {command_line(view.next_step)}"
     return Message(view.opened_at, view.ref, MessageKind.INTERVENTION, Tone.ATTENTION, text)
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.store.tables import RunRow, RunStepRow, TaskRow
 
 
@@ -33,7 +34,7 @@ def require_task(connection: Connection, ref: Ref) -> int:
     found = connection.execute(select(TaskRow.id).where(TaskRow.id == ref.task)).scalar()
     if found is None:
         raise Rejected(
-            f"there is no task T{ref.task}", stage="input", next_step_cmd="replan task list"
+            f"there is no task T{ref.task}", stage="input", next_step=NextStep.of("task list")
         )
     return ref.task
 
@@ -52,7 +53,7 @@ def runs_at(connection: Connection, ref: Ref) -> tuple[RunPlace, ...]:
         raise Rejected(
             f"T{task_id} has no target {ref.target!r}; it has {_listed(places)}",
             stage="input",
-            next_step_cmd=f"replan task show T{task_id}",
+            next_step=NextStep.of("task show", f"T{task_id}"),
         )
     return chosen
 
@@ -66,7 +67,7 @@ def one_run(connection: Connection, ref: Ref) -> RunPlace:
     raise Rejected(
         f"{ref} could mean any of {meant}; say which",
         stage="input",
-        next_step_cmd=f"replan task show T{ref.task}",
+        next_step=NextStep.of("task show", f"T{ref.task}"),
     )
 
 
@@ -79,7 +80,7 @@ def require_step(connection: Connection, ref: Ref) -> tuple[RunPlace, int]:
         raise Rejected(
             f"{ref} names no step; a step looks like T{ref.task}.1",
             stage="input",
-            next_step_cmd=f"replan task show T{ref.task}",
+            next_step=NextStep.of("task show", f"T{ref.task}"),
         )
     place = one_run(connection, ref)
     known = connection.execute(
@@ -90,7 +91,7 @@ def require_step(connection: Connection, ref: Ref) -> tuple[RunPlace, int]:
         raise Rejected(
             f"{place.ref} {_steps(numbers)}, and no step {ref.step}",
             stage="input",
-            next_step_cmd=f"replan task show T{ref.task}",
+            next_step=NextStep.of("task show", f"T{ref.task}"),
         )
     return place, ref.step
 

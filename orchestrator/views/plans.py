@@ -11,6 +11,7 @@ from orchestrator.views.values import AuthorValue, RefValue
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.domain.plan import OnFailure, Plan, Recovery, Step, Subtask
 from shared.domain.task import TaskPhase
 from shared.store import bundles, planned
@@ -81,7 +82,7 @@ def stored_plan(connection: Connection, ref: Ref) -> Plan:
         raise Rejected(
             f"T{task_id} has no plan yet: it is {phase}",
             stage="plan",
-            next_step_cmd=f"replan task watch T{task_id}",
+            next_step=NextStep.of("task watch", f"T{task_id}"),
         )
     return from_json(Plan, body)
 
@@ -146,7 +147,7 @@ def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None
         raise Rejected(
             f"no evidence has been gathered for {here}{under}; that happens when it is escalated",
             stage="escalate",
-            next_step_cmd=f"replan step show {here}",
+            next_step=NextStep.of("step show", here),
         )
     return BundleView(
         ref=here,

@@ -1,12 +1,12 @@
 """Questions to people, and what they answered (S3.11, S3.28, S3.57)."""
 
-import shlex
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
 from orchestrator.views.approvals import Word
 from shared.domain.ids import Ref
+from shared.domain.next_step import Advice, Blank, NextStep
 
 _ANSWERED = text("""
     SELECT DISTINCT ON (asked.id) asked.id, body ->> 'answer' AS answer, body ->> 'given_by' AS by
@@ -26,13 +26,13 @@ def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int
     return {row.id: Word(row.answer, row.by) for row in found}
 
 
-def commands(number: int, ref: Ref, options: Sequence[str]) -> tuple[str, ...]:
-    """What can be typed about a question, an answer each where there is a choice."""
-    answer = f"replan intervention answer I{number}"
-    ways = [f"{answer} {shlex.quote(option)}" for option in options] or [f"{answer} 'ANSWER'"]
+def next_steps(number: int, ref: Ref, options: Sequence[str]) -> tuple[Advice, ...]:
+    """What can be done about a question, an answer each where there is a choice."""
+    given: Sequence[str | Blank] = options or [Blank("ANSWER", text=True)]
+    ways = [NextStep.of("intervention answer", f"I{number}", answer) for answer in given]
     if ref.step is not None and ref.target is not None:
-        ways.append(f"replan step revise {ref} --file revision.yaml")
-        ways.append(f"replan step abandon {ref}")
+        ways.append(NextStep.of("step revise", ref, file=Blank("revision.yaml")))
+        ways.append(NextStep.of("step abandon", ref))
     elif ref.step is None:
-        ways.append(f"replan plan provide T{ref.task} --file plan.yaml")
-    return (*ways, f"replan task cancel T{ref.task}")
+        ways.append(NextStep.of("plan provide", f"T{ref.task}", file=Blank("plan.yaml")))
+    return (*ways, NextStep.of("task cancel", f"T{ref.task}"))

@@ -16,6 +16,7 @@ from orchestrator.views.steps import StepView, step_view
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.values import author_name
 from shared.domain.ids import Ref
+from shared.domain.next_step import command_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def markdown(compiled: Report) -> str:
     for asked in task.interventions:
         lines += ["", f"**Waits for you** ({asked.kind}): {asked.reason}", ""]
         lines += _evidence(asked)
-        lines += [f"    {command}" for command in asked.commands]
+        lines += [f"    {command_line(step)}" for step in asked.next_steps]
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from orchestrator.views.values import RefValue
 from shared.domain import facts as f
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.next_step import NextStep
 from shared.store import model_calls
 from shared.store.inbox import Report
 
@@ -135,7 +136,7 @@ def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
     raise Rejected(
         f"no model was asked {f'in call {number} ' if number else ''}for {ref} that answered",
         stage="input",
-        next_step_cmd=f"replan plan calls T{ref.task}",
+        next_step=NextStep.of("plan calls", f"T{ref.task}"),
     )
 
 

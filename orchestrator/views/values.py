@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import PlainSerializer
+from pydantic import Field, PlainSerializer
 
 from shared.domain.ids import Ref
+from shared.domain.next_step import Advice, command_line
 from shared.domain.plan import Author
 
 
@@ -19,3 +20,12 @@ RefValue = Annotated[Ref, PlainSerializer(str, return_type=str)]
 
 AuthorValue = Annotated[Author, PlainSerializer(author_name, return_type=str)]
 """Who planned something; `subtask_planner/runbook` in JSON."""
+
+AdviceValue = Annotated[Advice, PlainSerializer(command_line, return_type=str)]
+"""What can be done next; in JSON the command to type."""
+
+NextStepValue = Annotated[AdviceValue | None, Field(serialization_alias="next_step_cmd")]
+"""The first thing to do, if anything; JSON keeps the name that S2.39 gives it."""
+
+NextStepsValue = Annotated[tuple[AdviceValue, ...], Field(serialization_alias="commands")]
+"""Everything that can be done; `commands` in JSON."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.next_step import Advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +16,12 @@ class Origin:
 
     name: str
     stage: str
-    next_step_cmd: str | None = None
+    next_step: Advice | None = None
     family: type[Rejected] | type[Misconfigured] = Rejected
 
     def error(self, reason: str) -> Rejected | Misconfigured:
         """The error to raise: it begins with the text's name."""
-        return self.family(
-            f"{self.name}: {reason}", stage=self.stage, next_step_cmd=self.next_step_cmd
-        )
+        return self.family(f"{self.name}: {reason}", stage=self.stage, next_step=self.next_step)
 
     def faults(self, lines: list[str], *, shown: int = 8) -> Rejected | Misconfigured:
         """One error for several faults, the first of them spelled out."""

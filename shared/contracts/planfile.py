@@ -15,6 +15,7 @@ from shared.contracts.plandump import dump_plan, dump_subtasks
 from shared.contracts.yamltext import YamlText, read_yaml
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
+from shared.domain.next_step import Advice, Blank, NextStep
 from shared.domain.plan import (
     Author,
     OnFailure,
@@ -43,6 +44,8 @@ __all__ = [
 
 BY_HAND = Author(Role.HUMAN, "human")
 
+REVISE_BY_HAND = NextStep.of("step revise", Blank("STEP"), file=Blank("FILE"))
+
 
 def load_plan(text: str, *, policy: Policy, source: str = "the plan") -> Plan:
     """The plan in the text of a plan file; `source` is the name that errors give it.
@@ -52,7 +55,7 @@ def load_plan(text: str, *, policy: Policy, source: str = "the plan") -> Plan:
     Raises Rejected, at stage `plan`, for every fault, naming line, path, value and what is allowed.
     """
     name = source if source != "the plan" else "FILE"
-    origin = Origin(source, "plan", f"replan task submit --plan {name}")
+    origin = Origin(source, "plan", NextStep.of("task submit", plan=name))
     return _plan(read_yaml(text, origin), policy, origin)
 
 
@@ -66,19 +69,19 @@ def load_revision(
     *,
     policy: Policy,
     source: str = "the revision",
-    next_step_cmd: str = "replan step revise STEP --file FILE",
+    next_step: Advice = REVISE_BY_HAND,
 ) -> tuple[Subtask, ...]:
     """The subtasks in a text: a list of them, `{subtasks: [...]}`, or a plan with one step.
 
     Raises Rejected, at stage `revise`, as `load_plan` does.
     """
-    origin = Origin(source, "revise", next_step_cmd)
+    origin = Origin(source, "revise", next_step)
     return _revision(read_yaml(text, origin), policy, origin)
 
 
-def rollback_of(text: str, *, source: str, next_step_cmd: str) -> tuple[str, ...]:
+def rollback_of(text: str, *, source: str, next_step: Advice) -> tuple[str, ...]:
     """The keys that the same text names under `rollback`; raises Rejected as `load_revision`."""
-    origin = Origin(source, "revise", next_step_cmd)
+    origin = Origin(source, "revise", next_step)
     read = read_yaml(text, origin)
     if not isinstance(read.data, dict) or "rollback" not in read.data:
         return ()

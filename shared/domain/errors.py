@@ -8,20 +8,22 @@ ReplanError
  └─ Defect          us: a broken promise of this program, with the story that led to it
 """
 
+from shared.domain.next_step import Advice
+
 
 class ReplanError(Exception):
-    """What happened (`reason`), at which `stage`, and the command to type next.
+    """What happened (`reason`), at which `stage`, and what to do next.
 
     Never raised itself: one of its families is.
     """
 
     family = "error"
 
-    def __init__(self, reason: str, *, stage: str, next_step_cmd: str | None = None) -> None:
+    def __init__(self, reason: str, *, stage: str, next_step: Advice | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.stage = stage
-        self.next_step_cmd = next_step_cmd
+        self.next_step = next_step
 
 
 class Transient(ReplanError):
@@ -34,10 +36,10 @@ class Transient(ReplanError):
         reason: str,
         *,
         stage: str,
-        next_step_cmd: str | None = None,
+        next_step: Advice | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(reason, stage=stage, next_step_cmd=next_step_cmd)
+        super().__init__(reason, stage=stage, next_step=next_step)
         self.retry_after = retry_after
 
 
@@ -69,10 +71,10 @@ class Defect(ReplanError):
         reason: str,
         *,
         stage: str,
-        next_step_cmd: str | None = None,
+        next_step: Advice | None = None,
         story: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(reason, stage=stage, next_step_cmd=next_step_cmd)
+        super().__init__(reason, stage=stage, next_step=next_step)
         self.story = story
 
     def __str__(self) -> str:

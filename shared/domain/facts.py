@@ -14,6 +14,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
 from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind
+from shared.domain.next_step import Advice
 from shared.domain.plan import Author, Plan, Step, Subtask
 from shared.domain.question import Question
 from shared.domain.task import RunPhase
@@ -258,7 +259,7 @@ class JobFailed:
     family: str
     stage: str
     reason: str
-    next_step_cmd: str | None = None
+    next_step: Advice | None = None
     retry_after: float | None = None
     postponed: int = 0
 

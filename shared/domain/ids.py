@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 
 _REF = re.compile(
     r"T(?P<task>[1-9][0-9]{0,17})"
@@ -52,7 +53,7 @@ def parse_ref(text: str) -> Ref:
         raise Rejected(
             f"{text!r} is not a reference; they look like T12, T12@web1, T12.2 or T12.2.3#1@web1",
             stage="input",
-            next_step_cmd="replan task list",
+            next_step=NextStep.of("task list"),
         )
     numbers = {
         name: None if found[name] is None else int(found[name])

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shared.domain.errors import Rejected
+from shared.domain.next_step import Advice
 
 MOST_OPTIONS = 20
 """More answers than this nobody reads."""
@@ -33,7 +34,7 @@ def told(replies: Iterable[Reply]) -> str:
     return "\n".join(map(str, replies))
 
 
-def chosen(question: Question, given: str, *, next_step_cmd: str | None = None) -> str:
+def chosen(question: Question, given: str, *, next_step: Advice | None = None) -> str:
     """The answer that a person means: any text, or where there are options one of them.
 
     An option is meant by its text, whatever its case, or by its number from 1. Raises Rejected
@@ -41,7 +42,7 @@ def chosen(question: Question, given: str, *, next_step_cmd: str | None = None) 
     """
     answer = given.strip()
     if not answer:
-        raise Rejected("the answer is empty", stage="input", next_step_cmd=next_step_cmd)
+        raise Rejected("the answer is empty", stage="input", next_step=next_step)
     if not question.options:
         return answer
     for number, option in enumerate(question.options, 1):
@@ -51,5 +52,5 @@ def chosen(question: Question, given: str, *, next_step_cmd: str | None = None) 
     raise Rejected(
         f"{answer!r} is none of the answers; there are {listed}",
         stage="input",
-        next_step_cmd=next_step_cmd,
+        next_step=next_step,
     )

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from threading import Lock
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.domain.verdict import Verdict, VerdictKind, worst
 from shared.guard.display_safety import objection
 from shared.guard.findings import Doubt, Findings
@@ -85,7 +86,7 @@ class Guard:
                     f"{self.policy.source}: the policy denies its own check: {command!r} has to be"
                     f" {expected}, and is {verdict.kind.value} ({verdict.reason or 'allowed'})",
                     stage="guard",
-                    next_step_cmd="replan guard rules",
+                    next_step=NextStep.of("guard rules"),
                 )
 
     def explain(self, command: str, interpreter: str = "sh") -> Explanation:

@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
+from shared.domain.next_step import NextStep
 from shared.queue.address import verified
 from shared.queue.connection import SteadyAMQP
 from shared.queue.events import CalmEvents
@@ -140,5 +141,5 @@ def _translate_errors() -> Iterator[None]:
         raise Transient(
             f"the broker cannot be reached: {error}",
             stage="broker",
-            next_step_cmd="replan config show",
+            next_step=NextStep.of("config show"),
         ) from error

@@ -4,6 +4,7 @@ import re
 from enum import Enum
 
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 from shared.domain.secret import VARIABLE, BadName, begins_at, name_at, reference
 from shared.secrets.heredocs import Heredoc, heredoc_at
 
@@ -231,4 +232,4 @@ def _refuse_in(text: str, place: str, instead: str) -> None:
 
 
 def _reject(reason: str) -> Rejected:
-    return Rejected(reason, stage=STAGE, next_step_cmd="replan secret list")
+    return Rejected(reason, stage=STAGE, next_step=NextStep.of("secret list"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ahocorasick_rs import BytesAhoCorasick
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.secrets.encodings import SHORTEST_VALUE, forms
 from shared.secrets.kinds import SecretKind
 from shared.secrets.marks import CLOSE, OPEN, mask_for, mask_of
@@ -92,7 +93,7 @@ def refuse_what_cannot_be_hidden(secrets: Iterable[Secret]) -> None:
             raise Misconfigured(
                 f"the value of the secret {secret.name} cannot be hidden in output: {why}",
                 stage="secrets",
-                next_step_cmd=f"replan secret set {secret.name}",
+                next_step=NextStep.of("secret set", secret.name),
             )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 
 NAME = "connection.toml"
 
@@ -55,7 +56,7 @@ class ConnectionFile:
             raise Misconfigured(
                 f"{path} is not this user's alone, so it is not trusted",
                 stage="config",
-                next_step_cmd=f"rm {path}",
+                next_step=ShellCommand(f"rm {path}"),
             )
         return cls._parse(path, text)
 
@@ -66,7 +67,9 @@ class ConnectionFile:
             found = cls(str(data["database_url"]), str(data["broker_url"]), int(data["pid"]))
         except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
             raise Misconfigured(
-                f"{path} cannot be read: {error}", stage="config", next_step_cmd=f"rm {path}"
+                f"{path} cannot be read: {error}",
+                stage="config",
+                next_step=ShellCommand(f"rm {path}"),
             ) from error
         return found if _alive(found.pid) else None
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from shared.domain.config import Policy, joined
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.settings.connection import ConnectionFile
 from shared.settings.keys import KEYS, Key, KeyScope
 from shared.settings.naming import Fault, lookalike, named
@@ -128,7 +129,7 @@ class _Given:
         lines = [str(fault) for fault in self._faults]
         many = "\n  ".join((f"{len(lines)} settings cannot be used:", *lines))
         reason = lines[0] if len(lines) == 1 else many
-        raise Misconfigured(reason, stage="config", next_step_cmd="replan config show")
+        raise Misconfigured(reason, stage="config", next_step=NextStep.of("config show"))
 
     def reach_running(self) -> None:
         """What is not said of database and broker, the running `replan up` of this user says."""
@@ -168,7 +169,7 @@ class _Given:
             f"twice {shorter}={getattr(server, shorter):g} ({self._source(shorter)}), "
             f"or {otherwise}",
             stage="config",
-            next_step_cmd="replan config show",
+            next_step=NextStep.of("config show"),
         )
 
     def _key(self, name: str, place: str, source: str) -> Key | None:

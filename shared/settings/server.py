@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -86,5 +87,5 @@ def _describe(key: str, value: str | None) -> str:
         f"nothing says {key}: neither REPLAN_{key.upper()} in the environment nor a settings file, "
         "and no `replan up` of this user is running",
         stage="config",
-        next_step_cmd="replan up",
+        next_step=NextStep.of("up"),
     )

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from shared.domain.errors import Defect, Misconfigured, Transient
+from shared.domain.next_step import NextStep
 
 _REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry")
 """While connecting there is no SQLSTATE: the server's words have to do."""
@@ -42,7 +43,7 @@ class Database:
             raise Misconfigured(
                 f"database_url must start with postgresql://, not {parsed.drivername}://",
                 stage="config",
-                next_step_cmd="replan config show",
+                next_step=NextStep.of("config show"),
             )
         self.url = parsed.set(drivername="postgresql+psycopg")
         pool: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 20}
@@ -135,19 +136,19 @@ def translate(error: SQLAlchemyError) -> NoReturn:
         told = str(error.orig)
         if state.startswith(_REFUSED) or (not state and any(w in told for w in _REFUSALS)):
             raise Misconfigured(
-                _sentence(error.orig), stage="database", next_step_cmd="replan config show"
+                _sentence(error.orig), stage="database", next_step=NextStep.of("config show")
             ) from error
         if state == "42P01":
             raise Misconfigured(
                 "the database has no tables of replan yet",
                 stage="database",
-                next_step_cmd="replan db migrate",
+                next_step=NextStep.of("db migrate"),
             ) from error
         if isinstance(error, OperationalError) or error.connection_invalidated:
             raise Transient(
                 _sentence(error.orig),
                 stage="database",
-                next_step_cmd="replan config show database_url",
+                next_step=NextStep.of("config show", "database_url"),
             ) from error
     raise Defect(_sentence(error), stage="database") from error
 

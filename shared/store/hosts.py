@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import LOCALHOST, Host
 from shared.domain.host import Connection as Via
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.task import ENDED_RUN
 from shared.store.tables import HostRow, RunRow
 
@@ -51,7 +52,7 @@ def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
         raise Rejected(
             f"a host called {host.name!r} is enrolled already",
             stage="input",
-            next_step_cmd=f"replan host remove {host.name}",
+            next_step=NextStep.of("host remove", host.name),
         )
 
 
@@ -83,7 +84,9 @@ def named(connection: Connection, name: str) -> Host:
     raise Rejected(
         f"host {name!r} is not enrolled; enrolled: {known}",
         stage="input",
-        next_step_cmd=f"replan host add {name} --address ADDRESS --user USER --key FILE",
+        next_step=NextStep.of(
+            "host add", name, address=Blank("ADDRESS"), user=Blank("USER"), key=Blank("FILE")
+        ),
     )
 
 
@@ -103,14 +106,20 @@ def _reached(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
         raise Misconfigured(
             f"the way to {way[0]} leads nowhere: {' → '.join((*way, host.jump))}",
             stage="connect",
-            next_step_cmd="replan host list",
+            next_step=NextStep.of("host list"),
         )
     jump = find(connection, host.jump)
     if jump is None or jump.connection is not Via.SSH:
         raise Misconfigured(
             f"{host.name} is reached through {host.jump}, which is not a host enrolled for SSH",
             stage="connect",
-            next_step_cmd=f"replan host add {host.jump} --address ADDRESS --user USER --key FILE",
+            next_step=NextStep.of(
+                "host add",
+                host.jump,
+                address=Blank("ADDRESS"),
+                user=Blank("USER"),
+                key=Blank("FILE"),
+            ),
         )
     require_trusted(jump)
     return replaced(host, via=_reached(connection, jump, (*way, jump.name)))
@@ -122,7 +131,7 @@ def require_trusted(host: Host) -> None:
         raise Misconfigured(
             f"{host.name} is disabled: {host.distrusted}",
             stage="host_key",
-            next_step_cmd=f"replan host add {host.name} --replace-host-key",
+            next_step=NextStep.of("host add", host.name, replace_host_key=True),
         )
 
 
@@ -139,7 +148,7 @@ def remove(connection: Connection, name: str) -> None:
         raise Rejected(
             f"{', '.join(sorted(behind))} can only be reached through {name}",
             stage="input",
-            next_step_cmd=f"replan host remove {min(behind)}",
+            next_step=NextStep.of("host remove", min(behind)),
         )
     busy = connection.execute(
         select(func.count())
@@ -150,7 +159,7 @@ def remove(connection: Connection, name: str) -> None:
         raise Rejected(
             f"{busy} runs on {name} have not ended",
             stage="input",
-            next_step_cmd="replan task list --phase running",
+            next_step=NextStep.of("task list", phase="running"),
         )
     connection.execute(delete(HostRow).where(HostRow.name == name))
 

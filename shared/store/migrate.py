@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep, ShellCommand
 from shared.store.database import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -80,7 +81,7 @@ def require_current(database: Database) -> None:
     raise Outdated(
         f"the database is at version {state.found or 'none'}, this program needs {state.needed}",
         stage="database",
-        next_step_cmd="replan db migrate",
+        next_step=NextStep.of("db migrate"),
     )
 
 
@@ -90,5 +91,5 @@ def _refuse_unknown(found: str | None) -> None:
             f"the database is at version {found}, which this program does not know: "
             "it was migrated by a newer replan",
             stage="database",
-            next_step_cmd="replan --version",
+            next_step=ShellCommand("replan --version"),
         )

@@ -357,7 +357,7 @@ class InterventionRow(Row):
     kind: Mapped[str]
     stage: Mapped[str]
     reason: Mapped[str]
-    next_step_cmd: Mapped[str | None]
+    next_step: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     options: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     opened_at: Mapped[datetime] = now()

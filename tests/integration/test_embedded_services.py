@@ -17,6 +17,7 @@ from orchestrator.embedded.postgres import folder_of_binaries
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.valkey import program
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from tests.services.databases import plain
 from tests.services.processes import descendants, running
 
@@ -264,7 +265,10 @@ def test_a_missing_wheel_is_named() -> None:
         with pytest.raises(Misconfigured) as raised:
             find("no_such_package")
         assert "no_such_package" in raised.value.reason
-        assert raised.value.next_step_cmd == f"{sys.executable} -m pip install no_such_package"
+        assert (
+            command_line(raised.value.next_step)
+            == f"{sys.executable} -m pip install no_such_package"
+        )
 
 
 def test_importing_does_not_import_the_wheels() -> None:

@@ -15,6 +15,7 @@ from orchestrator.embedded.process import TETHER
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent, ChildStatus
 from shared.domain.errors import Defect, Misconfigured
+from shared.domain.next_step import command_line
 from tests.services.processes import running
 
 FOREVER = "while :; do sleep 0.05; done"
@@ -120,7 +121,7 @@ def test_a_child_that_dies_at_its_first_start_is_an_error(supervisor: Supervisor
         supervisor.add(shell("one", "echo the reason; exit 3"))
     assert raised.value.reason == "one exited with 3; it said: the reason"
     assert raised.value.stage == "start"
-    assert str(supervisor.log_of("one")) in str(raised.value.next_step_cmd)
+    assert str(supervisor.log_of("one")) in str(command_line(raised.value.next_step))
     assert supervisor.status() == ()
 
 

@@ -21,6 +21,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job, JobKind, QueueName
+from shared.domain.next_step import command_line
 from shared.store import attempts, jobs
 from shared.store.attempts import Record
 from shared.store.database import Database, InDoubt
@@ -168,7 +169,7 @@ def test_a_submission_that_stays_in_doubt_says_so(
     link.losses = 10**6
     with pytest.raises(InDoubt, match="may have been submitted, or not") as caught:
         task(link.database)
-    assert caught.value.next_step_cmd == "replan task list"
+    assert command_line(caught.value.next_step) == "replan task list"
     link.losses = 0
     assert link.scalar("SELECT count(*) FROM tasks") == 1
 

@@ -211,7 +211,7 @@ def test_a_vault_that_others_can_read_stops_the_pass(ring: Ring, tmp_path: Path)
     ring.worker("executor", "escalation")
     task = ring.submit(plan(step(['printf "%s" "${secret:TOKEN}"'])), "localhost")
     ring.ends(task, "waiting")
-    (told,) = ring.rows("SELECT reason, next_step_cmd FROM interventions")
+    (told,) = ring.rows("SELECT reason, next_step FROM interventions")
     assert "TOKEN" in told.reason
-    assert "chmod" in told.next_step_cmd
+    assert "chmod" in told.next_step["text"]
     assert ring.scalar("SELECT count(*) FROM attempts") == 0

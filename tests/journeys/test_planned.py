@@ -112,7 +112,7 @@ def test_a_model_that_gives_no_plan_leaves_the_task_to_a_person(planned: Planned
     planned.ring.ends(task, "waiting")
     (told,) = planned.ring.rows("SELECT * FROM interventions WHERE closed_at IS NULL")
     assert "two answers that cannot be used" in told.reason
-    assert told.next_step_cmd
+    assert told.next_step
     assert len(planned.model.asked) == 2
     assert planned.ring.scalar("SELECT count(*) FROM attempts") == 0
 

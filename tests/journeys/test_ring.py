@@ -170,4 +170,4 @@ def test_a_host_that_cannot_be_reached_waits_for_the_operator(whole_ring: Ring) 
     whole_ring.ends(task, "waiting")
     (told,) = whole_ring.rows("SELECT * FROM interventions")
     assert told.kind == "operator"
-    assert told.next_step_cmd
+    assert told.next_step

@@ -14,6 +14,7 @@ from psycopg import sql
 
 from orchestrator.embedded.services import EmbeddedServices
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from tests.services.availability import UnavailableError, give_up
 
 TEMPLATE = "migrated"
@@ -28,7 +29,7 @@ def embedded_services() -> Iterator[EmbeddedServices]:
         try:
             services.__enter__()
         except Misconfigured as error:
-            give_up(UnavailableError(f"{error.reason}; {error.next_step_cmd}"))
+            give_up(UnavailableError(f"{error.reason}; {command_line(error.next_step)}"))
         try:
             yield services
         finally:

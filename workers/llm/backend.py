@@ -157,7 +157,7 @@ class AnthropicBackend:
             raise Rejected(
                 f"the model gave two answers that cannot be used; the second: {error}",
                 stage=question.purpose,
-                next_step_cmd=question.next_step_cmd,
+                next_step=question.next_step,
             ) from error
 
     def _detailed(self, answer: DetailAnswer, request: DetailRequest) -> tuple[Subtask, ...]:
@@ -201,7 +201,7 @@ def _read(
         raise NotAsPlanned(
             f"the model says that it cannot be done: {why_not}",
             stage=question.purpose,
-            next_step_cmd=question.next_step_cmd,
+            next_step=question.next_step,
         )
     try:
         return value(answer)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
+from shared.domain.next_step import Advice
+
 
 class Speaker(StrEnum):
     """Whose turn it was."""
@@ -28,7 +30,7 @@ class Question:
     `system` are the parts that come first, each the same for many questions: they are what a
     provider keeps in its cache, so nothing of a task stands in them. `purpose` is the stage that
     errors name, `role` who asks, `prompt` the version of the prompt, `schema` the JSON Schema that
-    the answer has to fit, `next_step_cmd` what a person can do when it goes unanswered.
+    the answer has to fit, `next_step` what a person can do when it goes unanswered.
     """
 
     purpose: str
@@ -39,7 +41,7 @@ class Question:
     turns: tuple[Turn, ...]
     schema: Mapping[str, Any]
     effort: str | None = None
-    next_step_cmd: str | None = None
+    next_step: Advice | None = None
 
     def again(self, answer: str, complaint: str) -> "Question":
         """The same question after an answer that was of no use, with what was wrong about it."""

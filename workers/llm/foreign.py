@@ -13,6 +13,7 @@ from shared.domain.errors import (
     Transient,
     Unavailable,
 )
+from shared.domain.next_step import Advice, NextStep, ShellCommand
 
 FAMILIES: dict[str, type[ReplanError]] = {
     # nobody has to act: it will probably work later; what is away or busy is waited for
@@ -82,8 +83,9 @@ _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "timeout_error"
 
 _BAD_GATEWAY = 502
 
-_NEXT = {401: "export ANTHROPIC_API_KEY=KEY", 403: "export ANTHROPIC_API_KEY=KEY"}
-_NEXT_MODEL = "export REPLAN_MODEL=NAME"
+_SET_KEY = ShellCommand("export ANTHROPIC_API_KEY=KEY")
+_SET_MODEL = ShellCommand("export REPLAN_MODEL=NAME")
+_NEXT: dict[int, Advice] = {401: _SET_KEY, 403: _SET_KEY, 404: _SET_MODEL}
 
 
 def family_of(error: BaseException) -> type[ReplanError]:
@@ -103,23 +105,17 @@ def family_of(error: BaseException) -> type[ReplanError]:
     return Defect
 
 
-def translated(
-    error: BaseException, *, stage: str, next_step_cmd: str | None = None
-) -> ReplanError:
-    """The error as this program knows it. `next_step_cmd` is given to a Rejected one."""
+def translated(error: BaseException, *, stage: str, next_step: Advice | None = None) -> ReplanError:
+    """The error as this program knows it. `next_step` is given to a Rejected one."""
     reason = _reason(error)
     family = family_of(error)
     if issubclass(family, Transient):
         return family(reason, stage=stage, retry_after=retry_after(error))
     if family is Misconfigured:
         status = getattr(error, "status_code", None)
-        command = (
-            _NEXT_MODEL
-            if status == HTTPStatus.NOT_FOUND
-            else _NEXT.get(status or 0, "replan config show")
-        )
-        return Misconfigured(reason, stage=stage, next_step_cmd=command)
-    return family(reason, stage=stage, next_step_cmd=next_step_cmd)
+        known = _NEXT.get(status or 0, NextStep.of("config show"))
+        return Misconfigured(reason, stage=stage, next_step=known)
+    return family(reason, stage=stage, next_step=next_step)
 
 
 def is_of_the_connection(error: BaseException) -> bool:

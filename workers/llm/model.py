@@ -158,7 +158,7 @@ class AnthropicModel:
             # the SDK trusts what it reads: what is not an answer may end in any error at all
             told = f"what answered is not readable: {type(error).__name__}: {error}"
             return Transient(told, stage=stage)
-        ours = translated(error, stage=stage, next_step_cmd=question.next_step_cmd)
+        ours = translated(error, stage=stage, next_step=question.next_step)
         for secret in (self._settings.api_key, self._settings.auth_token):
             if secret:
                 ours.reason = ours.reason.replace(secret, "[key]")
@@ -203,7 +203,7 @@ def _reply(message: "Message", question: Question, settings: LlmSettings) -> Rep
         raise Rejected(
             "the question and its answer are too long for the model",
             stage=question.purpose,
-            next_step_cmd=question.next_step_cmd,
+            next_step=question.next_step,
         )
     fault = _FAULTS.get(why, "").format(limit=settings.max_tokens)
     if why == "refusal":

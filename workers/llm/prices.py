@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from workers.llm.calls import Usage
 
 _MILLION = Decimal(1_000_000)
@@ -101,5 +102,5 @@ def _wrong(entry: str) -> Misconfigured:
         f"model_prices: {entry!r} is not a price; they look like NAME=2/10 or NAME=2/10/0.2/2.5, "
         "in dollars per million tokens: input, output, read from and written to the cache",
         stage="config",
-        next_step_cmd="replan config show",
+        next_step=NextStep.of("config show"),
     )

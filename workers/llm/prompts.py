@@ -6,6 +6,7 @@ from typing import Any
 
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
+from shared.domain.next_step import Advice, Blank, NextStep
 from shared.domain.plan import Plan, Role, Step
 from shared.domain.question import Reply, told
 from shared.secrets.marks import MEANING
@@ -15,7 +16,7 @@ from workers.planning import DetailRequest, PlanRequest, ReplanRequest, ReviseRe
 
 Schema = Mapping[str, Any]
 
-PLAN_BY_HAND = "replan plan provide TASK --file plan.yaml"
+PLAN_BY_HAND = NextStep.of("plan provide", Blank("TASK"), file=Blank("plan.yaml"))
 """For a task that waits for a plan; TASK becomes its own where the failure is reported."""
 
 TASKMASTER = "taskmaster"
@@ -102,7 +103,7 @@ def revise_question(
         f"A note of the operator:\n{clean(request.note)}" if request.note.strip() else "",
         bundle.request,
     )
-    command = f"replan step revise {bundle.step_ref} --file FILE"
+    command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
     role = request.step.author.role.value
     parts = _Parts("revise", role, texts.revise, said, request.rules)
     return _question(texts, parts, model, schema, command)
@@ -119,7 +120,7 @@ def advise_question(
         MEANING,
         set_apart("evidence", request.evidence or evidence(bundle)),
     )
-    command = f"replan step revise {bundle.step_ref} --file FILE"
+    command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
     parts = _Parts("advise", Role.SUBTASK_PLANNER.value, texts.advise, said, request.rules)
     return _question(texts, parts, model, schema, command)
 
@@ -140,7 +141,7 @@ def replan_question(
         "What the step's author says about it, and the operator, if anything:\n"
         + set_apart("words", cut(clean(request.reason), 4000)),
     )
-    command = f"replan step revise {bundle.step_ref} --file FILE"
+    command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
     parts = _Parts("replan", Role.PLANNER.value, texts.replan, said, request.rules)
     return _question(texts, parts, model, schema, command)
 
@@ -162,7 +163,7 @@ class _Parts:
 
 
 def _question(
-    texts: PromptTexts, parts: _Parts, model: str, schema: Schema, next_step_cmd: str
+    texts: PromptTexts, parts: _Parts, model: str, schema: Schema, next_step: Advice
 ) -> Question:
     rules = f"The policy in force\n{parts.rules}" if parts.rules else ""
     return Question(
@@ -173,7 +174,7 @@ def _question(
         system=(_joined(texts.house, rules), parts.own),
         turns=(Turn(Speaker.USER, parts.said),),
         schema=schema,
-        next_step_cmd=next_step_cmd,
+        next_step=next_step,
     )
 
 

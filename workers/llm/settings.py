@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.plan import Role
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
@@ -64,7 +65,7 @@ class LlmSettings:
                 "no key for the model: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set "
                 "where this worker runs",
                 stage="model",
-                next_step_cmd="export ANTHROPIC_API_KEY=KEY",
+                next_step=ShellCommand("export ANTHROPIC_API_KEY=KEY"),
             )
         if not (key.isascii() and key.isprintable()):
             raise _wrong("the model's key contains characters that no key has")
@@ -84,4 +85,4 @@ def _is_url(text: str) -> bool:
 
 
 def _wrong(reason: str) -> Misconfigured:
-    return Misconfigured(reason, stage="model", next_step_cmd="replan config show")
+    return Misconfigured(reason, stage="model", next_step=NextStep.of("config show"))

@@ -1,10 +1,9 @@
 """Whether a text of a subtask may reach the target: by the guard's leave, or by a person's."""
 
-import shlex
-
 from shared.domain.approval import Part, parts
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from workers.passes.means import Means
@@ -71,7 +70,7 @@ class ApprovalGate:
             raise Misconfigured(
                 f"a command has ended, and its check may not be looked at: {verdict.reason}",
                 stage="guard",
-                next_step_cmd=f"replan guard check {shlex.quote(check)}",
+                next_step=NextStep.of("guard check", check),
             )
 
     def is_confirmed(self, subtask: Subtask) -> bool:

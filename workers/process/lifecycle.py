@@ -1,6 +1,5 @@
 """Claim, perform, report: the life of every job, and where what goes wrong in it is caught."""
 
-import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from shared.domain.budget import Ending
 from shared.domain.errors import Defect, ReplanError, Transient
 from shared.domain.facts import Fact, JobFailed, PassFinished, PassStarted
 from shared.domain.jobs import Job, JobKind, QueueName
+from shared.domain.next_step import Advice, NextStep
 from shared.store import jobs
 from shared.store.database import Database
 from workers.process.journal import Journal
@@ -121,7 +121,7 @@ class Lifecycle:
             family=error.family,
             stage=error.stage,
             reason=self._mask(error.reason),
-            next_step_cmd=_of_task(error.next_step_cmd, job),
+            next_step=_of_task(error.next_step, job),
             retry_after=getattr(error, "retry_after", None),
             postponed=job.postponed,
         )
@@ -140,9 +140,9 @@ class Lifecycle:
         return self._journal.report(hold.job, fact).result()
 
 
-def _of_task(command: str | None, job: Job) -> str | None:
-    """The command for this very task: who failed may not know which it was about."""
-    return None if command is None else re.sub(r"\bTASK\b", f"T{job.task_id}", command)
+def _of_task(step: Advice | None, job: Job) -> Advice | None:
+    """The step for this very task: who failed may not know which it was about."""
+    return step.fill("TASK", f"T{job.task_id}") if isinstance(step, NextStep) else step
 
 
 def _follow_up(hold: Hold) -> None:

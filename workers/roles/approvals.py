@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from shared.domain.approval import Approval, Asked, Place, Subject
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
+from shared.domain.next_step import NextStep
 from shared.secrets.masking import Masker
 from shared.secrets.named import variables_in
 from shared.store import approvals
@@ -83,5 +84,5 @@ def _unsigned(approval: Approval) -> Misconfigured:
         f"it is approved by {approval.given_by}, it says, but no key that this executor knows has "
         "signed that: give it the key of those who approve (approval_keys)",
         stage="guard",
-        next_step_cmd="replan intervention key",
+        next_step=NextStep.of("intervention key"),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from workers.planning import PlannerBackend
 
 
@@ -20,7 +21,7 @@ class Backends:
             raise Misconfigured(
                 f"no planner backend is called {name!r}; there are {known}",
                 stage="plan",
-                next_step_cmd="replan config show",
+                next_step=NextStep.of("config show"),
             )
         if name not in self._made:
             self._made[name] = self._makers[name]()

@@ -12,6 +12,7 @@ import structlog
 from shared.domain.errors import Misconfigured, ReplanError
 from shared.domain.facts import Fact
 from shared.domain.jobs import Job
+from shared.domain.next_step import NextStep
 from shared.domain.spending import SPENDING
 from shared.store import model_calls
 from shared.store.database import Database
@@ -104,25 +105,27 @@ class ModelCalls:
             raise _refused(
                 f"nobody has said what {question.model} costs, so no cap can be kept: name its "
                 "price (model_prices) where the planners run, or lift the cap",
-                f"replan task resume {task} --cost-cap 0" if spent.cap else "replan config show",
+                NextStep.of("task resume", task, cost_cap="0")
+                if spent.cap
+                else NextStep.of("config show"),
             )
         if 0 < spent.cap <= spent.task:
             raise _refused(
                 f"models have cost ${_told(spent.task)} for {task}, which may cost "
                 f"${_told(spent.cap)} (task_cost_cap)",
-                f"replan task resume {task} --cost-cap {_more(spent.cap, spent.task)}",
+                NextStep.of("task resume", task, cost_cap=_more(spent.cap, spent.task)),
             )
         if 0 < self._daily_cap <= spent.today:
             raise _refused(
                 f"models have cost ${_told(spent.today)} today (UTC), and may cost "
                 f"${_told(self._daily_cap)} a day: raise daily_cost_cap where the planners run and "
                 "start them anew, or go on tomorrow",
-                f"replan task resume {task}",
+                NextStep.of("task resume", task),
             )
 
 
-def _refused(reason: str, command: str) -> Misconfigured:
-    return Misconfigured(reason, stage=SPENDING, next_step_cmd=command)
+def _refused(reason: str, next_step: NextStep) -> Misconfigured:
+    return Misconfigured(reason, stage=SPENDING, next_step=next_step)
 
 
 def _more(cap: Decimal, spent: Decimal) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import Settings
 from shared.store import model_calls
@@ -42,7 +43,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
             row = model_calls.kept(connection, number)
         if row is None or row.purpose not in _SCHEMAS:
             reason = f"no call {number} that can be asked again was kept"
-            raise Rejected(reason, stage="replay", next_step_cmd="replan task list")
+            raise Rejected(reason, stage="replay", next_step=NextStep.of("task list"))
         calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
         asked = AnthropicModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
         place = Place(row.task_id, row.run_id, row.step, row.revision, replay_of=number)
@@ -70,5 +71,5 @@ def _question(row: Any, model: str) -> Question:
         turns=turns[:1],
         schema=schema_of(_SCHEMAS[row.purpose]),
         effort=row.effort,
-        next_step_cmd=f"replan plan calls T{row.task_id}",
+        next_step=NextStep.of("plan calls", f"T{row.task_id}"),
     )

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from shared.domain.approval import PUBLIC_KEY, Approval, statement
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 
 
 class Signatures:
@@ -57,5 +58,5 @@ def _unusable(where: str, why: str) -> Misconfigured:
     return Misconfigured(
         f"the keys that sign approvals cannot be read from {where}: {why}",
         stage="config",
-        next_step_cmd="replan intervention key",
+        next_step=NextStep.of("intervention key"),
     )

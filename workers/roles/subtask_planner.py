@@ -3,6 +3,7 @@
 from shared.domain.errors import Defect, Rejected
 from shared.domain.facts import Fact, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Role, check_subtasks
 from shared.domain.question import Reply
 from shared.store.database import Database
@@ -126,5 +127,5 @@ def _refuse_repetition(brief: StepBrief, draft: RevisionDraft) -> None:
         raise Rejected(
             f"the planner's answer is refused: {error.reason}",
             stage="revise",
-            next_step_cmd=f"replan step revise {place} --file FILE",
+            next_step=NextStep.of("step revise", place, file=Blank("FILE")),
         ) from error

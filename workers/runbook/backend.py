@@ -9,6 +9,7 @@ from shared.contracts.planfile import plan_in, revision_in
 from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
 from shared.runbook.entries import Alternative
 from shared.runbook.template import fill, used
@@ -22,7 +23,7 @@ from workers.planning import (
 )
 from workers.runbook.library import read_library
 
-PLAN_BY_HAND = "replan plan provide TASK --file plan.yaml"
+PLAN_BY_HAND = NextStep.of("plan provide", Blank("TASK"), file=Blank("plan.yaml"))
 """For a task that waits for a plan; TASK becomes its own where the failure is reported."""
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
@@ -44,7 +45,7 @@ class RunbookBackend:
         raise Misconfigured(
             "the runbook backend cannot improve prompts",
             stage="refine",
-            next_step_cmd="replan task submit PROMPT --set taskmaster_enabled=false",
+            next_step=NextStep.of("task submit", Blank("PROMPT"), set="taskmaster_enabled=false"),
         )
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:  # noqa: ARG002 - the port's signature
@@ -62,7 +63,7 @@ class RunbookBackend:
             raise Rejected(
                 f"the runbook library knows no job for {request.prompt!r}; it knows {known}",
                 stage="plan",
-                next_step_cmd=PLAN_BY_HAND,
+                next_step=PLAN_BY_HAND,
             )
         job, parameters = found
         origin = Origin(f"job {job.id} of the library", "plan", PLAN_BY_HAND)
@@ -85,7 +86,7 @@ class RunbookBackend:
         raise Rejected(
             f"the runbook library has no step {request.step.key!r} for this task",
             stage="detail",
-            next_step_cmd=PLAN_BY_HAND,
+            next_step=PLAN_BY_HAND,
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
@@ -108,7 +109,7 @@ class RunbookBackend:
             f"the runbook library has no further alternative for what step "
             f"{request.step.ordinal} shows",
             stage="revise",
-            next_step_cmd=_revise_by_hand(request),
+            next_step=_revise_by_hand(request),
         )
 
     def replan(self, request: ReplanRequest) -> Plan:
@@ -116,7 +117,7 @@ class RunbookBackend:
         raise Rejected(
             "the runbook library has no other plan for what remains",
             stage="replan",
-            next_step_cmd=f"replan step revise {request.bundle.step_ref} --file FILE",
+            next_step=NextStep.of("step revise", request.bundle.step_ref, file=Blank("FILE")),
         )
 
     def _alternatives(self, request: ReviseRequest) -> list[_Open]:
@@ -147,8 +148,8 @@ def _lacking(document: object, names: frozenset[str], values: dict[str, str]) ->
     return None
 
 
-def _revise_by_hand(request: ReviseRequest) -> str:
-    return f"replan step revise {request.bundle.step_ref} --file FILE"
+def _revise_by_hand(request: ReviseRequest) -> NextStep:
+    return NextStep.of("step revise", request.bundle.step_ref, file=Blank("FILE"))
 
 
 def _output(bundle: Bundle) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import read_yaml
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.runbook.entries import Alternative, RunbookFile, RunbookJob
 
 SHIPPED = Path(__file__).parent / "library"
@@ -46,13 +47,13 @@ def _paths(folder: Path) -> Iterator[Path]:
         raise Misconfigured(
             f"the runbook folder {folder} does not exist",
             stage="plan",
-            next_step_cmd="replan config show",
+            next_step=NextStep.of("config show"),
         )
     yield from sorted(path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"})
 
 
 def _read(path: Path) -> RunbookFile:
-    origin = Origin(f"{path} is not a runbook", "plan", "replan config show", Misconfigured)
+    origin = Origin(f"{path} is not a runbook", "plan", NextStep.of("config show"), Misconfigured)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

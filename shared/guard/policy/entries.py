@@ -1,6 +1,7 @@
 """From the text of a `forbidden_commands` entry to the rule it stands for."""
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.guard.display_safety import objection
 from shared.guard.findings import FORK_BOMB
 from shared.guard.globs import Pattern
@@ -127,5 +128,5 @@ def _refuse(entry: object, why: str) -> Misconfigured:
     return Misconfigured(
         f"the entry {entry!r} of forbidden_commands cannot be used: {why}; {_FOR_EXAMPLE}",
         stage="guard",
-        next_step_cmd="replan config show forbidden_commands",
+        next_step=NextStep.of("config show", "forbidden_commands"),
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import YamlText, read_yaml
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.guard.policy.allowance import Allowance
 from shared.guard.policy.files import (
     AllowText,
@@ -143,7 +144,7 @@ def load_site(path: Path | None) -> Site:
     """
     if path is None:
         return Site()
-    origin = Origin(str(path), "guard", f"replan guard rules --policy {path}", Misconfigured)
+    origin = Origin(str(path), "guard", NextStep.of("guard rules", policy=path), Misconfigured)
     try:
         written = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -209,7 +210,7 @@ def _profiles(names: Iterable[str], source: str) -> Iterator[Allowance]:
             raise Misconfigured(
                 f"{source}: there is no profile {name!r}; known: {', '.join(PROFILES)}",
                 stage="guard",
-                next_step_cmd="replan guard rules",
+                next_step=NextStep.of("guard rules"),
             )
         if name not in wanted:
             wanted[name] = None
@@ -267,7 +268,7 @@ def _checks(text: LevelText) -> Iterator[tuple[str, str]]:
 
 
 def _origin(name: str) -> Origin:
-    return Origin(f"{name}.yaml", "guard", "replan guard rules", Misconfigured)
+    return Origin(f"{name}.yaml", "guard", NextStep.of("guard rules"), Misconfigured)
 
 
 def _shipped_text(name: str) -> YamlText:

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 from shared.guard.shell.convert import Conversion, Unreadable
 from shared.guard.shell.tree import Block
 
@@ -283,5 +284,5 @@ def _missing(what: str) -> Misconfigured:
     return Misconfigured(
         f"commands cannot be checked: {what}; it comes with the package shfmt-py",
         stage="guard",
-        next_step_cmd="python -m pip install shfmt-py",
+        next_step=ShellCommand("python -m pip install shfmt-py"),
     )

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.secrets.vaults.files import LARGEST
 from shared.secrets.vaults.vault import STAGE, NotHere, one_line_less
 
@@ -32,7 +33,7 @@ class CommandVault:
                 f"vault_command has no {PLACE} behind its program, where the name of the secret is "
                 f'to stand; for instance ["pass", "show", "replan/{PLACE}"]',
                 stage="config",
-                next_step_cmd="replan config show vault_command",
+                next_step=NextStep.of("config show", "vault_command"),
             )
 
     @property
@@ -85,5 +86,5 @@ class CommandVault:
         return Misconfigured(
             f"the command of the vault, {self._command[0]}, {why}",
             stage=STAGE,
-            next_step_cmd="replan config show vault_command",
+            next_step=NextStep.of("config show", "vault_command"),
         )

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 from shared.domain.secret import is_name
 from shared.secrets.vaults.vault import STAGE, NotHere, one_line_less
 
@@ -129,4 +130,4 @@ def _require_private(path: Path, status: os.stat_result, mode: int) -> None:
 
 
 def _refuse(reason: str, command: str, path: Path) -> Misconfigured:
-    return Misconfigured(reason, stage=STAGE, next_step_cmd=f"{command} {path}")
+    return Misconfigured(reason, stage=STAGE, next_step=ShellCommand(f"{command} {path}"))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.secrets.vaults.command import CommandVault
 from shared.secrets.vaults.environment import EnvironmentVault
 from shared.secrets.vaults.files import FileVault
@@ -39,5 +40,5 @@ def _open(kind: str, settings: ServerSettings, environ: Mapping[str, str]) -> Va
     raise Misconfigured(
         f"vaults: {kind!r} is not a vault; allowed: {', '.join(KINDS)}",
         stage="config",
-        next_step_cmd="replan config show vaults",
+        next_step=NextStep.of("config show", "vaults"),
     )

@@ -4,6 +4,7 @@ import sys
 from types import ModuleType
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import ShellCommand
 from shared.secrets.vaults.vault import STAGE, NotHere
 
 SERVICE = "replan"
@@ -26,7 +27,7 @@ class KeyringVault:
             raise Misconfigured(
                 f"the keyring does not answer: {type(error).__name__} ({error})",
                 stage=STAGE,
-                next_step_cmd="keyring diagnose",
+                next_step=ShellCommand("keyring diagnose"),
             ) from None
         if found is None:
             raise NotHere
@@ -45,6 +46,6 @@ def _library() -> ModuleType:
         raise Misconfigured(
             "the vault `keyring` needs the library of that name, which is not installed",
             stage=STAGE,
-            next_step_cmd=f"{sys.executable} -m pip install keyring",
+            next_step=ShellCommand(f"{sys.executable} -m pip install keyring"),
         ) from None
     return keyring

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import NextStep
 from shared.domain.secret import is_name
 from shared.secrets.known import refuse_what_cannot_be_hidden
 from shared.secrets.value import Secret
@@ -85,7 +86,7 @@ class Vaults:
                 f"{name!r} is not a valid name of a secret: "
                 "a letter, then letters, digits and underscores",
                 stage=STAGE,
-                next_step_cmd="replan secret list",
+                next_step=NextStep.of("secret list"),
             )
         asked = []
         for vault in self._vaults:
@@ -99,7 +100,7 @@ class Vaults:
         raise Misconfigured(
             f"no vault has the secret {name}; asked: {'; '.join(asked) or 'none'}",
             stage=STAGE,
-            next_step_cmd=f"replan secret set {name}",
+            next_step=NextStep.of("secret set", name),
         )
 
 
@@ -118,6 +119,6 @@ def _usable(name: str, value: str, label: str) -> str:
         raise Misconfigured(
             f"the value of the secret {name} in {label} {why}",
             stage=STAGE,
-            next_step_cmd=f"replan secret set {name}",
+            next_step=NextStep.of("secret set", name),
         )
     return value

@@ -15,6 +15,7 @@ from orchestrator.access.bearer import minted
 from orchestrator.access.roles import Role
 from orchestrator.access.tokens import Issued
 from shared.domain.errors import Rejected
+from shared.domain.next_step import command_line
 from shared.store.database import Database
 
 
@@ -77,7 +78,7 @@ def test_what_does_not_open_is_refused_in_the_same_words(database: Database, ann
         Why.REVOKED: refusal(database, gone.text),
     }
     assert {why: refused.why for why, refused in refusals.items()} == {why: why for why in Why}
-    told = {(str(r), r.reason, r.stage, r.next_step_cmd) for r in refusals.values()}
+    told = {(str(r), r.reason, r.stage, command_line(r.next_step)) for r in refusals.values()}
     assert len(told) == 1
     assert opened(database, good.text).name == "token:good"
 
@@ -154,7 +155,7 @@ def test_names_and_spans_that_cannot_be(database: Database, ann: Actor) -> None:
         for name, days in (("", 1), ("a b", 1), ("x" * 65, 1), ("a", 0), ("a", 731), ("ci", 1)):
             with pytest.raises(Rejected) as caught:
                 tokens.create(connection, ann, name, Role.VIEWER, days=days)
-            assert caught.value.next_step_cmd
+            assert caught.value.next_step
         with pytest.raises(Rejected, match="there are: ci"):
             tokens.revoke(connection, ann, "nobody")
         with pytest.raises(Rejected):

@@ -16,6 +16,7 @@ from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Format
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Host
+from shared.domain.next_step import command_line
 from tests.integration.cli.calling import Cli
 from tests.services.sshd import SshServer, SshServers
 
@@ -141,7 +142,7 @@ def test_nobody_but_a_person_accepts_the_key_of_another_machine(address: str, ne
         return
     with pytest.raises(Rejected) as caught:
         _accept(call, host, "SHA256:x", None)
-    assert caught.value.next_step_cmd == (
+    assert command_line(caught.value.next_step) == (
         f"replan host add web1 --address {address} --port 2222 --user me --key '/a key'"
         " --accept-host-key SHA256:x"
     )

@@ -7,6 +7,7 @@ import pytest
 
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
+from shared.domain.next_step import command_line
 from shared.domain.plan import Author, Role
 from tests.fakes.model_server import KEY, PATH, Asked, Says
 from tests.integration.planning.conftest import Planners
@@ -205,7 +206,7 @@ def test_two_answers_that_are_no_plan_are_rejected(planners: Planners, name: str
         planners.backend().plan(PLAN_REQUEST)
     assert complaint in raised.value.reason
     assert raised.value.stage == "plan"
-    assert raised.value.next_step_cmd
+    assert raised.value.next_step
     assert len(planners.model.asked) == 2
 
 
@@ -302,7 +303,7 @@ def test_a_model_that_says_it_cannot_be_done_is_believed_at_once(planners: Plann
     with pytest.raises(Rejected) as raised:
         planners.backend().revise(revise_request())
     assert "The licence key is missing." in raised.value.reason
-    assert raised.value.next_step_cmd == "replan step revise T7.1@web1 --file FILE"
+    assert command_line(raised.value.next_step) == "replan step revise T7.1@web1 --file FILE"
     assert len(planners.model.asked) == 1
 
 

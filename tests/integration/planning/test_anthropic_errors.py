@@ -12,6 +12,7 @@ import anthropic
 import pytest
 
 from shared.domain.errors import Misconfigured, Rejected, ReplanError, Transient, Unavailable
+from shared.domain.next_step import command_line
 from tests.fakes.model_server import KEY, Breaks, Cuts, Fails, Hangs, Raw, Says
 from tests.integration.planning.conftest import Planners
 from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
@@ -61,7 +62,7 @@ def test_a_status_becomes_the_family_of_who_must_act(
     assert len(planners.model.asked) == 1
     assert planners.calls[0].error == family.family
     if not issubclass(family, Transient):
-        assert error.next_step_cmd
+        assert error.next_step
 
 
 def test_a_span_that_the_other_side_asks_for_is_passed_on_and_not_slept_through(
@@ -181,7 +182,7 @@ def test_two_answers_that_did_not_end_well_are_rejected_and_paid_for(
     error = failing(planners)
     assert isinstance(error, Rejected)
     assert told in error.reason
-    assert error.next_step_cmd == "replan plan provide TASK --file plan.yaml"
+    assert command_line(error.next_step) == "replan plan provide TASK --file plan.yaml"
     for call in planners.calls:
         assert (call.stop_reason, call.error) == (stop_reason, "rejected")
         assert told in call.reason
@@ -221,7 +222,7 @@ def test_what_only_the_operator_can_put_right_is_said_before_anything_is_sent(
 ) -> None:
     error = failing(planners, **environ)
     assert isinstance(error, Misconfigured)
-    assert error.next_step_cmd
+    assert error.next_step
     assert planners.model.asked == []
 
 

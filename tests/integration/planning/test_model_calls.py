@@ -10,6 +10,7 @@ from sqlalchemy import text
 from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.domain.spending import SPENDING
 from shared.store import model_calls
 from shared.store.database import Database
@@ -72,7 +73,7 @@ def test_planners_that_ask_at_once_go_over_a_cap_by_what_is_in_flight_and_no_mor
         with pytest.raises(Misconfigured) as refused:
             one.began(QUESTION)
     assert refused.value.stage == SPENDING
-    assert refused.value.next_step_cmd == "replan task resume T1 --cost-cap 0.04"
+    assert command_line(refused.value.next_step) == "replan task resume T1 --cost-cap 0.04"
     assert rows(database, "SELECT sum(cost), count(*) FROM model_calls") == [(Decimal("0.02"), 2)]
     with database.begin() as connection:
         model_calls.set_cap(connection, 1, Decimal("0.04"))

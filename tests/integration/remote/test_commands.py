@@ -13,6 +13,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Host
+from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import eventually
 from tests.services.processes import running
 from workers.shells.ports import Call, Shell
@@ -311,7 +312,7 @@ def test_a_workdir_that_is_none_is_the_operators_business(
         shell.run(Call("echo ran >&2", 20))
 
     assert caught.value.stage == "execute"
-    assert caught.value.next_step_cmd == f"replan host check {host.name}"
+    assert command_line(caught.value.next_step) == f"replan host check {host.name}"
     assert "ran" not in caught.value.reason
 
 

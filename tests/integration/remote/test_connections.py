@@ -14,6 +14,7 @@ import pytest
 
 from shared.domain.attempt import CommandResult
 from shared.domain.errors import Misconfigured, Transient
+from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants, kill, running
 from tests.services.sshd import SshServer, SshServers
@@ -162,7 +163,7 @@ def test_a_connection_lost_in_the_middle_of_a_command_is_transient(
         shell.run(Call("echo begun; sleep 60", 60), on_output=lambda *_: kill(sessions(server)))
 
     assert caught.value.stage == "execute"
-    assert caught.value.next_step_cmd == "replan host check web1"
+    assert command_line(caught.value.next_step) == "replan host check web1"
 
 
 def test_the_next_command_opens_a_lost_connection_again(
@@ -320,7 +321,7 @@ def test_a_host_that_cannot_be_named_is_an_error_of_ours(
         connections.shell(ssh_host(sshd, address=address, port=port))
 
     assert caught.value.stage == "connect"
-    assert caught.value.next_step_cmd == "replan host check web1"
+    assert command_line(caught.value.next_step) == "replan host check web1"
 
 
 def test_what_a_login_shell_prints_is_no_output(

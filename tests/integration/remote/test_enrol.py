@@ -8,6 +8,7 @@ import pytest
 
 from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
+from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import ssh_host
 from tests.services.sshd import SshServer, SshServers
 from workers.shells.remote.enrol import check_host, fetch_host_key
@@ -77,7 +78,7 @@ def test_each_problem_says_where_and_what_to_do(
     assert problem.blocking
     assert problem.stage == stage
     assert "web1" in problem.reason
-    assert problem.next_step_cmd
+    assert problem.next_step
     assert (report.reachable, report.authenticated, report.runs_commands) == reached
 
 
@@ -90,4 +91,4 @@ def test_a_key_file_that_others_can_read_is_a_notice(sshd: SshServer, tmp_path: 
     report = check_host(ssh_host(sshd, key_path=str(key)))
 
     assert report.ok
-    assert f"chmod 600 {key}" in [problem.next_step_cmd for problem in report.problems]
+    assert f"chmod 600 {key}" in [command_line(problem.next_step) for problem in report.problems]

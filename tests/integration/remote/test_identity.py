@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.sshd import SshServer, SshServers
 from workers.shells.ports import Call
@@ -74,7 +75,7 @@ def test_a_changed_host_key_stops_everything(
         connections.shell(ssh_host(server, host_key=enrolled))
 
     assert caught.value.stage == "host_key"
-    assert caught.value.next_step_cmd == REPLACE
+    assert command_line(caught.value.next_step) == REPLACE
     assert parse_host_key(enrolled).fingerprint in caught.value.reason
     assert parse_host_key(server.host_public_key).fingerprint in caught.value.reason
     assert "Accepted" not in server.log.read_text()
@@ -92,7 +93,7 @@ def test_a_host_that_no_longer_has_the_pinned_type_has_changed(
 
     assert eventually(lambda: not set(threading.enumerate()) - before)
     assert caught.value.stage == "host_key"
-    assert caught.value.next_step_cmd == REPLACE
+    assert command_line(caught.value.next_step) == REPLACE
     assert parse_host_key(line).fingerprint in caught.value.reason
     assert parse_host_key(sshd.host_public_key).fingerprint in caught.value.reason
 
@@ -116,7 +117,7 @@ def test_a_host_without_a_usable_host_key_is_not_trusted(
         connections.shell(ssh_host(sshd, host_key=host_key))
 
     assert caught.value.stage == "host_key"
-    assert caught.value.next_step_cmd == REPLACE
+    assert command_line(caught.value.next_step) == REPLACE
 
 
 # --- our key --------------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ def test_a_key_that_is_not_let_in_is_named(sshd: SshServer, connections: SshConn
     )
     assert caught.value.stage == "authenticate"
     assert shown.stdout.split()[1] in caught.value.reason
-    assert caught.value.next_step_cmd == (
+    assert command_line(caught.value.next_step) == (
         f"ssh-copy-id -i {sshd.other_key_path}.pub -p {sshd.port} {sshd.user}@{sshd.host}"
     )
 

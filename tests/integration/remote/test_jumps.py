@@ -6,6 +6,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured, Transient
 from shared.domain.host import Host
+from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import eventually, ssh_host
 from tests.services.processes import descendants
 from tests.services.sshd import SshServer, SshServers
@@ -69,7 +70,7 @@ def test_the_key_of_the_jump_host_is_pinned_as_well(
     with pytest.raises(HostKeyChanged) as caught:
         connections.shell(host)
     assert caught.value.host == "bastion"
-    assert caught.value.next_step_cmd == "replan host add bastion --replace-host-key"
+    assert command_line(caught.value.next_step) == "replan host add bastion --replace-host-key"
     assert "Accepted" not in inner.log.read_text()
 
 

@@ -54,7 +54,7 @@ def test_a_verb_takes_its_role_or_a_greater_one(verb: str, least: Role) -> None:
         else:
             with pytest.raises(Rejected, match=f"takes the role {least.value}") as caught:
                 require(role, verb)
-            assert caught.value.next_step_cmd
+            assert caught.value.next_step
 
 
 @pytest.mark.parametrize("verb", [*sorted(ON_THE_MACHINE), "task.destroy", ""])

@@ -67,4 +67,4 @@ def test_nothing_is_asked_where_something_is_forbidden() -> None:
     with pytest.raises(Rejected, match=r"T7\.3\.2@web1 is forbidden, and no approval") as raised:
         asked_by_plan(both, 7, (WEB,), lambda _: GUARD)
     assert raised.value.stage == "guard"
-    assert raised.value.next_step_cmd
+    assert raised.value.next_step

@@ -11,15 +11,17 @@ from rich.console import Console
 
 from orchestrator.cli.follow import ending, print_message
 from orchestrator.cli.invocation import Invocation, answer
-from orchestrator.cli.reply import ExitCode, Format, Result, of_error, write
+from orchestrator.cli.reply import Format, Result, of_error, write
 from orchestrator.cli.schemas import schema_of
 from orchestrator.core.decisions import InterventionKind
-from orchestrator.views.interventions import InterventionView, commands
+from orchestrator.envelope import ExitCode
+from orchestrator.views.interventions import InterventionView, next_steps
 from orchestrator.views.messages import Message, MessageKind, Tone
 from orchestrator.views.tasks import TaskView
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import ShellCommand, command_line
 from shared.domain.task import TaskPhase
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -102,7 +104,7 @@ def test_an_interrupted_command_ends_as_shells_expect() -> None:
 @pytest.mark.parametrize("text", ["[red]no[/red]", "odd [/]", "ends with \\", "C:\\[dir]", "[b"])
 def test_text_is_never_taken_for_markup(text: str) -> None:
     asked = call(Format.HUMAN)
-    answer(asked, "task.list", fails(Rejected(text, stage="input", next_step_cmd=text)))
+    answer(asked, "task.list", fails(Rejected(text, stage="input", next_step=ShellCommand(text))))
     assert printed(asked.complaints).count(text) == 2
     noted = call(Format.HUMAN)
     write(Result("x", warnings=(text,)), Format.HUMAN, noted.console, noted.complaints)
@@ -127,7 +129,7 @@ def test_following_ends_with_the_exit_code_of_the_task(phase: str, code: int) ->
     assert result.exit_code == code
     assert (result.reason is None) == (code == 0)
     assert (result.stage is None) == (code == 0)
-    assert result.next_step_cmd == "replan task report T1"
+    assert command_line(result.next_step) == "replan task report T1"
     asked = call()
     assert answer(asked, "task.watch", lambda: result) == code
     jsonschema.validate(json.loads(printed(asked.console)), schema_of("task.watch"))
@@ -135,12 +137,12 @@ def test_following_ends_with_the_exit_code_of_the_task(phase: str, code: int) ->
 
 def test_a_waiting_task_says_everything_that_can_be_typed() -> None:
     step, kind = parse_ref("T1.2@web1"), InterventionKind.ESCALATION
-    kinds = commands(kind, step, None)
+    kinds = next_steps(kind, step, None)
     waits = InterventionView(1, step, kind, "escalate", "why", kinds, AT, None)
     result = ending(task("waiting", waits))
     assert result.exit_code is ExitCode.WAITING
-    assert result.next_step_cmd == "replan step revise T1.2@web1 --file revision.yaml"
+    assert command_line(result.next_step) == "replan step revise T1.2@web1 --file revision.yaml"
     asked = call(Format.HUMAN)
     answer(asked, "task.watch", lambda: result)
     for each in kinds:
-        assert f"next: {each}\n" in printed(asked.console)
+        assert f"next: {command_line(each)}\n" in printed(asked.console)

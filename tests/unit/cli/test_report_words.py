@@ -13,6 +13,7 @@ from orchestrator.views.tasks import RunView, TaskView
 from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Author, OnFailure, Recovery, Role
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
@@ -132,13 +133,13 @@ def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
         kind,
         "escalate",
         "nobody knows",
-        ("replan do it",),
+        (NextStep.of("task show", "T7"),),
         AT,
         None,
     )
     told = markdown(replace(report, task=replace(report.task, interventions=(waits,))))
     assert "**Waits for you** (escalation): nobody knows" in told
-    assert "\n    replan do it" in told
+    assert "\n    replan task show T7" in told
 
 
 def test_a_prompt_of_several_lines_stays_one_quotation() -> None:

@@ -10,6 +10,7 @@ import yaml
 from shared.contracts.planfile import load_plan, load_revision
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
+from shared.domain.next_step import command_line
 
 CASES = Path(__file__).parents[2] / "cases" / "contracts" / "plan_faults.yaml"
 
@@ -38,7 +39,7 @@ def test_a_fault_in_a_plan_is_told(case: Case) -> None:
         load_plan(case.text, policy=Policy(), source="site.yaml")
     error = raised.value
     assert error.reason.startswith("site.yaml: ")
-    assert (error.stage, error.next_step_cmd) == (
+    assert (error.stage, command_line(error.next_step)) == (
         "plan",
         "replan task submit --plan site.yaml",
     )

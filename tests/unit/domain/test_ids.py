@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref, attempt_key, parse_ref
+from shared.domain.next_step import command_line
 
 NUMBERS = st.integers(1, 10**9)
 TARGETS = st.none() | st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,20}", fullmatch=True)
@@ -72,7 +73,10 @@ def test_what_is_no_reference_is_refused_with_examples(text: str) -> None:
     with pytest.raises(Rejected, match="they look like T12") as caught:
         parse_ref(text)
     assert repr(text) in str(caught.value)
-    assert (caught.value.stage, caught.value.next_step_cmd) == ("input", "replan task list")
+    assert (caught.value.stage, command_line(caught.value.next_step)) == (
+        "input",
+        "replan task list",
+    )
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "T1\u0663", "9" * 30])

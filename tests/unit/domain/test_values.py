@@ -11,6 +11,7 @@ from shared.domain.config import BACKENDS, LIMITS, TASKMASTERS, Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.host import LOCALHOST, Connection
 from shared.domain.jobs import JobKind, QueueName, queue_of
+from shared.domain.next_step import NextStep, command_line
 from shared.domain.plan import Role
 from shared.domain.task import (
     COARSE,
@@ -151,10 +152,10 @@ def test_what_has_ended_has_the_same_names_everywhere() -> None:
 
 @pytest.mark.parametrize("family", [Transient, Rejected, Misconfigured, Defect])
 def test_an_error_says_what_where_and_what_to_type(family: type[ReplanError]) -> None:
-    """S2.10: stage, reason, next_step_cmd."""
-    error = family("it broke", stage="plan", next_step_cmd="replan task list")
+    """S2.10: stage, reason, next step."""
+    error = family("it broke", stage="plan", next_step=NextStep.of("task list"))
     assert str(error) == "it broke"
-    assert (error.reason, error.stage, error.next_step_cmd) == (
+    assert (error.reason, error.stage, command_line(error.next_step)) == (
         "it broke",
         "plan",
         "replan task list",

@@ -83,7 +83,7 @@ def test_a_bad_entry_is_refused_by_name(entry: str) -> None:
     with pytest.raises(Misconfigured) as refused:
         Guard(only_forbidden(["reboot", entry]))
     assert repr(entry) in refused.value.reason
-    assert refused.value.next_step_cmd
+    assert refused.value.next_step
 
 
 @pytest.mark.parametrize("forbidden", default_forbidden(), ids=lambda forbidden: forbidden.entry)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.guard import Guard, PlanGuard, load_site
 from shared.guard.policy.policy import PROFILES
 
@@ -98,7 +99,7 @@ def test_a_bad_file_is_refused_with_its_place(tmp_path: Path, text: str, told: s
     assert str(path) in refused.value.reason
     assert told in refused.value.reason
     assert refused.value.stage == "guard"
-    assert refused.value.next_step_cmd == f"replan guard rules --policy {path}"
+    assert command_line(refused.value.next_step) == f"replan guard rules --policy {path}"
 
 
 @pytest.mark.parametrize(

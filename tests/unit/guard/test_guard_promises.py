@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.domain.verdict import VerdictKind
 from shared.guard import Guard, default_entries, load_site, only_forbidden
 from shared.guard.display_safety import MOST_BYTES
@@ -118,7 +119,7 @@ def test_a_missing_parser_is_told_at_once(tmp_path: Path) -> None:
     """Neither at the first command nor by letting commands pass."""
     with pytest.raises(Misconfigured, match="shfmt") as missing:
         Guard(only_forbidden([]), Shfmt(tmp_path / "shfmt"))
-    assert missing.value.next_step_cmd == "python -m pip install shfmt-py"
+    assert command_line(missing.value.next_step) == "python -m pip install shfmt-py"
     assert missing.value.stage == "guard"
 
 

@@ -27,7 +27,7 @@ def test_a_file_that_is_no_runbook_is_named_with_its_fault(
     with pytest.raises(Misconfigured) as raised:
         read_library([tmp_path])
     assert raised.value.reason.startswith(f"{path} is not a runbook: ")
-    assert raised.value.next_step_cmd
+    assert raised.value.next_step
     for words in says:
         assert words in raised.value.reason
 

@@ -67,7 +67,7 @@ def test_a_question_names_its_purpose_and_version(purpose: str) -> None:
     question = QUESTIONS[purpose]
     assert (question.purpose, question.prompt) == (purpose, f"{purpose}.v0")
     assert question.system == ("HOUSE", purpose.upper())
-    assert question.next_step_cmd
+    assert question.next_step
 
 
 @pytest.mark.parametrize("purpose", ["refine", "plan", "detail", "revise", "replan"])

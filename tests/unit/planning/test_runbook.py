@@ -10,6 +10,7 @@ import pytest
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.next_step import command_line
 from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
 from tests.unit.planning.given import attempt, bundle
 from workers.planning import DetailRequest, PlanRequest, ReviseRequest
@@ -90,7 +91,7 @@ def test_a_job_that_is_not_known_is_rejected_with_those_that_are(shipped: Runboo
         shipped.plan(asked("make coffee"))
     assert "'make coffee'" in raised.value.reason
     assert "install-postgresql, status-service" in raised.value.reason
-    assert raised.value.next_step_cmd == "replan plan provide TASK --file plan.yaml"
+    assert command_line(raised.value.next_step) == "replan plan provide TASK --file plan.yaml"
 
 
 def test_the_operators_jobs_come_first(mine: RunbookBackend) -> None:
@@ -115,7 +116,7 @@ def test_a_step_that_is_not_recorded_is_rejected(shipped: RunbookBackend) -> Non
 def test_a_library_improves_no_prompt(shipped: RunbookBackend) -> None:
     with pytest.raises(Misconfigured) as raised:
         shipped.refine(asked("install postgresql"))
-    assert "taskmaster_enabled=false" in str(raised.value.next_step_cmd)
+    assert "taskmaster_enabled=false" in str(command_line(raised.value.next_step))
 
 
 def test_a_missing_package_brings_the_repository(shipped: RunbookBackend) -> None:
@@ -211,7 +212,7 @@ def test_when_every_alternative_was_tried_a_person_is_needed(mine: RunbookBacken
     first = mine.revise(revision_of(step, shown))
     with pytest.raises(Rejected) as raised:
         mine.revise(revision_of(step, shown, first.subtasks))
-    assert raised.value.next_step_cmd == "replan step revise T7.1@web1 --file FILE"
+    assert command_line(raised.value.next_step) == "replan step revise T7.1@web1 --file FILE"
 
 
 def test_an_alternative_of_another_step_is_not_for_this_one(mine: RunbookBackend) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.domain.host import LOCALHOST, Host
+from shared.domain.next_step import command_line
 from workers.shells.remote.fitness import notices
 from workers.shells.remote.runner import Runner
 
@@ -31,7 +32,7 @@ def told(facts: Mapping[str, str], *without: str) -> list[str]:
     known = {name: value for name, value in {**GOOD, **facts}.items() if name not in without}
     found = notices(WEB, known)
     assert not any(problem.blocking for problem in found)
-    assert all(problem.next_step_cmd for problem in found)
+    assert all(command_line(problem.next_step) for problem in found)
     return [problem.reason for problem in found]
 
 
@@ -127,8 +128,10 @@ def test_the_next_step_can_be_typed_here() -> None:
     facts = {"proc": "yes"}
     (there,) = notices(WEB, facts)
     (here,) = notices(LOCALHOST, facts)
-    assert there.next_step_cmd == "ssh -i '/a key' -p 22 deploy@10.0.0.5 'command -v setsid'"
-    assert here.next_step_cmd == "command -v setsid"
+    assert (
+        command_line(there.next_step) == "ssh -i '/a key' -p 22 deploy@10.0.0.5 'command -v setsid'"
+    )
+    assert command_line(here.next_step) == "command -v setsid"
 
 
 class WithoutProc:
@@ -159,4 +162,4 @@ def test_without_proc_no_command_runs_over_ssh() -> None:
     """It cannot be made here: the runner's own word for it is played back."""
     with pytest.raises(Misconfigured, match=r"web1 .*has no /proc.*mount it") as caught:
         Runner(WithoutProc(), WEB)
-    assert caught.value.next_step_cmd
+    assert caught.value.next_step

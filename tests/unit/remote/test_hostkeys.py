@@ -4,6 +4,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
+from shared.domain.next_step import command_line
 from workers.shells.remote.hostkeys import HostKey, parse_host_key, pinned_key
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
@@ -54,4 +55,4 @@ def test_a_host_without_a_key_says_how_to_get_one(text: str | None) -> None:
     with pytest.raises(Misconfigured) as caught:
         pinned_key(Host("web1", host_key=text))
     assert caught.value.stage == "host_key"
-    assert caught.value.next_step_cmd == "replan host add web1 --replace-host-key"
+    assert command_line(caught.value.next_step) == "replan host add web1 --replace-host-key"

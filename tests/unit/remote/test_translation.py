@@ -9,6 +9,7 @@ from paramiko import ECDSAKey, pkey, ssh_exception
 
 from shared.domain.errors import Misconfigured, ReplanError, Transient
 from shared.domain.host import Host
+from shared.domain.next_step import command_line
 from workers.shells.remote.foreign_errors import FAMILIES, translated
 
 HOST = Host("web1", address="10.0.0.5", port=2222, user="deploy", key_path="/keys/web1")
@@ -64,7 +65,7 @@ def test_a_translated_error_names_the_host_the_stage_and_the_next_step(
     assert ours.reason.startswith("web1 (deploy@10.0.0.5:2222): ")
     assert FAMILIES[error][1] in ours.reason
     assert ours.stage == "connect"
-    assert ours.next_step_cmd == "replan host check web1"
+    assert command_line(ours.next_step) == "replan host check web1"
 
 
 @pytest.mark.parametrize(

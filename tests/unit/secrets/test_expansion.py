@@ -90,7 +90,7 @@ def test_where_a_shell_would_not_expand_it_it_is_refused(command: str, says: str
         to_environment(command)
     assert says in caught.value.reason
     assert caught.value.stage == "secrets"
-    assert caught.value.next_step_cmd
+    assert caught.value.next_step
 
 
 def test_names_are_given_once_in_their_order() -> None:

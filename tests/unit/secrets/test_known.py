@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks import masking
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.secrets.marks import MEANING, mask_of
 from shared.secrets.masking import Masker
 from shared.secrets.value import Secret
@@ -100,7 +101,7 @@ def test_a_value_that_cannot_be_hidden_is_refused(value: str, says: str) -> None
     assert says in caught.value.reason
     assert "THE_NAME" in caught.value.reason
     assert caught.value.stage == "secrets"
-    assert caught.value.next_step_cmd == "replan secret set THE_NAME"
+    assert command_line(caught.value.next_step) == "replan secret set THE_NAME"
     if value != "THE_NAME" and "with" in value:
         assert value not in caught.value.reason
 

@@ -11,6 +11,7 @@ import keyring.errors
 import pytest
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.secrets.vaults.command import CommandVault
 from shared.secrets.vaults.environment import EnvironmentVault
 from shared.secrets.vaults.files import LARGEST, FileVault
@@ -36,8 +37,8 @@ def refusal(vaults: Vaults, name: str = "DB") -> Misconfigured:
     with pytest.raises(Misconfigured) as caught:
         vaults.secret(name)
     error = caught.value
-    assert error.next_step_cmd
-    assert VALUE[:6] not in str(error) + repr(error) + error.next_step_cmd
+    assert error.next_step
+    assert VALUE[:6] not in str(error) + repr(error) + command_line(error.next_step)
     return error
 
 
@@ -74,7 +75,7 @@ def test_a_file_that_others_can_use_is_refused(folder: Path, mode: int) -> None:
     (folder / "DB").chmod(mode)
     error = refusal(Vaults([FileVault(folder)]))
     assert f"mode {mode:04o}" in error.reason
-    assert error.next_step_cmd == f"chmod 0600 {folder / 'DB'}"
+    assert command_line(error.next_step) == f"chmod 0600 {folder / 'DB'}"
     assert error.stage == "secrets"
 
 
@@ -82,7 +83,7 @@ def test_a_file_that_others_can_use_is_refused(folder: Path, mode: int) -> None:
 def test_a_folder_that_others_can_use_is_refused(folder: Path, mode: int) -> None:
     folder.chmod(mode)
     error = refusal(Vaults([FileVault(folder)]))
-    assert error.next_step_cmd == f"chmod 0700 {folder}"
+    assert command_line(error.next_step) == f"chmod 0700 {folder}"
     with pytest.raises(Misconfigured):
         FileVault(folder).names()
     with pytest.raises(Misconfigured):
@@ -147,7 +148,7 @@ def test_a_command_that_fails_does_not_have_it_and_is_not_quoted() -> None:
     failing = prints(f"import sys; print({VALUE!r}); sys.exit('no such entry')")
     error = refusal(Vaults([failing]))
     assert "exit 1, no such entry" in error.reason
-    assert error.next_step_cmd == "replan secret set DB"
+    assert command_line(error.next_step) == "replan secret set DB"
 
 
 def test_a_command_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.settings import ConnectionFile, load_settings
 
 DATABASE = 'postgresql://replan:p%40"\\ss@127.0.0.1:5/replan'
@@ -65,7 +66,7 @@ def test_a_file_that_others_can_read_or_write_is_not_trusted(mode: int, tmp_path
     with pytest.raises(Misconfigured) as caught:
         ConnectionFile.read(tmp_path)
     assert str(path) in caught.value.reason
-    assert caught.value.next_step_cmd == f"rm {path}"
+    assert command_line(caught.value.next_step) == f"rm {path}"
 
 
 @pytest.mark.parametrize("text", ["pid = ", "pid = 1", "database_url = 'x'\nbroker_url = 'y'\n"])
@@ -74,7 +75,7 @@ def test_a_broken_file_is_refused_with_what_to_do(text: str, tmp_path: Path) -> 
     path.write_text(text)
     with pytest.raises(Misconfigured) as caught:
         ConnectionFile.read(tmp_path)
-    assert caught.value.next_step_cmd == f"rm {path}"
+    assert command_line(caught.value.next_step) == f"rm {path}"
 
 
 def test_the_settings_reach_the_one_that_runs_unless_something_says_otherwise(

@@ -23,7 +23,7 @@ def refusal(tmp_path: Path, **environ: str) -> str:
     with pytest.raises(Misconfigured) as caught:
         load(tmp_path, **environ)
     assert caught.value.stage == "config"
-    assert caught.value.next_step_cmd
+    assert caught.value.next_step
     return caught.value.reason
 
 

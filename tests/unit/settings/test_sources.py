@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Misconfigured
+from shared.domain.next_step import command_line
 from shared.settings import Settings, load_settings
 
 SECRETS = {"anthropic_api_key": "ANTHROPIC_API_KEY", "anthropic_auth_token": "ANTHROPIC_AUTH_TOKEN"}
@@ -24,7 +25,7 @@ def refusal(tmp_path: Path, text: str | None = None, *sets: str, **environ: str)
     with pytest.raises(Misconfigured) as caught:
         load(tmp_path, text, *sets, **environ)
     assert caught.value.stage == "config"
-    assert caught.value.next_step_cmd
+    assert caught.value.next_step
     return caught.value.reason
 
 
@@ -160,7 +161,7 @@ def test_without_a_database_it_says_what_can_be_done(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured) as caught:
         _ = load(tmp_path).server.database_url
     assert "REPLAN_DATABASE_URL" in caught.value.reason
-    assert caught.value.next_step_cmd == "replan up"
+    assert command_line(caught.value.next_step) == "replan up"
 
 
 def test_folders_in_a_file_begin_where_the_file_lies(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from statistics import median
 
 from shared.domain.errors import ReplanError
 from shared.domain.host import Connection, Host
+from shared.domain.next_step import ShellCommand
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.facts import FACTS_TIMEOUT, gather
@@ -137,7 +138,7 @@ def _sessions(host: Host) -> dict[str, str]:
 def _key_file(host: Host) -> tuple[Problem, ...]:
     if host.key_path and Path(host.key_path).expanduser().stat().st_mode & _OTHERS:
         said = f"the key file {host.key_path} can be read by other users of this machine"
-        return (notice("authenticate", said, f"chmod 600 {host.key_path}"),)
+        return (notice("authenticate", said, ShellCommand(f"chmod 600 {host.key_path}")),)
     return ()
 
 
@@ -148,4 +149,4 @@ def _fingerprint(host: Host) -> str | None:
 
 
 def _problem(error: ReplanError) -> Problem:
-    return Problem(error.stage, error.reason, error.next_step_cmd, error.family)
+    return Problem(error.stage, error.reason, error.next_step, error.family)

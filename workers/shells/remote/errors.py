@@ -2,6 +2,7 @@
 
 from shared.domain.errors import Misconfigured, Transient
 from shared.domain.host import Connection, Host
+from shared.domain.next_step import Advice, NextStep, ShellCommand
 
 
 def place(host: Host) -> str:
@@ -12,35 +13,37 @@ def place(host: Host) -> str:
     return f"{host.name} ({account}{host.address}:{host.port})"
 
 
-def check_command(host: Host) -> str:
+def check_command(host: Host) -> NextStep:
     """The command that looks at every part of reaching the host."""
-    return f"replan host check {host.name}"
+    return NextStep.of("host check", host.name)
 
 
-def replace_key_command(host: Host) -> str:
+def replace_key_command(host: Host) -> NextStep:
     """The command that enrols the host's present key."""
-    return f"replan host add {host.name} --replace-host-key"
+    return NextStep.of("host add", host.name, replace_host_key=True)
 
 
-def copy_key_command(host: Host) -> str:
+def copy_key_command(host: Host) -> ShellCommand:
     """The command that lets our key in on the host."""
-    return f"ssh-copy-id -i {host.key_path}.pub -p {host.port} {host.user}@{host.address}"
+    return ShellCommand(
+        f"ssh-copy-id -i {host.key_path}.pub -p {host.port} {host.user}@{host.address}"
+    )
 
 
 def misconfigured(
-    host: Host, sentence: str, *, stage: str, next_step_cmd: str | None = None
+    host: Host, sentence: str, *, stage: str, next_step: Advice | None = None
 ) -> Misconfigured:
     """What only the operator can put right on this host."""
     return Misconfigured(
         f"{place(host)}: {sentence}",
         stage=stage,
-        next_step_cmd=next_step_cmd or check_command(host),
+        next_step=next_step or check_command(host),
     )
 
 
 def transient(host: Host, sentence: str, *, stage: str) -> Transient:
     """What will probably pass on this host."""
-    return Transient(f"{place(host)}: {sentence}", stage=stage, next_step_cmd=check_command(host))
+    return Transient(f"{place(host)}: {sentence}", stage=stage, next_step=check_command(host))
 
 
 def no_workdir(host: Host, said: str = "") -> Misconfigured:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from shared.domain.host import Connection, Host
+from shared.domain.next_step import Advice, ShellCommand
 from workers.shells.remote.environment import SUDOERS_LINE
 from workers.shells.remote.errors import check_command
 from workers.shells.remote.runner_text import JOB_ROOT
@@ -31,7 +32,7 @@ class Problem:
 
     stage: str
     reason: str
-    next_step_cmd: str | None
+    next_step: Advice | None
     family: str
 
     @property
@@ -49,9 +50,9 @@ def notices(host: Host, facts: Facts) -> tuple[Problem, ...]:
     return tuple(problem for rule in _RULES for problem in rule(host, facts))
 
 
-def notice(stage: str, reason: str, next_step_cmd: str) -> Problem:
+def notice(stage: str, reason: str, next_step: Advice) -> Problem:
     """Something to know that stops no command."""
-    return Problem(stage, reason, next_step_cmd, "notice")
+    return Problem(stage, reason, next_step, "notice")
 
 
 def _sudo(_: Host, facts: Facts) -> Iterator[Problem]:
@@ -60,7 +61,7 @@ def _sudo(_: Host, facts: Facts) -> Iterator[Problem]:
             "sudo",
             "sudo drops the variables that keep package managers from asking; with this line "
             f"in sudoers it keeps them: {SUDOERS_LINE}",
-            "sudo visudo -f /etc/sudoers.d/replan",
+            ShellCommand("sudo visudo -f /etc/sudoers.d/replan"),
         )
 
 
@@ -190,9 +191,11 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
 )
 
 
-def _there(host: Host, command: str) -> str:
+def _there(host: Host, command: str) -> ShellCommand:
     """What to type here so that it runs on the host."""
     if host.connection is Connection.LOCAL:
-        return command
+        return ShellCommand(command)
     key = f"-i {shlex.quote(host.key_path)} " if host.key_path else ""
-    return f"ssh {key}-p {host.port} {host.user}@{host.address} {shlex.quote(command)}"
+    return ShellCommand(
+        f"ssh {key}-p {host.port} {host.user}@{host.address} {shlex.quote(command)}"
+    )

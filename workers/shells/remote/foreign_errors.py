@@ -72,7 +72,7 @@ def translated(error: Exception, host: Host, *, stage: str) -> ReplanError:
     family, sentence = _known(error)
     detail = str(error).strip()
     reason = f"{place(host)}: {sentence}" + (f" ({detail})" if detail else "")
-    return family(reason, stage=stage, next_step_cmd=check_command(host))
+    return family(reason, stage=stage, next_step=check_command(host))
 
 
 def _known(error: Exception) -> tuple[Family, str]:

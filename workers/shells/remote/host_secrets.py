@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
+from shared.domain.next_step import NextStep
 from shared.domain.secret import name_of
 from workers.shells.remote.errors import misconfigured
 
@@ -16,7 +17,7 @@ def no_vault(name: str) -> str:
     raise Misconfigured(
         f"the secret {name} is needed, and this process has no vault",
         stage="secrets",
-        next_step_cmd="replan config show",
+        next_step=NextStep.of("config show"),
     )
 
 

@@ -52,7 +52,7 @@ class HostKeyChanged(Misconfigured):
         super().__init__(
             f"{place(host)}: {sentence}",
             stage="host_key",
-            next_step_cmd=replace_key_command(host),
+            next_step=replace_key_command(host),
         )
         self.host = host.name
 
@@ -79,7 +79,7 @@ def pinned_key(host: Host) -> HostKey:
             host,
             "its host key is not known, and an unknown host is never trusted",
             stage="host_key",
-            next_step_cmd=command,
+            next_step=command,
         )
     try:
         return parse_host_key(host.host_key)
@@ -88,7 +88,7 @@ def pinned_key(host: Host) -> HostKey:
             host,
             f"its enrolled host key cannot be read: {error}",
             stage="host_key",
-            next_step_cmd=command,
+            next_step=command,
         ) from None
 
 

@@ -109,5 +109,5 @@ def _refused(host: Host, login: Login, error: paramiko.AuthenticationException) 
     return Misconfigured(
         f"{translation.reason}: {public} from {host.key_path}",
         stage="authenticate",
-        next_step_cmd=copy_key_command(host),
+        next_step=copy_key_command(host),
     )

@@ -226,7 +226,7 @@ def _pin(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None:
             host,
             f"host keys of type {pinned.key_type} are not supported",
             stage="host_key",
-            next_step_cmd=replace_key_command(host),
+            next_step=replace_key_command(host),
         ) from None
 
 
