@@ -124,6 +124,10 @@ class ScriptedShell:
         self._kept[key] = Recalled(command, told), result
         self._recalled.add(key)
 
+    def resume(self) -> None:
+        """Have the next driver of the pass come: all that was started is recalled."""
+        self._recalled |= self._kept.keys()
+
     def recalled(self, key: str) -> Recalled | None:
         """What an earlier driver started."""
         return self._kept[key][0] if key in self._recalled else None
