@@ -32,7 +32,7 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up
 
 ##@ Check it
-.PHONY: test check static chaos bench bench-peers bench-plans journey-postgres services format
+.PHONY: test check static chaos bench bench-peers bench-beside bench-plans journey-postgres services format
 test: static services ## Everything: checks, and all tests on real services
 	$(BIN)/pytest --quiet tests/chaos/test_short.py
 	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile -m 'not slow' \
@@ -59,6 +59,9 @@ bench: $(STAMP) services ## Measure it beside the bare tools it stands on
 
 bench-peers: $(STAMP) services ## Measure it beside its peers and write RESULTS.md (PEERS="…", SHORT=1)
 	$(BIN)/python -m benchmarks.peers --write $(if $(PEERS),--peers $(PEERS)) $(if $(SHORT),--short)
+
+bench-beside: $(STAMP) services ## Measure it beside another checkout of it (BEFORE=../before, SHORT=1)
+	$(BIN)/python -m benchmarks.beside $(BEFORE) $(if $(SHORT),--short)
 
 bench-plans: $(STAMP) services ## Break hosts, see what mends them and write PLANS.md (ONLY="…", PLANNER=anthropic)
 	$(BIN)/python -m benchmarks.plans $(if $(ONLY),--only $(ONLY),--write) $(if $(PLANNER),--planner $(PLANNER))
