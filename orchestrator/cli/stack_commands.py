@@ -18,7 +18,6 @@ from orchestrator.cli.tables import coloured, next_step, plain
 from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep, ShellCommand
-from shared.settings.load import RUNNING
 
 
 def register(app: typer.Typer) -> None:
@@ -75,9 +74,7 @@ def program() -> str:
 
 def _existing(call: Invocation) -> tuple[str, str] | None:
     """The servers that the environment or a settings file names, if both are named."""
-    named = {"database_url", "broker_url"}
-    sources = {key: call.settings.sources.get(key, "default") for key in named}
-    if any(source in {"default", RUNNING} for source in sources.values()):
+    if not all(map(call.settings.is_given, ("database_url", "broker_url"))):
         return None
     return call.settings.server.database_url, call.settings.server.broker_url
 

@@ -47,15 +47,15 @@ BY_HAND = Author(Role.HUMAN, "human")
 REVISE_BY_HAND = NextStep.of("step revise", Blank("STEP"), file=Blank("FILE"))
 
 
-def load_plan(text: str, *, policy: Policy, source: str = "the plan") -> Plan:
+def load_plan(text: str, *, policy: Policy, source: str | None = None) -> Plan:
     """The plan in the text of a plan file; `source` is the name that errors give it.
 
     A plan that names no planner was planned by a person and is tried again when it fails (X6); one
     that names a planner is revised by that planner. A subtask without a timeout gets the policy's.
     Raises Rejected, at stage `plan`, for every fault, naming line, path, value and what is allowed.
     """
-    name = source if source != "the plan" else "FILE"
-    origin = Origin(source, "plan", NextStep.of("task submit", plan=name))
+    step = NextStep.of("task submit", plan=source or "FILE")
+    origin = Origin(source or "the plan", "plan", step)
     return _plan(read_yaml(text, origin), policy, origin)
 
 

@@ -1,6 +1,7 @@
 """The bundle: the evidence of a step, as its planner receives it (S0.62–S0.70)."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 REQUEST = "Revise the step plan and propose alternatives, additional diagnostics or recovery steps."
 """S0.70, word for word what every bundle asks."""
@@ -31,9 +32,19 @@ class LoggedAttempt:
     rollback: bool = False
 
 
+class Progress(StrEnum):
+    """How far a step came with a subtask, where that is not the outcome of its last attempt."""
+
+    DONE = "done"
+    NOT_REACHED = "not reached"
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedSubtask:
-    """A subtask as it was planned, in order (S0.65); `ran` says that its command was started."""
+    """A subtask as it was planned, in order (S0.65); `ran` says that its command was started.
+
+    `status` is a `Progress`, or the outcome of its last attempt.
+    """
 
     ordinal: int
     key: str

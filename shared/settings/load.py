@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,9 +18,14 @@ from shared.settings.server import ServerSettings
 from shared.settings.tomlfile import find_file, read_file
 from shared.settings.values import Places, Unfit, Value, from_text, from_toml
 
-DEFAULT = "default"
-RUNNING = "replan up"
 OVERRIDE = "--set"
+
+
+class Implied(StrEnum):
+    """Where a value comes from that nobody has given."""
+
+    DEFAULT = "default"
+    RUNNING = "replan up"  # the servers that run here
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,10 @@ class Settings:
     agent: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
     file: Path | None = None
+
+    def is_given(self, name: str) -> bool:
+        """Whether a file, the environment or the command line says the value of a key."""
+        return not isinstance(self.sources.get(name, Implied.DEFAULT), Implied)
 
     def value(self, key: str) -> object:
         """The value of a key of either scope."""
@@ -141,7 +151,7 @@ class _Given:
         for name in ("database_url", "broker_url"):
             if name not in self.values:
                 self.values[name] = getattr(running, name)
-                self._sources[name] = RUNNING
+                self._sources[name] = Implied.RUNNING
 
     def settings(self, path: Path | None) -> Settings:
         server = ServerSettings(**dict(self._of(KeyScope.SERVER)))
@@ -195,7 +205,7 @@ class _Given:
             self._faults.append(Fault(key.name, str(error), source))
 
     def _source(self, name: str) -> str:
-        return self._sources.get(name, DEFAULT)
+        return self._sources.get(name, Implied.DEFAULT)
 
     def _of(self, scope: KeyScope) -> Iterator[tuple[str, Any]]:
         return (

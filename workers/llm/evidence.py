@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from shared.domain.attempt import GREEN
-from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
+from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 
 EVIDENCE_CHARS = 60_000
 """Characters of a bundle that a model is told, at most."""
@@ -34,7 +34,7 @@ _FAR = 8
 _JOINTS = 400
 _COMMAND_CHARS = 3000
 _HEADING = "Attempts, oldest first:"
-_UNTRIED = frozenset({"done", "not reached"})
+_UNTRIED = frozenset(Progress)
 
 
 class _Rest(Enum):

@@ -6,7 +6,7 @@ from dataclasses import fields
 import structlog
 
 from shared.domain.attempt import GREEN, Attempt
-from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
+from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
@@ -129,7 +129,7 @@ def _is_of(attempt: Attempt, revision: int, first: int, last: int | None) -> boo
 def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtask:
     own = [a for a in tried if a.subtask == subtask.ordinal and not a.rollback]
     outcomes = [a.outcome for a in own]
-    status = outcomes[-1].value if outcomes else "not reached"
+    status = outcomes[-1].value if outcomes else Progress.NOT_REACHED.value
     return LoggedSubtask(
         ordinal=subtask.ordinal,
         key=subtask.key,
@@ -139,7 +139,7 @@ def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubta
         timeout=subtask.timeout,
         preconditions=subtask.preconditions,
         needs=subtask.needs,
-        status="done" if outcomes and outcomes[-1] in GREEN else status,
+        status=Progress.DONE.value if outcomes and outcomes[-1] in GREEN else status,
         critical=subtask.critical,
         rollback=subtask.rollback,
         idempotent=subtask.idempotent,
