@@ -94,6 +94,11 @@ def _without_hosts(command: str, called: Sequence[str]) -> str:
     return "".join(parts) + rest(command)
 
 
+def _ended(attempt: LoggedAttempt) -> str:
+    exit_code = attempt.check_exit_code
+    return "ended" if exit_code is None else f"exit code {exit_code}"
+
+
 def normal(line: str, known: Mapping[str, str]) -> str:
     """A line of output without what differs from host to host; `known` says what stands for it."""
     timeless = _TIME.sub("<time>", line.replace("\u2018", "'").replace("\u2019", "'"))
@@ -114,7 +119,7 @@ def _telling(attempt: LoggedAttempt) -> str:
         case "timed_out":
             return ""  # how far it came differs from time to time
         case "precondition_unmet":
-            text = attempt.reason
+            text = f"precondition not met: {attempt.check_command} ({_ended(attempt)})"
         case "check_failed":
             text = attempt.check_output
         case _:

@@ -28,26 +28,27 @@ class Rollbacks:
         for number, each in enumerate(undo):
             if self._context.log.cancelled() and not self._under_way(each):
                 return PassResult(Ending.CANCELLED, self._context.history.errors, "cancelled")
-            attempt = self._undo(each)
+            attempt, why = self._undo(each)
             if attempt.outcome not in GREEN:
-                return self._stop(attempt, undo[number:])
+                return self._stop(attempt, why, undo[number:])
         return None
 
-    def _undo(self, undo: Undo) -> Attempt:
+    def _undo(self, undo: Undo) -> tuple[Attempt, str]:
+        """The attempt, and why the step cannot go on unless it is green."""
         recalled = self._attempts.recalled(undo)
-        if recalled is not None:
-            return self._attempts.run(undo, recalled)
         command = undo.subtask.command
-        verdict = self._context.gate.command(undo, command)
-        if not verdict.allowed:
-            return self._context.recorder.refused(undo, command, "rollback", verdict)
-        return self._attempts.run(undo, Try(command))
+        if recalled is None:
+            verdict = self._context.gate.command(undo, command)
+            if not verdict.allowed:
+                refused = self._context.recorder.refused(undo, command, "rollback", verdict)
+                return refused, verdict.reason
+        attempt = self._attempts.run(undo, recalled or Try(command))
+        return attempt, attempt.reason
 
-    def _stop(self, attempt: Attempt, left: tuple[Undo, ...]) -> PassResult:
+    def _stop(self, attempt: Attempt, why: str, left: tuple[Undo, ...]) -> PassResult:
         order, errors = self._context.order, self._context.history.errors
         place = f"{order.task_ref}.{order.step.ordinal}.{attempt.subtask}"
-        reason = attempt.reason.removeprefix("rollback: ")
-        what = f"rollback of {place} (revision {attempt.revision}): {reason}"
+        what = f"rollback of {place} (revision {attempt.revision}): {why}"
         ending = STOPS.get(attempt.outcome, Ending.ROLLBACK_FAILED)
         if ending is not Ending.NEEDS_APPROVAL:
             return PassResult(ending, errors, what)

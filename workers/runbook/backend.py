@@ -155,7 +155,7 @@ def _revise_by_hand(request: ReviseRequest) -> NextStep:
 def _output(bundle: Bundle) -> str:
     """What everything that failed has printed."""
     return "\n".join(
-        f"{attempt.stdout}\n{attempt.stderr}\n{attempt.check_output}\n{attempt.reason}"
+        f"{attempt.stdout}\n{attempt.stderr}\n{attempt.check_output}"
         for attempt in bundle.attempts
         if attempt.outcome not in _GREEN
     )
@@ -174,10 +174,7 @@ def _tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:
     commands = [subtask.command for subtask in subtasks]
     if commands == [subtask.command for subtask in request.subtasks]:
         return True
-    told = "\n".join(("", *(f"  {command}" for command in commands)))
-    return any(_tells(earlier, told) for earlier in request.bundle.earlier_revisions)
-
-
-def _tells(earlier: str, commands: str) -> bool:
-    """Whether an earlier revision, as a bundle tells it, has these commands and no others."""
-    return earlier.endswith(commands) and "\n  " not in earlier.removesuffix(commands)
+    return any(
+        commands == [subtask.command for subtask in revision.subtasks]
+        for revision in request.earlier
+    )

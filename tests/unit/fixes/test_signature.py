@@ -96,8 +96,8 @@ DIFFERENT = (
     {"command": "./go", "outcome": "timed_out", "exit_code": None},
     {"command": "./go", "outcome": "check_failed", "exit_code": 0, "check": "test -e x"},
     {"command": "./go", "outcome": "check_failed", "exit_code": 0, "check": "test -e y"},
-    {"command": "./go", "outcome": "precondition_unmet", "reason": "x is not there"},
-    {"command": "./go", "outcome": "precondition_unmet", "reason": "y is not there"},
+    {"command": "./go", "outcome": "precondition_unmet", "check": "test -e x"},
+    {"command": "./go", "outcome": "precondition_unmet", "check": "test -e y"},
 )
 
 

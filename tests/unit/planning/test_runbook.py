@@ -11,7 +11,7 @@ from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import command_line
-from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, Recovery, Revision, Role, Step, Subtask
 from tests.unit.planning.given import attempt, bundle
 from workers.planning import DetailRequest, PlanRequest, ReviseRequest
 from workers.runbook.backend import RunbookBackend
@@ -30,8 +30,16 @@ def evidence(prompt: str, stderr: str, **changes: Any) -> Bundle:
     return replace(bundle(prompt=prompt, attempts=(attempt(stderr=stderr),)), **changes)
 
 
-def revision_of(step: Step, shown: Bundle, subtasks: tuple[Subtask, ...] = ()) -> ReviseRequest:
-    return ReviseRequest(shown, POLICY, step, subtasks or step.subtasks)
+def revision_of(
+    step: Step, shown: Bundle, subtasks: tuple[Subtask, ...] = (), earlier: tuple[str, ...] = ()
+) -> ReviseRequest:
+    """What the author is asked; `earlier` are the commands of a list that has failed before."""
+    failed = tuple(
+        replace(step.subtasks[0], ordinal=number, key=str(number), command=command)
+        for number, command in enumerate(earlier, 1)
+    )
+    lists = (Revision(step.ordinal, 1, step.author, failed),) if failed else ()
+    return ReviseRequest(shown, POLICY, step, subtasks or step.subtasks, earlier=lists)
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +166,7 @@ def test_what_went_well_is_no_evidence(mine: RunbookBackend) -> None:
         mine.revise(revision_of(step, shown))
 
 
-@pytest.mark.parametrize("where", ["stdout", "stderr", "check_output", "reason"])
+@pytest.mark.parametrize("where", ["stdout", "stderr", "check_output"])
 def test_all_that_a_failed_attempt_shows_is_evidence(mine: RunbookBackend, where: str) -> None:
     (step,) = mine.plan(asked("serve pages on port 80")).steps
     shows: dict[str, Any] = {"stdout": "", "stderr": "", where: PORT_TAKEN}
@@ -186,23 +194,15 @@ def test_the_list_that_has_just_failed_is_not_proposed_again(mine: RunbookBacken
 
 def test_what_an_earlier_revision_tried_is_not_proposed_again(mine: RunbookBackend) -> None:
     (step,) = mine.plan(asked("serve pages on port 80")).steps
-    shown = evidence(
-        "serve pages on port 80",
-        f"{PORT_TAKEN}\ndenied: port 80",
-        earlier_revisions=("revision 1 by planner: the port is taken\n  serve --port 8080",),
-    )
-    draft = mine.revise(revision_of(step, shown))
+    shown = evidence("serve pages on port 80", f"{PORT_TAKEN}\ndenied: port 80")
+    draft = mine.revise(revision_of(step, shown, earlier=("serve --port 8080",)))
     assert commands(draft.subtasks) == ["sudo -n serve --port 80"]
 
 
 def test_a_longer_earlier_revision_that_ended_alike_was_another_one(mine: RunbookBackend) -> None:
     (step,) = mine.plan(asked("serve pages on port 80")).steps
-    shown = evidence(
-        "serve pages on port 80",
-        PORT_TAKEN,
-        earlier_revisions=("revision 1 by planner: first this\n  other\n  serve --port 8080",),
-    )
-    draft = mine.revise(revision_of(step, shown))
+    shown = evidence("serve pages on port 80", PORT_TAKEN)
+    draft = mine.revise(revision_of(step, shown, earlier=("other", "serve --port 8080")))
     assert commands(draft.subtasks) == ["serve --port 8080"]
 
 
