@@ -28,10 +28,9 @@ def list_(
     around: Annotated[int | None, typer.Option(min=1, help="Next to this entry.")] = None,
 ) -> Result:
     """What people did, the newest first: who, what, to what and when."""
-    from orchestrator.access import audit
+    from orchestrator.acts import audit_trail
 
-    with call.database.begin() as connection:
-        found = audit.newest(connection, limit=limit, actor=actor, ref=ref, around=around)
+    found = audit_trail.entries(call.caller, limit=limit, actor=actor, ref=ref, around=around)
 
     def show(console: Console) -> None:
         rows = [
@@ -58,11 +57,10 @@ def verify(
     Keep the anchor that it prints where the database's owner cannot write: against somebody who
     has written the whole chain anew only that helps.
     """
-    from orchestrator.access import audit
-    from orchestrator.access.chain import parse_anchor
+    from orchestrator.acts import audit_trail
 
-    known = None if anchor is None else parse_anchor(anchor)
-    end, faults = audit.verify(call.database, known)
+    verified = audit_trail.verify(call.caller, anchor)
+    end, faults = verified.head, verified.faults
 
     def show(console: Console) -> None:
         for fault in faults:
@@ -76,7 +74,7 @@ def verify(
     first = faults[0] if faults else None
     return Result(
         "audit.verify",
-        {"anchor": str(end), "entries": end.seq, "faults": faults},
+        {"anchor": str(end), "entries": end.seq, "faults": list(faults)},
         show,
         exit_code=ExitCode.FAILED if first else ExitCode.DONE,
         stage="audit" if first else None,

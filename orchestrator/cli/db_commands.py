@@ -7,7 +7,6 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step
 from orchestrator.envelope import ExitCode
-from shared.domain.errors import Misconfigured
 
 group = typer.Typer(name="db", no_args_is_help=True)
 
@@ -15,9 +14,9 @@ group = typer.Typer(name="db", no_args_is_help=True)
 @add(group, "migrate", example="replan db migrate")
 def migrate(call: Invocation) -> Result:
     """Bring the database to this program's version; safe to repeat."""
-    from shared.store.migrate import upgrade
+    from orchestrator.acts import database
 
-    state = upgrade(call.settings.server.database_url)
+    state = database.migrate(call.caller)
 
     def show(console: Console) -> None:
         console.print(f"the database is at version {state.found}")
@@ -28,17 +27,10 @@ def migrate(call: Invocation) -> Result:
 @add(group, "status", example="replan db status")
 def status(call: Invocation) -> Result:
     """Which version the database has, and which one is needed."""
-    from shared.store.database import Database
-    from shared.store.migrate import require_current, version
+    from orchestrator.acts import database
 
-    database = Database(call.settings.server.database_url, pooled=False)
-    state = version(database)
-
-    problem = None
-    try:
-        require_current(database)
-    except Misconfigured as error:
-        problem = error
+    found = database.status(call.caller)
+    state, problem = found.version, found.problem
 
     def show(console: Console) -> None:
         console.print(f"found {state.found or 'none'}, needed {state.needed}")

@@ -18,6 +18,7 @@ def doctor(call: Invocation) -> Result:
     """Look at everything that has to be right; exits with 1 when something is not."""
     from orchestrator.doctor import examine
 
+    call.caller.may(call.verb)
     findings = tuple(examine(call.settings.server))
     wrong = [finding for finding in findings if not finding.ok]
 

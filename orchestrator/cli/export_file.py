@@ -26,7 +26,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
             stage="input",
             next_step=NextStep.of("task export", ref, as_="runbook"),
         )
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         done = carried_out(connection, ref)
     origin = Origin(str(done.ref), "export", NextStep.of("task report", done.ref))
     made = runbook(done.prompt, done.plan, done.hosts, origin=origin)

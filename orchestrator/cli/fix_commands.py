@@ -29,7 +29,7 @@ def list_(
     """What has put failed steps right, and is tried first where one fails in the same way."""
     from orchestrator.views.fixes import list_fixes
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         found = list_fixes(connection, every=every)
 
     def show(console: Console) -> None:
@@ -57,7 +57,7 @@ def show_(call: Invocation, fix: FixArgument) -> Result:
     from orchestrator.views.fixes import fix_view, parse_fix
     from shared.contracts.plandump import dump_subtasks
 
-    with call.database.begin() as connection:
+    with call.reading() as connection:
         view = fix_view(connection, parse_fix(fix))
     line = view.fix
 

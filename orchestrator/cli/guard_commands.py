@@ -1,13 +1,13 @@
 """`replan guard …`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from orchestrator.cli.files import read_text
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Format, Result
 from orchestrator.cli.tables import plain
@@ -17,12 +17,9 @@ from shared.domain.next_step import NextStep
 from shared.domain.verdict import Verdict
 
 if TYPE_CHECKING:  # the guard loads its parser when a command asks for it
-    from shared.guard import Guard
-    from shared.guard.policy.allowlist import Coverage
+    from orchestrator.acts.guard import ProgramLine, Under
 
 group = typer.Typer(name="guard", no_args_is_help=True)
-
-Judge = Callable[[str, str], Verdict]
 
 POLICY = typer.Option(help="A policy file, in place of the one in the settings.", metavar="FILE")
 COLOURS = {"allow": "green", "approve": "yellow", "deny": "red"}
@@ -41,18 +38,20 @@ def check(
     policy: Annotated[Path | None, POLICY] = None,
 ) -> Result:
     """Whether the guard would let a command run, and why; nothing is run."""
-    guard = _guard(call, host, policy)
+    from orchestrator.acts.guard import Under
+    from orchestrator.acts.guard import check as judge
+
+    under = Under(host, policy)
     if file is not None:
-        return _many(call, guard.judge, file, interpreter)
+        return _many(call, file, interpreter, under)
     if command is None:
         raise Rejected(
             "say a command, or --file FILE",
             stage="input",
             next_step=NextStep.of("guard check", help=True),
         )
-    explanation = guard.explain(command, interpreter)
-    verdict = explanation.verdict
-    programs = [_program(finding) for finding in explanation.findings if finding.run.argv]
+    judgement = judge(call.caller, command, interpreter, under)
+    verdict, programs = judgement.verdict, judgement.programs
 
     def show(console: Console) -> None:
         kind = verdict.kind.value
@@ -67,7 +66,8 @@ def check(
     refused = not verdict.allowed
     return Result(
         "guard.check",
-        _told(verdict) | {"command": command, "programs": programs, "version": guard.version},
+        _told(verdict)
+        | {"command": command, "programs": list(programs), "version": judgement.version},
         show,
         exit_code=ExitCode.FAILED if refused else ExitCode.DONE,
         stage="guard" if refused else None,
@@ -85,73 +85,38 @@ def rules(
     policy: Annotated[Path | None, POLICY] = None,
 ) -> Result:
     """Every rule that holds: what is denied and what is allowed, by whom, and for which reason."""
-    guard = _guard(call, host, policy)
-    rows = [
-        {"verdict": "deny", "rule": f.entry, "reason": f.reason, "source": f.source}
-        for f in guard.policy.forbidden
-        if program is None or program in f.entry.split()
-    ]
-    rows += [
-        {"verdict": "allow", "rule": a.name, "reason": a.reason, "source": a.source}
-        for a in guard.policy.allowances
-        if program is None or a.run[0] == program
-    ]
+    from orchestrator.acts.guard import Under
+    from orchestrator.acts.guard import rules as rules_of
+
+    found = rules_of(call.caller, program, Under(host, policy))
 
     def show(console: Console) -> None:
-        for row in rows:
+        for each in found.rules:
             console.print(
-                f"[{COLOURS[row['verdict']]}]{row['verdict']:6}[/] {plain(row['rule'])}  "
-                f"({plain(row['source'])}: {plain(row['reason'] or 'no reason given')})",
+                f"[{COLOURS[each.verdict]}]{each.verdict:6}[/] {plain(each.rule)}  "
+                f"({plain(each.source)}: {plain(each.reason or 'no reason given')})",
                 highlight=False,
             )
         console.print("whatever no rule lists asks for a person's approval")
-        console.print(f"policy version {guard.version}", highlight=False)
+        console.print(f"policy version {found.version}", highlight=False)
 
-    found = {"rules": rows, "version": guard.version}
-    return Result("guard.rules", found, show, items=tuple(rows))
-
-
-def _guard(call: Invocation, host: str | None, policy: Path | None) -> "Guard":
-    """The guard of a host under the settings of this call. Raises Misconfigured."""
-    from shared.guard import Guard, load_site
-
-    settings = call.settings
-    site = load_site(policy or settings.server.guard_policy)
-    return Guard(site.for_host(host, settings.agent.forbidden_commands))
+    return Result("guard.rules", found, show, items=found.rules)
 
 
-def _program(finding: "Coverage") -> dict[str, Any]:
-    """One program that the command would run: its words, and what was found about it."""
-    allowance, doubt = finding.allowance, finding.doubt
-    return {
-        "runs": " ".join(map(str, finding.run.argv)),
-        "at": finding.run.part,
-        "verdict": "approve" if doubt else "allow",
-        "rule": allowance.name if allowance else (doubt.rule if doubt else ""),
-        "source": allowance.source if allowance else "",
-        "reason": allowance.reason if allowance else (doubt.reason if doubt else ""),
-    }
+def _line(program: "ProgramLine") -> str:
+    told = f"{program.verdict:7} {program.runs}"
+    source = f"{program.source}: " if program.source else ""
+    return f"{told}  <- {source}{program.rule} ({program.reason})" if program.rule else told
 
 
-def _line(found: dict[str, Any]) -> str:
-    told = f"{found['verdict']:7} {found['runs']}"
-    source = f"{found['source']}: " if found["source"] else ""
-    return f"{told}  <- {source}{found['rule']} ({found['reason']})" if found["rule"] else told
+def _many(call: Invocation, file: Path, interpreter: str, under: "Under") -> Result:
+    from orchestrator.acts.guard import verdicts
 
-
-def _many(call: Invocation, judge: Judge, file: Path, interpreter: str) -> Result:
-    rows = []
-    for number, line in enumerate(_lines(file), start=1):
-        try:
-            asked = json.loads(line)
-            row_id, text = asked["id"], asked["cmd"]
-            if not isinstance(text, str):
-                raise TypeError(f"cmd is no text but {text!r}")
-        except (ValueError, KeyError, TypeError) as error:
-            raise Rejected(
-                f'{file}:{number} is no {{"id", "cmd"}}: {error}', stage="input"
-            ) from error
-        rows.append({"id": row_id, **_told(judge(text, interpreter))})
+    asked = [_asked(file, number, line) for number, line in enumerate(_lines(file), start=1)]
+    found = verdicts(call.caller, (command for _, command in asked), interpreter, under)
+    rows = [
+        {"id": row_id, **_told(verdict)} for (row_id, _), verdict in zip(asked, found, strict=True)
+    ]
     if call.output is Format.JSONL:
         for row in rows:
             print(json.dumps(row), file=call.console.file)
@@ -166,6 +131,18 @@ def _many(call: Invocation, judge: Judge, file: Path, interpreter: str) -> Resul
     return Result("guard.check", {"rows": rows}, show)
 
 
+def _asked(file: Path, number: int, line: str) -> tuple[Any, str]:
+    """What one line of a file asks: its id, and the command."""
+    try:
+        asked = json.loads(line)
+        row_id, text = asked["id"], asked["cmd"]
+        if not isinstance(text, str):
+            raise TypeError(f"cmd is no text but {text!r}")
+    except (ValueError, KeyError, TypeError) as error:
+        raise Rejected(f'{file}:{number} is no {{"id", "cmd"}}: {error}', stage="input") from error
+    return row_id, text
+
+
 def _told(verdict: Verdict) -> dict[str, str]:
     return {
         "verdict": verdict.kind.value,
@@ -176,6 +153,4 @@ def _told(verdict: Verdict) -> dict[str, str]:
 
 
 def _lines(file: Path) -> list[str]:
-    from orchestrator.cli.files import read_text
-
     return [line for line in read_text(file).splitlines() if line.strip()]

@@ -1,0 +1,38 @@
+"""What a person may do with the database: bring it to this program's version, and ask for its own.
+
+These acts are why `Caller.database`, which demands the right version, is not used here.
+"""
+
+from dataclasses import dataclass
+
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.verbs import act
+from shared.domain.errors import Misconfigured
+from shared.store.database import Database
+from shared.store.migrate import Version, require_current, upgrade, version
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The version that the database has, and why this program cannot use it, if it cannot."""
+
+    version: Version
+    problem: Misconfigured | None
+
+
+@act("db.migrate")
+def migrate(caller: Caller) -> Version:
+    """Bring the database to this program's version; safe to repeat. Raises Misconfigured."""
+    return upgrade(caller.settings.server.database_url)
+
+
+@act("db.status")
+def status(caller: Caller) -> Status:
+    """Which version the database has, and which one is needed. Raises Transient."""
+    database = Database(caller.settings.server.database_url, pooled=False)
+    found = version(database)
+    try:
+        require_current(database)
+    except Misconfigured as error:
+        return Status(found, error)
+    return Status(found, None)
