@@ -77,7 +77,7 @@ format: $(STAMP) ## Format the sources and mend what the linter can
 	$(BIN)/ruff check --fix $(SOURCES)
 
 ##@ Keep it
-.PHONY: setup lock clean help
+.PHONY: setup wheel lock clean help
 setup: $(STAMP) ## Create .venv and install what the lock names
 
 $(STAMP): requirements-dev.lock pyproject.toml
@@ -89,6 +89,9 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	@$(PIP) install --require-hashes --requirement requirements-dev.lock
 	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
+
+wheel: $(STAMP) ## Build the wheel, which pipx and uv install, into dist/
+	@$(BIN)/python -m hatchling build --target wheel
 
 lock: .scratch/lock/bin/uv ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: newest of all)
 	$(COMPILE) pyproject.toml --all-extras --group build -o requirements-dev.lock
