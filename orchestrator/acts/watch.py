@@ -16,7 +16,7 @@ from orchestrator.views.attempts import (
 from orchestrator.views.messages import Message
 from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
-from orchestrator.views.timeline import Timeline
+from orchestrator.views.timeline import BEGINNING, read_story
 from shared.domain.ids import Ref
 
 LOOK_EVERY = 0.25
@@ -34,12 +34,13 @@ def watch(
 
     It ends when the task has ended or waits for a person.
     """
-    timeline = Timeline(ref)
+    cursor = BEGINNING
     told_of_stall = False
     while True:
         with caller.reading("task.watch") as connection:
             view = task_view(connection, ref)
-            messages = [*timeline.read(connection)]
+            story = read_story(connection, ref, cursor)
+            messages, cursor = [*story.messages], story.cursor
             running = running_attempts(connection, ref) if look is not None else ()
             if not told_of_stall:
                 stalled = stalls(connection, ref.task)

@@ -1,5 +1,7 @@
 """Attempts: the list of them, one whole, and the output of one that still runs."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -164,14 +166,20 @@ def running_attempts(connection: Connection, ref: Ref) -> tuple[AttemptLine, ...
     return tuple(attempt_line(row, ref.task, places[row.run_id].target) for row in found)
 
 
-def attempts_of_step(connection: Connection, place: RunPlace, step: int) -> tuple[AttemptLine, ...]:
-    """Every attempt of a step in a run, oldest first."""
-    found = connection.execute(
-        select(AttemptRow.__table__)
-        .where(AttemptRow.run_id == place.run_id, AttemptRow.step == step)
-        .order_by(AttemptRow.id)
-    )
-    return tuple(attempt_line(row, place.task_id, place.target) for row in found)
+def attempts_by_step(
+    connection: Connection, places: Sequence[RunPlace], *, step: int | None = None
+) -> dict[tuple[int, int], tuple[AttemptLine, ...]]:
+    """Every attempt of every step of these runs, or of that one, by run and step, oldest first."""
+    targets = {place.run_id: place for place in places}
+    query = select(AttemptRow.__table__).where(AttemptRow.run_id.in_(targets))
+    if step is not None:
+        query = query.where(AttemptRow.step == step)
+    found: dict[tuple[int, int], list[AttemptLine]] = defaultdict(list)
+    for row in connection.execute(query.order_by(AttemptRow.id)):
+        place = targets[row.run_id]
+        line = attempt_line(row, place.task_id, place.target)
+        found[row.run_id, row.step].append(line)
+    return {where: tuple(lines) for where, lines in found.items()}
 
 
 def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> AttemptView:

@@ -47,7 +47,8 @@ def of_event(task_id: int, row: Any, titles: Mapping[int, str]) -> Message | Non
     if row.run_id is not None and row.kind in _names(_TOLD_OF_THE_TASK):
         return None
     step, (kind, tone, text) = _told(row, titles)
-    return Message(row.at, Ref(task_id, step=step, target=row.target), kind, tone, text)
+    ref = Ref(task_id, step=step, target=row.target)
+    return Message(row.at, ref, kind, tone, text, f"event-{row.id}")
 
 
 def _told(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:

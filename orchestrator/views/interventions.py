@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
@@ -73,6 +73,15 @@ def list_interventions(
     if not closed:
         query = query.where(InterventionRow.closed_at.is_(None))
     return _views(connection, connection.execute(query).all())
+
+
+def interventions_since(
+    connection: Connection, task_id: int, after: int, also: Sequence[int]
+) -> tuple[InterventionView, ...]:
+    """Those of a task with a greater number than `after`, and `also` these; closed ones, too."""
+    newer = or_(InterventionRow.id > after, InterventionRow.id.in_(also))
+    rows = connection.execute(_ALL.where(InterventionRow.task_id == task_id, newer)).all()
+    return _views(connection, rows)
 
 
 def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionView, ...]:

@@ -54,13 +54,14 @@ _FORETOLD = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One line of a task's story."""
+    """One line of a task's story; `id` is its own among all of the task, and never changes."""
 
     at: datetime
     ref: RefValue
     kind: MessageKind
     tone: Tone
     text: str
+    id: str = ""
 
 
 def of_attempt(attempt: AttemptLine) -> Message | None:
@@ -109,17 +110,27 @@ def _failed(attempt: AttemptLine, command: str) -> str:
 
 
 def of_escalation(task_id: int, row: Any) -> Message:
-    """S0.79: the evidence of a step goes to whoever planned it."""
+    """S0.79: whoever planned a step was asked to revise it."""
     ref = Ref(task_id, step=row.step, target=row.target)
     text = SENT_TO_PLANNER.format(step=row.step)
-    return Message(row.created_at, ref, MessageKind.ESCALATION, Tone.ATTENTION, text)
+    kind, tone = MessageKind.ESCALATION, Tone.ATTENTION
+    return Message(row.created_at, ref, kind, tone, text, f"job-{row.id}")
 
 
 def of_intervention(view: InterventionView) -> Message:
     """That something waits for a person, and what to type."""
     reason = f": {view.reason}" if view.reason else ""
+    reason = f": {view.reason}" if view.reason else ""
     text = f"waits for you ({view.kind.replace('_', ' ')}){reason} → {command_line(view.next_step)}"
-    return Message(view.opened_at, view.ref, MessageKind.INTERVENTION, Tone.ATTENTION, text)
+    kind, tone = MessageKind.INTERVENTION, Tone.ATTENTION
+    return Message(view.opened_at, view.ref, kind, tone, text, f"intervention-{view.id}")
+
+
+def of_closing(view: InterventionView, at: datetime) -> Message:
+    """That it waits for nobody any more."""
+    text = f"no longer waits for you ({view.kind.replace('_', ' ')})"
+    kind, name = MessageKind.INTERVENTION, f"intervention-{view.id}-closed"
+    return Message(at, view.ref, kind, Tone.PLAIN, text, name)
 
 
 def of_end(ref: Ref, phase: str, reason: str, at: datetime) -> Message:
@@ -127,7 +138,7 @@ def of_end(ref: Ref, phase: str, reason: str, at: datetime) -> Message:
     why = f" ({reason})" if reason else ""
     tone = Tone.GOOD if phase == "done" else Tone.BAD
     text = f"{phase}{why} → replan task report {ref}"
-    return Message(at, ref, MessageKind.REPORT, tone, text)
+    return Message(at, ref, MessageKind.REPORT, tone, text, f"end-{at.timestamp():.6f}")
 
 
 def brief(text: str, length: int = 100) -> str:
@@ -141,7 +152,8 @@ def _message(
     attempt: AttemptLine, kind: MessageKind, tone: Tone, text: str, *, ended: bool = True
 ) -> Message:
     at = attempt.ended_at if ended and attempt.ended_at is not None else attempt.started_at
-    return Message(at, attempt.ref, kind, tone, text)
+    name = f"attempt-{attempt.id}" if ended else f"attempt-{attempt.id}-begun"
+    return Message(at, attempt.ref, kind, tone, text, name)
 
 
 def count_of(number: int, thing: str) -> str:

@@ -11,12 +11,32 @@ from orchestrator.views import postponed as put_off
 from orchestrator.views import unknown_outcomes as unknowns
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand
+from orchestrator.views.decisions import HumanDecision, human_decisions
+from orchestrator.views.escalations import Escalation, Recipient
 from orchestrator.views.interventions import InterventionView
-from orchestrator.views.steps import StepView, step_view
+from orchestrator.views.places import RunPlace
+from orchestrator.views.steps import StepView, step_views
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.values import author_name
 from shared.domain.ids import Ref
 from shared.domain.next_step import command_line
+
+_ACTS = {
+    "task.cancel": "cancelled it",
+    "task.resume": "resumed it",
+    "plan.resume": "resumed it",
+    "task.limit": "changed limits",
+    "plan.provide": "gave the plan",
+    "plan.approve": "approved the plan",
+    "step.revise": "revised it",
+    "step.abandon": "gave it up",
+    "bundle.send": "sent the evidence to its planner",
+    "intervention.answer": "answered",
+    "intervention.approve": "approved what would run",
+    "intervention.deny": "did not approve what would run",
+    "attempt.cancel": "ended it",
+}
+"""The words for each act of a person on a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +44,8 @@ class Report:
     """A task with everything that happened in it.
 
     `failed` counts the attempts that counted as errors, `escalations` the bundles, `revisions`
-    the lists of subtasks after the first. `predictions` counts what a dry run foretold; it is empty
-    for any other task.
+    the lists of subtasks after the first. `decisions` are the acts of people.
+    `predictions` counts what a dry run foretold; it is empty for any other task.
     """
 
     task: TaskView
@@ -37,12 +57,14 @@ class Report:
     revisions: int
     seconds: float
     predictions: dict[str, int]
+    decisions: tuple[HumanDecision, ...] = ()
 
 
 def report(connection: Connection, ref: Ref) -> Report:
     """The report of a task; raises Rejected when there is none."""
     task = task_view(connection, ref)
-    steps = tuple(step_view(connection, step.ref) for run in task.runs for step in run.steps)
+    places = [RunPlace(ref.task, run.run_id, run.target) for run in task.runs]
+    steps = step_views(connection, ref.task, places)
     tried = [attempt for step in steps for attempt in step.attempts]
     return Report(
         task=task,
@@ -50,10 +72,11 @@ def report(connection: Connection, ref: Ref) -> Report:
         attempts=len(tried),
         failed=sum(attempt.counted for attempt in tried),
         corrected=sum(a.correction is not None and not a.counted for a in tried),
-        escalations=sum(len(step.bundles) for step in steps),
+        escalations=sum(len(step.escalations) for step in steps),
         revisions=sum(len(step.revisions) - 1 for step in steps),
         seconds=((task.ended_at or task.now) - task.created_at).total_seconds(),
         predictions=dict(Counter(a.prediction for a in tried if a.prediction is not None)),
+        decisions=human_decisions(connection, ref),
     )
 
 
@@ -75,6 +98,7 @@ def markdown(compiled: Report) -> str:
         lines += ["", f"{waits.ref}: {put_off.told(waits)}"]
     for step in compiled.steps:
         lines += _step(step)
+    lines += _decisions(compiled.decisions)
     lines += _spending(task.spending)
     lines += _in_hand(task.in_hand)
     for asked in task.interventions:
@@ -118,10 +142,41 @@ def _step(view: StepView) -> list[str]:
             lines += [f"Undone before it began, if it ran: {', '.join(revision.rollback)}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
         lines += [_attempt(attempt) for attempt in tried] or ["Nothing was tried."]
-        if revision.revision in view.bundles:
-            count = sum(attempt.counted for attempt in tried)
-            lines += ["", f"Escalated after {count} errors: the evidence went to {author}."]
+        for each in view.escalations:
+            if each.revision == revision.revision:
+                count = sum(a.counted for a in tried if a.pass_no <= each.pass_no)
+                lines += ["", f"Escalated after {count} errors: {_recipients(each, author)}."]
     return lines
+
+
+def _recipients(escalation: Escalation, author: str) -> str:
+    """Who got the evidence, in the order in which they did."""
+    words = {
+        Recipient.AUTHOR: f"the evidence went to {author}",
+        Recipient.ADVISER: f"{author} was asked whether another try is worth it",
+        Recipient.PLANNER: "the evidence went to the planner of the task",
+        Recipient.MEMORY: "the memory of fixes answered, and no planner was asked",
+        Recipient.HELD: "the evidence was held until a person would send it",
+        Recipient.PERSON: "a person was asked",
+    }
+    told = (words[each] for each in escalation.recipients)
+    return ", then ".join(told) or "nobody has got the evidence yet"
+
+
+def _decisions(decisions: tuple[HumanDecision, ...]) -> list[str]:
+    """What people decided, oldest first; that somebody submitted it is no decision within it."""
+    told = [_decision(each) for each in decisions if each.verb != "task.submit"]
+    return ["", "## What people decided", "", *told] if told else []
+
+
+def _decision(each: HumanDecision) -> str:
+    asked = each.details.get("intervention")
+    about = f" ({asked})" if asked else ""
+    limits = each.details if each.verb == "task.limit" else {}
+    answer = str(each.details.get("answer", "")) if each.verb == "intervention.answer" else ""
+    said = each.said or answer or ", ".join(f"{key}={value}" for key, value in limits.items())
+    what = _ACTS.get(each.verb, each.verb)
+    return f"- {each.ref}{about}: {each.by} {what}" + (f": {_first_line(said)}" if said else "")
 
 
 def _spending(spent: spending.Spending) -> list[str]:

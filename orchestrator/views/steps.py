@@ -1,16 +1,17 @@
 """Steps in a run: their phases, counters, subtasks, revisions and attempts."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, select, text
+from sqlalchemy import Connection, select, text
 
 from orchestrator.core.state import WaitsFor
 from orchestrator.views import exchange
-from orchestrator.views.attempts import AttemptLine, attempts_of_step
+from orchestrator.views.attempts import AttemptLine, attempts_by_step
+from orchestrator.views.escalations import Escalation, escalations
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import RunPlace, require_step
 from orchestrator.views.values import AuthorValue, RefValue
@@ -21,7 +22,7 @@ from shared.domain.ids import Ref
 from shared.domain.plan import Author, OnFailure, Recovery, Role, Step, Subtask
 from shared.domain.task import COARSE, StepPhase
 from shared.store import planned
-from shared.store.tables import BundleRow, RevisionRow, RunRow, RunStepRow, TaskRow
+from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
 OPEN = "open"
@@ -46,12 +47,23 @@ _SIZES = text("""
 """)
 
 
+_COUNTED = text("""
+    SELECT s.run_id, s.step, count(*) AS errors
+    FROM run_steps s
+    JOIN attempts a ON a.run_id = s.run_id AND a.step = s.step
+         AND a.revision = s.revision AND a.pass_no = s.pass_no AND a.counted
+    WHERE s.run_id = ANY(CAST(:run_ids AS bigint[])) AND s.phase IN ('ready', 'running')
+    GROUP BY s.run_id, s.step
+""")
+"""The errors of the pass that is under way: its row has them only once it has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepLine:
     """A step in a run. `state` is its phase in the four words of S1.22.
 
-    `errors` are those counted under the present revision, of `threshold` allowed; `done` and
-    `subtasks` count the subtasks of the present revision.
+    `errors` are those counted under the present revision (S0.45), those of the pass under way
+    included, of `threshold` allowed; `done` and `subtasks` count the subtasks of that revision.
     """
 
     ref: RefValue
@@ -102,6 +114,8 @@ class RevisionView:
 class StepView:
     """A step in a run, whole; `bundles` are the revisions whose evidence can be looked at.
 
+    `escalations` say who got the evidence of each pass.
+
     `request` is what the executor of its latest pass was asked, `response` how that ended; None
     before there is such. `question` was asked before it began, and `answer` is a person's.
     """
@@ -117,6 +131,7 @@ class StepView:
     answer: str | None = None
     request: ExecutorRequest | None = None
     response: ExecutorResponse | None = None
+    escalations: tuple[Escalation, ...] = ()
 
 
 def step_lines(
@@ -128,6 +143,7 @@ def step_lines(
     for row in connection.execute(_LATEST, chosen):
         outcomes[row.run_id, row.step].append(row.outcome)
     sizes = {(row.run_id, row.step): row.subtasks for row in connection.execute(_SIZES, chosen)}
+    errors = {(row.run_id, row.step): row.errors for row in connection.execute(_COUNTED, chosen)}
     lines: dict[int, list[StepLine]] = {run_id: [] for run_id in run_ids}
     for row in connection.execute(
         select(RunStepRow.__table__, RunRow.target)
@@ -138,7 +154,10 @@ def step_lines(
         place = row.run_id, row.step
         green = sum(outcome in GREEN for outcome in outcomes[place])
         lines[row.run_id].append(
-            _line(row, task_id, threshold, done=green, subtasks=sizes.get(place, 0))
+            replace(
+                _line(row, task_id, threshold, done=green, subtasks=sizes.get(place, 0)),
+                errors=row.errors + errors.get(place, 0),
+            )
         )
     return {run_id: tuple(listed) for run_id, listed in lines.items()}
 
@@ -146,36 +165,72 @@ def step_lines(
 def step_view(connection: Connection, ref: Ref) -> StepView:
     """A step with its history; raises Rejected when there is none."""
     place, ordinal = require_step(connection, ref)
-    policy, prompt, improved = connection.execute(
-        select(TaskRow.policy, TaskRow.prompt, TaskRow.improved_prompt).where(
-            TaskRow.id == place.task_id
-        )
+    return step_views(connection, place.task_id, [place], step=ordinal)[0]
+
+
+def step_views(
+    connection: Connection, task_id: int, places: Sequence[RunPlace], *, step: int | None = None
+) -> tuple[StepView, ...]:
+    """Every step of these runs of a task, or that one of each, run by run.
+
+    The number of statements is the same for one step and for all of a hundred runs.
+    """
+    policy_row, prompt, improved = connection.execute(
+        select(TaskRow.policy, TaskRow.prompt, TaskRow.improved_prompt).where(TaskRow.id == task_id)
     ).one()
-    threshold = int(policy["error_threshold_per_step"])
-    lines = step_lines(connection, place.task_id, [place.run_id], threshold=threshold)
-    line = next(line for line in lines[place.run_id] if line.ordinal == ordinal)
-    step = planned.step_of(connection, place.run_id, ordinal)
-    revisions = revisions_of(connection, place.run_id, step)
-    open_here = list_interventions(connection, task_id=place.task_id)
-    waiting = tuple(i for i in open_here if i.ref == line.ref)
-    attempts = attempts_of_step(connection, place, ordinal)
+    policy = from_json(Policy, policy_row)
+    run_ids = [place.run_id for place in places]
+    lines = step_lines(connection, task_id, run_ids, threshold=policy.error_threshold_per_step)
+    plans = planned.steps_of_runs(connection, run_ids, step=step)
+    revisions = _revisions(connection, run_ids, plans, step)
+    attempts = attempts_by_step(connection, places, step=step)
+    gathered = escalations(connection, run_ids, step=step)
+    waiting = list_interventions(connection, task_id=task_id)
+    return tuple(
+        _step_view(
+            line,
+            plans[run_id, line.ordinal],
+            policy,
+            improved or prompt,
+            revisions=revisions[run_id, line.ordinal],
+            attempts=attempts.get((run_id, line.ordinal), ()),
+            gathered=gathered.get((run_id, line.ordinal), ()),
+            waiting=tuple(each for each in waiting if each.ref == line.ref),
+        )
+        for run_id in run_ids
+        for line in lines[run_id]
+        if step in {None, line.ordinal}
+    )
+
+
+def _step_view(
+    line: StepLine,
+    step: Step,
+    policy: Policy,
+    prompt: str,
+    *,
+    revisions: tuple[RevisionView, ...],
+    attempts: tuple[AttemptLine, ...],
+    gathered: tuple[Escalation, ...],
+    waiting: tuple[InterventionView, ...],
+) -> StepView:
     current = tuple(a for a in attempts if a.revision == line.revision)
     subtasks = revisions[-1].subtasks
     request = exchange.request(
         step,
         subtasks,
-        from_json(Policy, policy),
+        policy,
         ref=str(line.ref),
-        key=f"{place.run_id}-{ordinal}-{line.revision}-{line.pass_no}",
-        prompt=improved or prompt,
+        key=f"{line.run_id}-{line.ordinal}-{line.revision}-{line.pass_no}",
+        prompt=prompt,
     )
     return StepView(
         step=line,
         instruction=step.instruction,
-        subtasks=_subtasks(connection, place, ordinal, revisions[-1]),
+        subtasks=_subtasks(line.ref, subtasks, current),
         revisions=revisions,
         attempts=attempts,
-        bundles=_bundles(connection, place.run_id, ordinal),
+        bundles=tuple(dict.fromkeys(each.revision for each in gathered)),
         interventions=waiting,
         question=step.ask_question,
         answer=step.answer,
@@ -188,6 +243,7 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
             subtasks=subtasks,
             waiting=waiting,
         ),
+        escalations=gathered,
     )
 
 
@@ -201,32 +257,32 @@ def held_pass(connection: Connection, run_id: int, step: int) -> int | None:
     return connection.execute(query).scalar_one_or_none()
 
 
-def revisions_of(connection: Connection, run_id: int, step: Step) -> tuple[RevisionView, ...]:
-    """All lists of subtasks of a step in a run, the planned one first."""
-    first = RevisionView(
-        revision=0,
-        author=step.author,
-        reason="",
-        created_at=None,
-        subtasks=step.subtasks,
-    )
-    found = connection.execute(
-        select(RevisionRow.__table__)
-        .where(RevisionRow.run_id == run_id, RevisionRow.step == step.ordinal)
-        .order_by(RevisionRow.revision)
-    )
-    later = (
-        RevisionView(
-            revision=row.revision,
-            author=_author(row),
-            reason=row.reason,
-            created_at=row.created_at,
-            subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
-            rollback=tuple(row.rollback),
+def _revisions(
+    connection: Connection,
+    run_ids: Sequence[int],
+    plans: Mapping[tuple[int, int], Step],
+    step: int | None,
+) -> Mapping[tuple[int, int], tuple[RevisionView, ...]]:
+    """All lists of subtasks of each step, the planned one first."""
+    query = select(RevisionRow.__table__).where(RevisionRow.run_id.in_(run_ids))
+    if step is not None:
+        query = query.where(RevisionRow.step == step)
+    found = {
+        place: [RevisionView(0, planned.author, "", None, planned.subtasks)]
+        for place, planned in plans.items()
+    }
+    for row in connection.execute(query.order_by(RevisionRow.revision)):
+        found[row.run_id, row.step].append(
+            RevisionView(
+                revision=row.revision,
+                author=_author(row),
+                reason=row.reason,
+                created_at=row.created_at,
+                subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
+                rollback=tuple(row.rollback),
+            )
         )
-        for row in found
-    )
-    return (first, *later)
+    return {place: tuple(listed) for place, listed in found.items()}
 
 
 def _author(row: Any) -> Author:
@@ -258,27 +314,15 @@ def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -
 
 
 def _subtasks(
-    connection: Connection, place: RunPlace, step: int, revision: RevisionView
+    step: Ref, subtasks: Sequence[Subtask], attempts: Sequence[AttemptLine]
 ) -> tuple[SubtaskView, ...]:
-    latest = {
-        row.subtask: row.outcome
-        for row in connection.execute(_LATEST, {"run_ids": [place.run_id]})
-        if row.step == step
-    }
+    """Each with the outcome of its latest attempt, of those under the present revision."""
+    latest = {attempt.ref.subtask: attempt.outcome for attempt in attempts}
     return tuple(
         SubtaskView(
-            ref=Ref(place.task_id, step=step, subtask=s.ordinal, target=place.target),
-            status=latest.get(s.ordinal, OPEN),
-            planned=s,
+            ref=replace(step, subtask=subtask.ordinal),
+            status=latest.get(subtask.ordinal, OPEN),
+            planned=subtask,
         )
-        for s in revision.subtasks
+        for subtask in subtasks
     )
-
-
-def _bundles(connection: Connection, run_id: int, step: int) -> tuple[int, ...]:
-    found = connection.execute(
-        select(BundleRow.revision)
-        .where(and_(BundleRow.run_id == run_id, BundleRow.step == step))
-        .order_by(BundleRow.id)
-    ).scalars()
-    return tuple(dict.fromkeys(found))

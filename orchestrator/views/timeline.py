@@ -1,42 +1,31 @@
 """The timeline of a task: events, attempts, escalations and interventions as ordered messages."""
 
-from dataclasses import replace
-from datetime import timedelta
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, select, text
 
 from orchestrator.views.attempts import AttemptLine, attempt_line
 from orchestrator.views.fact_words import of_event
-from orchestrator.views.interventions import list_interventions
+from orchestrator.views.interventions import interventions_since
 from orchestrator.views.messages import (
     Message,
     MessageKind,
-    Tone,
     of_attempt,
+    of_closing,
     of_end,
     of_escalation,
     of_intervention,
 )
 from orchestrator.views.places import require_task
-from shared.domain.facts import PassStarted
 from shared.domain.ids import Ref
-from shared.domain.jobs import JobKind
 from shared.domain.task import ENDED_TASK, TaskPhase
 from shared.store.attempts import RUNNING
-from shared.store.tables import (
-    AttemptRow,
-    EventRow,
-    JobRow,
-    RunRow,
-    RunStepRow,
-    TaskRow,
-)
+from shared.store.tables import EventRow, RunRow, RunStepRow, TaskRow
 
-LOOK_BACK = 512
-"""Attempts before the newest one known that are looked at again: workers commit out of order."""
-
-_A_MOMENT = timedelta(seconds=2)
 _AT_WORK = {phase.value for phase in TaskPhase} - {
     p.value for p in (*ENDED_TASK, TaskPhase.WAITING)
 }
@@ -48,149 +37,197 @@ _SAME_TIME = {
     MessageKind.REPORT: 4,
 }
 
+# The attempts of one step follow one another; those of different steps are committed in any order.
+_ATTEMPTS = text("""
+    WITH told AS (
+        SELECT * FROM jsonb_to_recordset(CAST(:told AS jsonb))
+            AS each(run_id bigint, step bigint, attempt bigint)
+    )
+    SELECT attempts.*, runs.target, coalesce(told.attempt, 0) AS newest_told,
+           run_steps.phase = 'ready' AND run_steps.pass_no <= attempts.pass_no
+               AND attempts.started_at > clock_timestamp() - interval '2 seconds' AS early
+    FROM runs
+    JOIN run_steps ON run_steps.run_id = runs.id
+    LEFT JOIN told ON told.run_id = runs.id AND told.step = run_steps.step
+    JOIN attempts ON attempts.run_id = runs.id AND attempts.step = run_steps.step
+         AND (attempts.id > coalesce(told.attempt, 0)
+              OR attempts.id = ANY(CAST(:running AS bigint[])))
+    WHERE runs.task_id = :task_id
+    ORDER BY attempts.id
+""")
 
-class Timeline:
-    """Reads what is new of a task, each time it is asked; the first time, everything."""
+# A planner was asked where a model is called, or where the answer is not that of the fix memory.
+_ESCALATIONS = text("""
+    SELECT jobs.id, jobs.step, jobs.created_at, runs.target,
+           jobs.claimed_at IS NOT NULL AND NOT EXISTS (
+               SELECT FROM events WHERE events.task_id = jobs.task_id
+                 AND events.run_id = jobs.run_id AND events.kind = 'StepRevised'
+                 AND (events.body ->> 'step')::bigint = jobs.step
+                 AND (events.body ->> 'revision')::bigint = jobs.revision + 1
+                 AND events.body ->> 'fix' IS NOT NULL
+           ) AS asked,
+           EXISTS (SELECT FROM model_calls WHERE model_calls.job_id = jobs.id)
+           OR jobs.state <> 'open' AND NOT EXISTS (
+               SELECT FROM inbox WHERE inbox.run_id = jobs.run_id AND inbox.kind = 'StepRevised'
+           ) AS settled
+    FROM jobs JOIN runs ON runs.id = jobs.run_id
+    WHERE runs.task_id = :task_id AND jobs.kind = 'revise' AND jobs.postponed = 0
+      AND (jobs.id > :job OR jobs.id = ANY(CAST(:unsettled AS bigint[])))
+    ORDER BY jobs.id
+""")
 
-    def __init__(self, ref: Ref) -> None:
-        self._ref = ref
-        self._event = 0
-        self._attempt = 0
-        self._told: set[tuple[str, str]] = set()
-        self._running: set[int] = set()
-        self._passes: set[tuple[int, int, int]] = set()
-        self._at_work = True
-        self._ended_at: object = None
 
-    def read(self, connection: Connection) -> tuple[Message, ...]:
-        """The messages that came since the last time, in order.
+@dataclass(frozen=True, slots=True)
+class StepCursor:
+    """The newest attempt of a step in a run that the reader knows of."""
 
-        Raises Rejected when there is no such task.
-        """
-        task_id = require_task(connection, self._ref)
-        self._at_work = self._phase(connection, task_id) in _AT_WORK
-        messages = [
-            *self._events(connection, task_id),
-            *self._attempts(connection, task_id),
-            *self._escalations(connection, task_id),
-            *self._interventions(connection, task_id),
-            *self._end(connection, task_id),
-        ]
-        if self._ref.target is not None:
-            messages = [m for m in messages if m.ref.target in {None, self._ref.target}]
-        return tuple(sorted(messages, key=lambda m: (m.at, _SAME_TIME.get(m.kind, 0))))
+    run_id: int
+    step: int
+    attempt: int
 
-    def _events(self, connection: Connection, task_id: int) -> list[Message]:
-        rows = connection.execute(
-            select(EventRow.__table__, RunRow.target)
-            .outerjoin(RunRow, RunRow.id == EventRow.run_id)
-            .where(EventRow.task_id == task_id, EventRow.id > self._event)
-            .order_by(EventRow.id)
-        ).all()
-        if not rows:
-            return []
-        self._event = rows[-1].id
-        for row in rows:
-            if row.kind == PassStarted.__name__:
-                self._passes.add((row.run_id, row.body["step"], row.body["pass_no"]))
-        titles = self._titles(connection, task_id)
-        found = (of_event(task_id, row, titles) for row in rows)
-        return [message for message in found if message is not None]
 
-    def _titles(self, connection: Connection, task_id: int) -> dict[int, str]:
-        found = connection.execute(
-            select(RunStepRow.step, RunStepRow.title)
-            .join(RunRow, RunRow.id == RunStepRow.run_id)
-            .where(RunRow.task_id == task_id)
-        )
-        return {row.step: row.title for row in found}
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a reader has come in the story of one task; from here it goes on.
 
-    def _attempts(self, connection: Connection, task_id: int) -> list[Message]:
-        rows = connection.execute(
-            select(
-                AttemptRow.__table__,
-                RunRow.target,
-                (func.now() - AttemptRow.started_at).label("age"),
-            )
-            .join(RunRow, RunRow.id == AttemptRow.run_id)
-            .where(
-                RunRow.task_id == task_id,
-                or_(AttemptRow.id > self._attempt - LOOK_BACK, AttemptRow.id.in_(self._running)),
-            )
-            .order_by(AttemptRow.id)
-        ).all()
-        messages = []
-        for row in rows:
-            if self._comes_too_early(row):
-                continue
-            self._attempt = max(self._attempt, row.id)
-            messages += self._attempt_messages(row, task_id)
-        return messages
+    `unsettled` are the jobs of which nobody can tell yet whether they ask a planner, `waiting` the
+    interventions that were open, `running` the attempts that had not ended.
+    """
 
-    def _comes_too_early(self, row: Any) -> bool:
-        """Whether it is still to be told that its pass has begun; that takes a moment longer."""
-        if (row.run_id, row.step, row.pass_no) in self._passes:
-            return False
-        return self._at_work and row.age < _A_MOMENT
+    event: int = 0
+    job: int = 0
+    unsettled: tuple[int, ...] = ()
+    intervention: int = 0
+    waiting: tuple[int, ...] = ()
+    steps: tuple[StepCursor, ...] = ()
+    running: tuple[int, ...] = ()
+    ended_at: datetime | None = None
 
-    def _phase(self, connection: Connection, task_id: int) -> str:
-        return connection.execute(select(TaskRow.phase).where(TaskRow.id == task_id)).scalar_one()
 
-    def _attempt_messages(self, row: Any, task_id: int) -> list[Message]:
-        running = row.outcome == RUNNING
-        if running:
-            self._running.add(row.id)
-        else:
-            self._running.discard(row.id)
-        line = attempt_line(row, task_id, row.target)
-        found = []
-        if line.correction is not None and self._fresh("correction", row.key):
-            found.append(of_attempt(_as_started(line)))
-        if not running and self._fresh("attempt", row.key):
-            found.append(of_attempt(line))
-        return [message for message in found if message is not None]
+BEGINNING = Cursor()
+"""Where everything is still to be told."""
 
-    def _escalations(self, connection: Connection, task_id: int) -> list[Message]:
-        found = connection.execute(
-            select(JobRow.id, JobRow.step, JobRow.created_at, RunRow.target)
-            .join(RunRow, RunRow.id == JobRow.run_id)
-            .where(
-                RunRow.task_id == task_id,
-                JobRow.kind == JobKind.REVISE.value,
-                JobRow.postponed == 0,
-            )
-            .order_by(JobRow.id)
-        )
-        fresh = [row for row in found if self._fresh("escalation", str(row.id))]
-        return [of_escalation(task_id, row) for row in fresh]
 
-    def _interventions(self, connection: Connection, task_id: int) -> list[Message]:
-        messages = []
-        for view in list_interventions(connection, task_id=task_id, closed=True):
-            if self._fresh("intervention", str(view.id)):
-                messages.append(of_intervention(view))
-            if view.closed_at is not None and self._fresh("closed", str(view.id)):
-                text = f"no longer waits for you ({view.kind.replace('_', ' ')})"
-                kind = MessageKind.INTERVENTION
-                messages.append(Message(view.closed_at, view.ref, kind, Tone.PLAIN, text))
-        return messages
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Messages in order, and where the next ones begin."""
 
-    def _end(self, connection: Connection, task_id: int) -> list[Message]:
-        row = connection.execute(
-            select(TaskRow.phase, TaskRow.reason, TaskRow.ended_at).where(TaskRow.id == task_id)
-        ).one()
-        if row.phase not in ENDED_TASK or row.ended_at in (None, self._ended_at):
-            return []
-        self._ended_at = row.ended_at
-        return [of_end(Ref(task_id), row.phase, row.reason, row.ended_at)]
+    messages: tuple[Message, ...]
+    cursor: Cursor
 
-    def _fresh(self, kind: str, key: str) -> bool:
-        if (kind, key) in self._told:
-            return False
-        self._told.add((kind, key))
-        return True
+
+def read_story(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -> Story:
+    """What came after that cursor; each message is told once to whoever goes on from the last one.
+
+    Raises Rejected when there is no such task.
+    """
+    task_id = require_task(connection, ref)
+    task = connection.execute(
+        select(TaskRow.phase, TaskRow.reason, TaskRow.ended_at).where(TaskRow.id == task_id)
+    ).one()
+    told: list[Message] = []
+    cursor = _read_events(connection, task_id, after, told)
+    cursor = _read_attempts(connection, task_id, cursor, told, at_work=task.phase in _AT_WORK)
+    cursor = _read_escalations(connection, task_id, cursor, told)
+    cursor = _read_interventions(connection, task_id, cursor, told)
+    if task.phase in ENDED_TASK and task.ended_at not in {None, after.ended_at}:
+        cursor = replace(cursor, ended_at=task.ended_at)
+        told.append(of_end(Ref(task_id), task.phase, task.reason, task.ended_at))
+    of_target = [m for m in told if ref.target is None or m.ref.target in {None, ref.target}]
+    ordered = sorted(of_target, key=lambda m: (m.at, _SAME_TIME.get(m.kind, 0)))
+    return Story(tuple(ordered), cursor)
+
+
+def _read_events(
+    connection: Connection, task_id: int, after: Cursor, told: list[Message]
+) -> Cursor:
+    rows = connection.execute(
+        select(EventRow.__table__, RunRow.target)
+        .outerjoin(RunRow, RunRow.id == EventRow.run_id)
+        .where(EventRow.task_id == task_id, EventRow.id > after.event)
+        .order_by(EventRow.id)
+    ).all()
+    if not rows:
+        return after
+    titles = _titles(connection, task_id)
+    found = (of_event(task_id, row, titles) for row in rows)
+    told += [message for message in found if message is not None]
+    return replace(after, event=rows[-1].id)
+
+
+def _titles(connection: Connection, task_id: int) -> dict[int, str]:
+    found = connection.execute(
+        select(RunStepRow.step, RunStepRow.title)
+        .join(RunRow, RunRow.id == RunStepRow.run_id)
+        .where(RunRow.task_id == task_id)
+    )
+    return {row.step: row.title for row in found}
+
+
+def _read_attempts(
+    connection: Connection, task_id: int, after: Cursor, told: list[Message], *, at_work: bool
+) -> Cursor:
+    """What is new of attempts; one that comes before its pass is known to have begun waits."""
+    newest = {(each.run_id, each.step): each.attempt for each in after.steps}
+    chosen = {
+        "task_id": task_id,
+        "told": json.dumps([asdict(each) for each in after.steps]),
+        "running": list(after.running),
+    }
+    held: set[tuple[int, int]] = set()
+    running: list[int] = []
+    for row in connection.execute(_ATTEMPTS, chosen):
+        place = row.run_id, row.step
+        if place in held or (at_work and row.early):
+            held.add(place)
+            continue
+        told += _of_row(row, task_id)
+        newest[place] = max(row.id, newest.get(place, 0))
+        if row.outcome == RUNNING:
+            running.append(row.id)
+    steps = tuple(StepCursor(*place, attempt) for place, attempt in newest.items())
+    return replace(after, steps=steps, running=tuple(running))
+
+
+def _of_row(row: Any, task_id: int) -> Sequence[Message]:
+    line = attempt_line(row, task_id, row.target)
+    begun = line.correction is not None and row.id > row.newest_told
+    found = [of_attempt(_as_started(line))] if begun else []
+    if row.outcome != RUNNING:
+        found.append(of_attempt(line))
+    return [message for message in found if message is not None]
 
 
 def _as_started(line: AttemptLine) -> AttemptLine:
     """The attempt as it was when it began."""
     return replace(line, outcome=RUNNING, ended_at=None)
+
+
+def _read_escalations(
+    connection: Connection, task_id: int, after: Cursor, told: list[Message]
+) -> Cursor:
+    """S0.79, only where a planner was asked."""
+    chosen = {"task_id": task_id, "job": after.job, "unsettled": list(after.unsettled)}
+    rows = connection.execute(_ESCALATIONS, chosen).all()
+    told += [of_escalation(task_id, row) for row in rows if row.settled and row.asked]
+    return replace(
+        after,
+        job=max((after.job, *(row.id for row in rows))),
+        unsettled=tuple(row.id for row in rows if not row.settled),
+    )
+
+
+def _read_interventions(
+    connection: Connection, task_id: int, after: Cursor, told: list[Message]
+) -> Cursor:
+    views = interventions_since(connection, task_id, after.intervention, after.waiting)
+    for view in views:
+        if view.id > after.intervention:
+            told.append(of_intervention(view))
+        if view.closed_at is not None:
+            told.append(of_closing(view, view.closed_at))
+    return replace(
+        after,
+        intervention=max((after.intervention, *(view.id for view in views))),
+        waiting=tuple(view.id for view in views if view.closed_at is None),
+    )

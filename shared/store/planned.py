@@ -11,6 +11,12 @@ from shared.wire import from_json
 
 _STEPS = text("SELECT body FROM planned_steps WHERE run_id = :run_id ORDER BY place")
 _STEP = text("SELECT body FROM planned_steps WHERE run_id = :run_id AND step = :step")
+_ALL = text("""
+    SELECT run_id, body FROM planned_steps
+    WHERE run_id = ANY(CAST(:run_ids AS bigint[]))
+      AND (CAST(:step AS bigint) IS NULL OR step = :step)
+    ORDER BY run_id, place
+""")
 _ADDED = text("""
     SELECT runs.id, runs.target, planned_steps.body
     FROM runs JOIN planned_steps ON planned_steps.run_id = runs.id AND planned_steps.added
@@ -40,6 +46,15 @@ def step_of(connection: Connection, run_id: int, ordinal: int) -> Step:
     if body is None:
         raise Rejected(f"the plan has no step {ordinal}", stage="plan")
     return from_json(Step, body)
+
+
+def steps_of_runs(
+    connection: Connection, run_ids: Sequence[int], *, step: int | None = None
+) -> dict[tuple[int, int], Step]:
+    """The planned steps of several runs, or one of each, by run and number."""
+    chosen = {"run_ids": list(run_ids), "step": step}
+    found = ((row.run_id, from_json(Step, row.body)) for row in connection.execute(_ALL, chosen))
+    return {(run_id, planned.ordinal): planned for run_id, planned in found}
 
 
 def added_steps(connection: Connection, task_id: int) -> Sequence[AddedStep]:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.views.messages import MessageKind
-from orchestrator.views.timeline import Timeline
+from orchestrator.views.timeline import BEGINNING, Cursor, read_story
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -122,23 +122,29 @@ def stands(database: Database) -> list[str]:
 
 def test_no_attempt_is_told_before_the_beginning_of_its_pass(database: Database, job: Job) -> None:
     """A worker writes both at once, but what has begun passes through a coordinator first."""
-    timeline = Timeline(Ref(job.task_id))
+    ref = Ref(job.task_id)
     now = datetime.now(UTC)
     done = replace(ATTEMPT, run_id=job.run_id or 0, started_at=now, ended_at=now)
     with database.begin() as connection:
         attempts.record(connection, [Record(job.id, job.fence, done, True, "worker")])
-    assert MessageKind.SUBTASK not in told(database, timeline)
+    kinds, cursor = told(database, ref)
+    assert MessageKind.SUBTASK not in kinds
     with database.begin() as connection:
         fact = PassStarted(1, 0, job.pass_no)
         inbox.send_dated(connection, [((job.task_id, job.run_id, fact), 5.0)])
     Coordinator(SqlUnderTest(database).ledger).drain()
-    assert told(database, timeline) == [MessageKind.STEP_STARTED, MessageKind.SUBTASK]
+    kinds, cursor = told(database, ref, cursor)
+    assert kinds == [MessageKind.STEP_STARTED, MessageKind.SUBTASK]
+    assert told(database, ref, cursor)[0] == []
 
 
-def told(database: Database, timeline: Timeline) -> list[MessageKind]:
-    """The kinds of the messages that are new, in their order."""
+def told(
+    database: Database, ref: Ref, after: Cursor = BEGINNING
+) -> tuple[list[MessageKind], Cursor]:
+    """The kinds of the messages that are new, in their order, and where the next ones begin."""
     with database.begin() as connection:
-        return [message.kind for message in timeline.read(connection)]
+        story = read_story(connection, ref, after)
+    return [message.kind for message in story.messages], story.cursor
 
 
 def test_what_a_host_calls_text_and_is_none_is_recorded_all_the_same(

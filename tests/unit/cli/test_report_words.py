@@ -4,8 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.escalations import Escalation, Recipient
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.report import Report, markdown
 from orchestrator.views.steps import RevisionView, StepLine, StepView
@@ -76,7 +79,8 @@ def compiled() -> Report:
         RevisionView(0, AUTHOR, "", AT, ()),
         RevisionView(1, AUTHOR, "the port is taken", AT, ()),
     )
-    view = StepView(step, "", (), revisions, attempts, (0,), ())
+    gathered = (Escalation(0, 1, AT, (Recipient.AUTHOR,)),)
+    view = StepView(step, "", (), revisions, attempts, (0,), (), escalations=gathered)
     run = RunView(parse_ref("T7@web1"), 3, "web1", RunPhase.DONE, "", AT, AT, (step,))
     task = TaskView(
         ref=parse_ref("T7"),
@@ -116,6 +120,27 @@ def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:
     assert "### Revision 1 by subtask_planner/runbook: the port is taken" in told
     assert "- **failed** T7.1.1#1@web1 (2.0 s): ``systemctl start web`` – address in use" in told
     assert "- **ok** after `another_port` T7.1.1#3@web1 (2.0 s): ``one …``" in told
+
+
+@pytest.mark.parametrize(
+    ("recipients", "said"),
+    [
+        ((Recipient.MEMORY,), "the memory of fixes answered, and no planner was asked."),
+        (
+            (Recipient.HELD, Recipient.AUTHOR),
+            "the evidence was held until a person would send it, then the evidence went to "
+            "subtask_planner/runbook.",
+        ),
+        ((Recipient.PERSON,), "a person was asked."),
+        ((), "nobody has got the evidence yet."),
+    ],
+)
+def test_it_says_who_really_got_the_evidence(recipients: tuple[Recipient, ...], said: str) -> None:
+    report = compiled()
+    (step,) = report.steps
+    gathered = (Escalation(0, 1, AT, recipients),)
+    told = markdown(replace(report, steps=(replace(step, escalations=gathered),)))
+    assert f"Escalated after 2 errors: {said}" in told
 
 
 def test_its_parts_stand_in_the_order_in_which_they_happened() -> None:
