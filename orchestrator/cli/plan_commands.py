@@ -29,7 +29,6 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     Revisions are shown by `step show`.
     """
     from orchestrator.views.plans import plan_view
-    from orchestrator.views.values import author_name
 
     with call.reading() as connection:
         view = plan_view(connection, parse_ref(ref))
@@ -38,7 +37,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         console.print(f"[bold]{view.ref}[/] {plain(view.summary)}")
         for step in (*view.steps, *view.added):
             after = f" after {', '.join(step.depends_on)}" if step.depends_on else ""
-            by = author_name(step.author)
+            by = str(step.author)
             console.print(f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(by)}{after})[/]")
             for subtask in step.subtasks:
                 console.print(f"  {subtask.ordinal}. {first_line(subtask.command, 100)}")

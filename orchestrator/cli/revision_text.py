@@ -30,10 +30,8 @@ def show_history(console: Console, view: "StepView") -> None:
 
 
 def _heading(revision: "RevisionView") -> str:
-    from orchestrator.views.values import author_name
-
     when = "" if revision.created_at is None else f", {moment(revision.created_at)}"
-    by = author_name(revision.author)
+    by = str(revision.author)
     return f"by {by}{when}" + (f": {revision.reason}" if revision.reason else "")
 
 

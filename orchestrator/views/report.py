@@ -17,7 +17,6 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.places import RunPlace
 from orchestrator.views.steps import StepView, step_views
 from orchestrator.views.tasks import TaskView, task_view
-from orchestrator.views.values import author_name
 from shared.domain.ids import Ref
 from shared.domain.next_step import command_line
 
@@ -129,14 +128,14 @@ def _predictions(counts: dict[str, int]) -> list[str]:
 
 def _step(view: StepView) -> list[str]:
     step = view.step
-    author = author_name(step.author)
+    author = str(step.author)
     lines = ["", f"## {step.ref} {step.title}: {step.phase}", ""]
     lines.append(f"Planned by {author}; {step.done} of {step.subtasks} subtasks done.")
     if step.reason:
         lines += ["", f"Last reason: {step.reason}"]
     for revision in view.revisions:
         said = f": {revision.reason}" if revision.reason else ""
-        by = author_name(revision.author)
+        by = str(revision.author)
         lines += ["", f"### Revision {revision.revision} by {by}{said}", ""]
         if revision.rollback:
             lines += [f"Undone before it began, if it ran: {', '.join(revision.rollback)}", ""]

@@ -8,17 +8,10 @@ from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, command_line
 from shared.domain.plan import Author
 
-
-def author_name(author: Author) -> str:
-    """Who planned something, in one word: `human`, or `subtask_planner/runbook`."""
-    role = author.role.value
-    return role if role == author.backend else f"{role}/{author.backend}"
-
-
 RefValue = Annotated[Ref, PlainSerializer(str, return_type=str)]
 """A place in a task; `T12.2@web1` in JSON."""
 
-AuthorValue = Annotated[Author, PlainSerializer(author_name, return_type=str)]
+AuthorValue = Annotated[Author, PlainSerializer(str, return_type=str)]
 """Who planned something; `subtask_planner/runbook` in JSON."""
 
 AdviceValue = Annotated[Advice, PlainSerializer(command_line, return_type=str)]

@@ -38,10 +38,17 @@ class SubtaskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The role and the backend that planned a step; its bundles go back to it (S0.47)."""
+    """The role and the backend that planned a step; its bundles go back to it (S0.47).
+
+    As text it is one word: `human`, or `subtask_planner/runbook`.
+    """
 
     role: Role
     backend: str
+
+    def __str__(self) -> str:
+        role = self.role.value
+        return role if role == self.backend else f"{role}/{self.backend}"
 
 
 @dataclass(frozen=True, slots=True)

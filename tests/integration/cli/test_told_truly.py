@@ -224,4 +224,7 @@ def test_the_errors_of_a_pass_are_counted_while_it_is_under_way(
     fill(coordinated, ref)
     (run,) = coordinated.json("task", "show", ref)["details"]["runs"]
     assert (run["steps"][0]["errors"], run["steps"][0]["threshold"]) == (1, 4)
-    assert "1/4" in coordinated("task", "show", ref).out
+    said = coordinated("task", "show", ref).out
+    assert "1/4" in said
+    assert " human " in said  # who planned it, in one word
+    assert "planned by human, " in coordinated("step", "show", f"{ref}.1").out
