@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 
 from shared.domain.prediction import Prediction
@@ -125,6 +126,68 @@ class CommandResult:
         """True when it was cancelled, by itself or with all that was to run."""
         return self.ended_by in {EndedBy.CANCEL, EndedBy.OPERATOR}
 
+    @property
+    def streams(self) -> tuple[bytes, bytes]:
+        """Standard output and standard error."""
+        return self.stdout, self.stderr
+
+
+class AgentStatus(StrEnum):
+    """What an agent says of its work (S3.24)."""
+
+    OK = "ok"
+    NEEDS_INPUT = "needs_input"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    BLOCKED = "blocked"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """What an agent did in a repository.
+
+    `summary` is its own words. `tree` is the git tree of what it left behind, `session` what it
+    can be resumed by, `cost` is in US dollars. It is ended, left over and unknown as a command is.
+    """
+
+    status: AgentStatus
+    summary: str
+    started_at: datetime
+    ended_at: datetime
+    changed_files: tuple[str, ...] = ()
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    session: str | None = None
+    tree: str | None = None
+    ended_by: EndedBy | None = None
+    signal: Signal | None = None
+    left_over: tuple[str, ...] = ()
+    unknown: Unknown | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True when it ended by itself and says that it has done all of it."""
+        return self.status is AgentStatus.OK and self.ended_by is None and self.unknown is None
+
+    @property
+    def timed_out(self) -> bool:
+        """True when its timeout ended it."""
+        return self.ended_by is EndedBy.TIMEOUT
+
+    @property
+    def cancelled(self) -> bool:
+        """True when it was cancelled, by itself or with all that was to run."""
+        return self.ended_by in {EndedBy.CANCEL, EndedBy.OPERATOR}
+
+    @property
+    def streams(self) -> tuple[bytes, bytes]:
+        """What it said, in place of what a command prints."""
+        return self.summary.encode(), b""
+
+
+Ran = CommandResult | AgentResult
+"""What carrying out a subtask came to."""
 
 OnOutput = Callable[[str, bytes], None]
 """Called with ("stdout" or "stderr", chunk) as output arrives."""
@@ -158,7 +221,7 @@ class Attempt:
     correction: str | None = None
     reason: str = ""
     rule: str | None = None
-    result: CommandResult | None = None
+    result: Ran | None = None
     check: CommandResult | None = None
     never_red: bool = False
     rollback: bool = False

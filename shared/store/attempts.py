@@ -1,17 +1,27 @@
 """Attempts in rows: written in groups under the fence of their job, read back as values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.attempt import Answer, Attempt, CommandResult, EndedBy, Outcome, Unknown
+from shared.domain.attempt import (
+    AgentResult,
+    Answer,
+    Attempt,
+    CommandResult,
+    EndedBy,
+    Outcome,
+    Ran,
+    Unknown,
+)
 from shared.domain.prediction import Prediction
 from shared.store.output import digest, safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
+from shared.wire import from_json, to_json
 
 RUNNING: Final = "running"
 """Stands for the outcome of an attempt that has not ended."""
@@ -198,9 +208,11 @@ def attempt_of(row: Any) -> Attempt:
     )
 
 
-def _result(row: Any) -> CommandResult | None:
+def _result(row: Any) -> Ran | None:
     if row.ran_at is None:
         return None
+    if row.body is not None:
+        return from_json(AgentResult, row.body)
     return CommandResult(
         command=row.command,
         exit_code=row.exit_code,
@@ -257,10 +269,12 @@ def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
     }
 
 
-def _result_columns(result: CommandResult | None, blobs: dict[str, bytes]) -> dict[str, Any]:
+def _result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, Any]:
     if result is None:
-        nothing = {"exit_code": None, "stdout": "", "stderr": "", "stdout_size": 0}
-        return {**nothing, "stderr_size": 0, "left_over": []}
+        return {**_NO_OUTPUT, "left_over": []}
+    if isinstance(result, AgentResult):
+        body = to_json(replace(result, summary=_clean(result.summary)))
+        return {**_NO_OUTPUT, **_how_it_ended(result), "body": body}
     out = store_output(result.stdout, result.stdout_dropped)
     err = store_output(result.stderr, result.stderr_dropped)
     for stored, data in ((out, result.stdout), (err, result.stderr)):
@@ -274,12 +288,27 @@ def _result_columns(result: CommandResult | None, blobs: dict[str, bytes]) -> di
         "stderr_size": err.size,
         "stdout_blob": out.blob,
         "stderr_blob": err.blob,
+        **_how_it_ended(result),
+    }
+
+
+def _how_it_ended(result: Ran) -> dict[str, Any]:
+    return {
         "ran_at": result.started_at,
         "ran_until": result.ended_at,
         "ended_by": result.ended_by,
         "unknown": result.unknown,
         "left_over": [_clean(process) for process in result.left_over],
     }
+
+
+_NO_OUTPUT: Final = {
+    "exit_code": None,
+    "stdout": "",
+    "stderr": "",
+    "stdout_size": 0,
+    "stderr_size": 0,
+}
 
 
 def _check_columns(check: CommandResult | None) -> dict[str, Any]:

@@ -268,6 +268,7 @@ class AttemptRow(Row):
 
     `reason` is text for people, which nothing reads; what code asks for stands in `told_by_person`
     (written only when a person answers), `ended_by`, `unknown`, `left_over` and `prediction`.
+    `body` is the result of an agent; a command's stands in columns of its own.
     Text is safe and capped; the whole of what did not fit lies in `blobs` under its digest.
     """
 
@@ -304,6 +305,7 @@ class AttemptRow(Row):
     stderr_blob: Mapped[str | None]
     ran_at: Mapped[datetime | None]
     ran_until: Mapped[datetime | None]
+    body: Mapped[dict[str, Any] | None]
     check_command: Mapped[str | None]
     check_exit_code: Mapped[int | None]
     check_output: Mapped[str]

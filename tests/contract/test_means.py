@@ -110,7 +110,7 @@ def test_a_withdrawn_pass_ends_what_it_runs(make: Make) -> None:
     means = make(MemoryLog(stop=lambda _: True))
     _, result = means.run(subtask(WORKS), attempt(command=WORKS), Try(WORKS), may_change=False)
     assert result.cancelled
-    assert result.exit_code is None
+    assert not result.ok
 
 
 def test_the_check_decides(make: Make) -> None:

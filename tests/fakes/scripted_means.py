@@ -1,11 +1,19 @@
-"""A means that carries out subtasks without any shell: what a test says comes of each."""
+"""A means that carries out subtasks without any shell, as an agent would: as a test says."""
 
 from collections.abc import Collection, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import (
+    AgentResult,
+    AgentStatus,
+    Attempt,
+    CommandResult,
+    EndedBy,
+    Outcome,
+    Ran,
+)
 from shared.domain.errors import Defect
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.question import Question
@@ -29,9 +37,9 @@ class Workshop:
     works: Mapping[str, str] = field(default_factory=dict)
     true: set[str] = field(default_factory=set)
     done: list[str] = field(default_factory=list)
-    begun: dict[str, tuple[Try, CommandResult]] = field(default_factory=dict)
+    begun: dict[str, tuple[Try, AgentResult]] = field(default_factory=dict)
 
-    def do(self, key: str, this: Try, ended_by: EndedBy | None = None) -> CommandResult:
+    def do(self, key: str, this: Try, ended_by: EndedBy | None = None) -> AgentResult:
         """Carry out a task once for its key."""
         if key not in self.begun:
             makes = None if ended_by else self.works.get(this.command)
@@ -39,8 +47,9 @@ class Workshop:
                 self.done.append(this.command)
             if makes is not None:
                 self.true.add(makes)
-            code = None if ended_by else int(makes is None)
-            self.begun[key] = this, _result(this.command, code, ended_by)
+            status = AgentStatus.ERROR if makes is None else AgentStatus.OK
+            said = f"{this.command}: {status}"
+            self.begun[key] = this, AgentResult(status, said, NOON, NOON, ended_by=ended_by)
         return self.begun[key][1]
 
 
@@ -113,7 +122,7 @@ class ScriptedMeans:
         this: Try,
         *,
         may_change: bool,  # noqa: ARG002
-    ) -> tuple[Try, CommandResult]:
+    ) -> tuple[Try, AgentResult]:
         """Do it in the workshop."""
         assert subtask.timeout > 0
         if self.recalled(draft.key) is None:
@@ -121,13 +130,13 @@ class ScriptedMeans:
         self._take(draft.key)
         ended_by = EndedBy.CANCEL if self._is_stopped(draft.key) else None
         result = self._workshop.do(draft.key, this, ended_by)
-        self._control.output(draft.key, "stdout", result.stdout)
+        self._control.output(draft.key, "stdout", result.streams[0])
         return this, result
 
     def outcome(
         self,
         subtask: Subtask,  # noqa: ARG002
-        result: CommandResult,
+        result: Ran,
         check: CommandResult | None,
     ) -> tuple[Outcome, str]:
         """The check decides."""

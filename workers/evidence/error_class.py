@@ -59,5 +59,5 @@ def class_of(attempt: Attempt | None) -> ErrorClass:
 
 def _said(attempt: Attempt) -> str:
     results = (result for result in (attempt.result, attempt.check) if result is not None)
-    streams = [s[-_READ_AT_MOST:] for r in results for s in (r.stderr, r.stdout)]
+    streams = [s[-_READ_AT_MOST:] for r in results for s in reversed(r.streams)]
     return "\n".join(s.decode(errors="replace") for s in streams)

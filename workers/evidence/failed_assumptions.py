@@ -242,7 +242,7 @@ def output_of(attempt: Attempt) -> str:
     streams: list[bytes] = []
     for result in (attempt.result, attempt.check):
         if result is not None and not result.ok:
-            streams += [result.stderr, result.stdout]
+            streams += reversed(result.streams)
     text = "\n".join(stream[-_TAIL:].decode(errors="replace") for stream in streams)
     return text.replace("\u2018", "'").replace("\u2019", "'")
 
@@ -254,7 +254,8 @@ def last_words(attempt: Attempt) -> str:
     )
     if result is None:
         return ""
-    text = (result.stderr or result.stdout)[-_TAIL:].decode(errors="replace")
+    out, err = result.streams
+    text = (err or out)[-_TAIL:].decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if contradicted(line)] or lines
     return telling[-1][:_LONGEST] if telling else ""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
 from workers.passes.checks import run_check
@@ -93,7 +93,7 @@ class Attempts:
         log = self._context.log
         return not log.withdrawn() and log.unwanted(draft.key)
 
-    def _checked(self, subtask: Subtask, result: CommandResult) -> CommandResult | None:
+    def _checked(self, subtask: Subtask, result: Ran) -> CommandResult | None:
         """The check after a command: patiently when it went well, one look when it did not."""
         context = self._context
         if subtask.check is None or result.cancelled:

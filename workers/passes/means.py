@@ -8,7 +8,7 @@ from collections.abc import Collection, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult, Outcome, Ran
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.question import Question
 from shared.domain.verdict import Verdict
@@ -90,7 +90,7 @@ class Means(Protocol):
 
     def run(
         self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
-    ) -> tuple[Try, CommandResult]:
+    ) -> tuple[Try, Ran]:
         """Run one attempt, effectively once for the key of the draft: the try, and its result.
 
         Whoever asks later with the same key waits for the same result. The try is another than
@@ -100,7 +100,7 @@ class Means(Protocol):
         ...
 
     def outcome(
-        self, subtask: Subtask, result: CommandResult, check: CommandResult | None
+        self, subtask: Subtask, result: Ran, check: CommandResult | None
     ) -> tuple[Outcome, str]:
         """What came of an attempt, and the reason in words; `check` is the look after it."""
         ...

@@ -1,6 +1,6 @@
 """What a command and its check together mean; pure."""
 
-from shared.domain.attempt import CommandResult, Outcome, Signal, Unknown
+from shared.domain.attempt import AgentResult, CommandResult, Outcome, Ran, Signal, Unknown
 from shared.domain.budget import Ending
 
 _SIGNALS = {
@@ -27,7 +27,7 @@ STOPS = {
 """How a pass ends at once with an attempt of that outcome."""
 
 
-def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outcome, str]:
+def outcome_of(result: Ran, check: CommandResult | None) -> tuple[Outcome, str]:
     """The outcome and its reason in words.
 
     Where there is a check, the check decides, not the exit code (S0.33, X20).
@@ -41,28 +41,30 @@ def outcome_of(result: CommandResult, check: CommandResult | None) -> tuple[Outc
     if result.ok:
         if check is None:
             return Outcome.OK, ""
-        return Outcome.CHECK_FAILED, f"exit code 0, but its check: {how_it_ended(check)}"
+        return Outcome.CHECK_FAILED, f"{how_it_ended(result)}, but its check: {how_it_ended(check)}"
     return Outcome.TIMED_OUT if result.timed_out else Outcome.FAILED, how_it_ended(result)
 
 
-def how_it_ended(result: CommandResult) -> str:
+def how_it_ended(result: Ran) -> str:
     """How a command ended, in a few words."""
     if result.timed_out:
         return how_it_was_ended(f"ended after {seconds_taken(result):.0f} s, its timeout", result)
     if result.unknown:
         return f"nobody can say how it ended ({_UNKNOWN[result.unknown]})"
+    if isinstance(result, AgentResult):
+        return f"the agent says {result.status}" + (f": {result.summary}" if result.summary else "")
     if result.exit_code is None:
         return "ended without an exit code"
     return f"exit code {result.exit_code}"
 
 
-def how_it_was_ended(what: str, result: CommandResult) -> str:
+def how_it_was_ended(what: str, result: Ran) -> str:
     """What happened to a command that was ended, with the signal or with what is left of it."""
     if result.left_over:
         return f"{what}: could not be ended; left over: {' '.join(result.left_over)}"
     return what if result.signal is None else f"{what}: {_SIGNALS[result.signal]}"
 
 
-def seconds_taken(result: CommandResult) -> float:
+def seconds_taken(result: Ran) -> float:
     """How long a command ran."""
     return (result.ended_at - result.started_at).total_seconds()

@@ -9,9 +9,9 @@ from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
-from shared.domain.host import Host
 from shared.domain.plan import Step, Subtask
 from shared.domain.question import Question
+from shared.domain.target import Target
 from shared.domain.verdict import Verdict
 
 Cancelled = Callable[[], bool]
@@ -42,7 +42,7 @@ class PassOrder:
 
     run_id: int
     task_ref: str
-    host: Host
+    target: Target
     step: Step
     subtasks: tuple[Subtask, ...]
     revision: int

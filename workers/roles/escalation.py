@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import structlog
 
-from shared.domain.attempt import GREEN, Attempt
+from shared.domain.attempt import GREEN, Attempt, CommandResult
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
@@ -150,15 +150,16 @@ def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubta
 
 def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
     result, check = attempt.result, attempt.check
+    out, err = result.streams if result is not None else (b"", b"")
     ref = Ref(place.task, place.step, attempt.subtask, attempt.number, place.target)
     return LoggedAttempt(
         ref=str(ref),
         subtask=attempt.subtask,
         command=attempt.command,
         outcome=attempt.outcome.value,
-        exit_code=None if result is None else result.exit_code,
-        stdout="" if result is None else _text(result.stdout),
-        stderr="" if result is None else _text(result.stderr),
+        exit_code=result.exit_code if isinstance(result, CommandResult) else None,
+        stdout=_text(out),
+        stderr=_text(err),
         retry_count=attempt.try_no,
         started_at=attempt.started_at.isoformat(),
         ended_at=attempt.ended_at.isoformat(),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from shared.domain.attempt import Attempt
+from shared.domain.attempt import AgentResult, Attempt, Ran
 from shared.domain.config import joined
 from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PassFinished
@@ -72,7 +72,7 @@ class Executor:
             self._secrecy.known(texts_of(everything)),
             given=_answered(order, job.answer or order.step.answer),
         )
-        whole = self._guards(order.policy.forbidden_commands, order.host.name)
+        whole = self._guards(order.policy.forbidden_commands, brief.host.name)
         guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
             database=self._database,
@@ -84,7 +84,7 @@ class Executor:
             signatures=self._signatures,
         )
         log = HeldLog(self._journal, hold, known.masker)
-        shell = self._connections.shell(order.host, _record(brief, hold, log), known.masker)
+        shell = self._connections.shell(brief.host, _record(brief, hold, log), known.masker)
         provided = ProvidedShell(shell, known)
         judge: Judge = DiscreetJudge(guard, known.masker)
         if order.step.allowed_tools is not None:
@@ -147,14 +147,19 @@ class HeldLog:
 
     def _discreet(self, attempt: Attempt) -> Attempt:
         # Output has been masked where it came from. Of a command only values are: it may run again.
-        left = () if attempt.result is None else attempt.result.left_over
         return replace(
             attempt,
             command=self._masker.values(attempt.command),
             reason=self._masker.text(attempt.reason),
-            result=attempt.result
-            and replace(attempt.result, left_over=tuple(map(self._masker.text, left))),
+            result=attempt.result and self._masked(attempt.result),
         )
+
+    def _masked(self, result: Ran) -> Ran:
+        left_over = tuple(map(self._masker.text, result.left_over))
+        if isinstance(result, AgentResult):
+            summary = self._masker.text(result.summary)
+            return replace(result, summary=summary, left_over=left_over)
+        return replace(result, left_over=left_over) if left_over else result
 
     def cancelled(self) -> bool:
         """True once nothing further is to be started."""
@@ -254,7 +259,7 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
     return PassOrder(
         run_id=job.run_id,
         task_ref=f"T{job.task_id}",
-        host=brief.host,
+        target=brief.host,
         step=brief.step,
         subtasks=tuple(map(as_sent, brief.subtasks)),
         revision=job.revision,

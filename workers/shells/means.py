@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.question import Question
 from shared.domain.verdict import Verdict
@@ -92,11 +92,11 @@ class ShellMeans:
         return self._while_held(subtask, this, result, call, run)
 
     def outcome(
-        self, subtask: Subtask, result: CommandResult, check: CommandResult | None
+        self, subtask: Subtask, result: Ran, check: CommandResult | None
     ) -> tuple[Outcome, str]:
         """What came of a command, or of a snippet (S1.26)."""
         outcome, reason = outcome_of(result, check)
-        if subtask.kind is SubtaskKind.CODE:
+        if subtask.kind is SubtaskKind.CODE and isinstance(result, CommandResult):
             return of_code(subtask, result, outcome, reason)
         return outcome, reason
 
@@ -214,16 +214,17 @@ class ShellMeans:
 
 def _failure(
     subtask: Subtask,
-    result: CommandResult | None,
+    result: Ran | None,
     check: CommandResult | None,
     command: str,
     waited: float = 0.0,
 ) -> Failure:
+    out, err = result.streams if result else (b"", b"")
     return Failure(
         command=command,
-        exit_code=result.exit_code if result else None,
-        stdout=_tail(result.stdout) if result else "",
-        stderr=_tail(result.stderr) if result else "",
+        exit_code=result.exit_code if isinstance(result, CommandResult) else None,
+        stdout=_tail(out),
+        stderr=_tail(err),
         check=subtask.check,
         check_output=_tail(check.stderr + check.stdout) if check else "",
         waited=waited,

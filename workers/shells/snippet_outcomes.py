@@ -28,7 +28,8 @@ def of_code(
 
 def question_of(attempt: Attempt) -> Question | None:
     """What an attempt that ended as `needs_input` has to know."""
-    found = None if attempt.result is None else _result(attempt.result)
+    ran = attempt.result
+    found = _result(ran) if isinstance(ran, CommandResult) else None
     asked = None if found is None else found.question
     return asked or (Question(attempt.reason) if attempt.reason else None)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from shared.domain.attempt import Outcome
+from shared.domain.attempt import CommandResult, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.plan import SubtaskKind
@@ -62,7 +62,7 @@ def test_a_path_that_is_nearly_right_is_read(shell: NarrowShell, carry: Carry) -
     assert [a.outcome for a in done.log.ended] == [Outcome.FAILED, Outcome.OK]
     result = done.log.ended[1].result
     assert result is not None
-    assert result.stdout == b"port = 80\n"
+    assert result.streams[0] == b"port = 80\n"
 
 
 def test_what_removes_is_not_pointed_at_something_else(shell: NarrowShell, carry: Carry) -> None:
@@ -211,7 +211,7 @@ def test_a_command_is_ended_at_its_timeout(carry: Carry) -> None:
     (attempt,) = done.log.ended
     assert attempt.outcome is Outcome.TIMED_OUT
     assert attempt.result is not None
-    assert attempt.result.stdout == b"begun\n"
+    assert attempt.result.streams[0] == b"begun\n"
     assert done.result.errors == 1
 
 
@@ -246,7 +246,7 @@ def test_a_snippet_is_judged_by_its_inner_success(
     (shell.programs / "python3").symlink_to("/usr/bin/python3")
     done = carry(order(subtask(snippet, kind=SubtaskKind.CODE)))
     (attempt,) = done.log.ended
-    assert (attempt.outcome, attempt.result and attempt.result.stdout) == (outcome, printed)
+    assert (attempt.outcome, attempt.result and attempt.result.streams[0]) == (outcome, printed)
 
 
 # --- the guard ------------------------------------------------------------------------------------
@@ -311,7 +311,10 @@ def test_the_worked_scenario_from_failure_to_success(shell: NarrowShell, carry: 
     )
     assert first.result.ending is Ending.THRESHOLD
     assert first.result.errors == 4
-    assert [(a.subtask, a.result and a.result.exit_code) for a in first.log.ended] == [
+    assert [
+        (a.subtask, isinstance(a.result, CommandResult) and a.result.exit_code)
+        for a in first.log.ended
+    ] == [
         (1, 0),
         (2, 100),
         (2, 100),

@@ -166,7 +166,7 @@ def order(
     return PassOrder(
         run_id=7,
         task_ref="T1",
-        host=LOCALHOST,
+        target=LOCALHOST,
         step=step,
         subtasks=tuple(map(as_sent, listed)),
         revision=revision,

@@ -45,7 +45,7 @@ def test_an_attempt_is_announced_before_it_runs_and_its_output_is_named_after_it
     assert [a.key for a in done.log.begun] == [key] == [a.key for a in done.attempts]
     assert done.log.outputs == [(key, "stdout", b"built\n"), (key, "stderr", b"warned\n")]
     assert done.attempts[0].result is not None
-    assert done.attempts[0].result.stderr == b"warned\n"
+    assert done.attempts[0].result.streams[1] == b"warned\n"
 
 
 def test_needs_decide_the_order() -> None:

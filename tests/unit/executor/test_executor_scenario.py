@@ -2,7 +2,7 @@
 
 import re
 
-from shared.domain.attempt import Outcome
+from shared.domain.attempt import CommandResult, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer, ScriptedShell
@@ -64,7 +64,13 @@ def test_the_fourth_failed_attempt_reaches_the_threshold() -> None:
     assert sum(a.counted for a in done.attempts if a.subtask <= 2) == 3
     assert done.result.ending is Ending.THRESHOLD
     assert done.result.errors == 4
-    assert [a.result.exit_code for a in done.attempts if a.result] == [0, 100, 100, 100, 1]
+    assert [r.exit_code for a in done.attempts if isinstance(r := a.result, CommandResult)] == [
+        0,
+        100,
+        100,
+        100,
+        1,
+    ]
 
 
 def test_the_planner_sees_what_was_tested_and_that_the_package_is_absent() -> None:

@@ -110,7 +110,7 @@ def test_its_evidence_makes_a_bundle() -> None:
         ("wrte", None),
         ("writ", "spell"),
     ]
-    assert bundle.attempts[0].stdout == "wrte: 1\n"
+    assert bundle.attempts[0].stdout == "wrte: error"
     assert any("spell" in sentence for sentence in bundle.hypotheses)
 
 

@@ -49,7 +49,7 @@ def test_what_ran_is_undone_before_the_new_list_begins() -> None:
     assert first.key == "R7-1-r0-2-p2-back"
     assert (first.revision, first.subtask, first.pass_no, first.number) == (0, 2, 2, 2)
     assert first.result is not None
-    assert first.result.stdout == b"gone\n"
+    assert first.result.streams == (b"gone\n", b"")
     assert [a.key for a in done.log.begun[:1]] == [first.key]
     assert done.shell.calls[0].timeout == 9.0
     assert done.attempts[-1].key == "R7-1-r1-1-p2-t0"
