@@ -10,6 +10,7 @@ from orchestrator.acts.watch import watch
 from orchestrator.cli.intervention_text import show_waiting
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Format, Result
+from orchestrator.cli.streams import can_write_all
 from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
 from orchestrator.envelope import Envelope, ExitCode
 from orchestrator.views.attempts import AttemptLine
@@ -119,5 +120,6 @@ def _brief(attempt: AttemptLine) -> str:
 def _json_line(call: Invocation, message: Message) -> None:
     import json
 
-    line = json.dumps(Envelope("task.message", details=message).to_json(), ensure_ascii=False)
+    answer = Envelope("task.message", details=message).to_json()
+    line = json.dumps(answer, ensure_ascii=not can_write_all(call.console.file))
     print(line, file=call.console.file, flush=True)

@@ -9,6 +9,7 @@ from typer import _click
 
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Format, of_error, write
+from orchestrator.cli.streams import make_lenient
 from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
 from shared.domain.next_step import ShellCommand
@@ -64,6 +65,7 @@ def build() -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> int:
     """Returns the exit code; see `ExitCode`."""
+    make_lenient(sys.stdout, sys.stderr)
     given = sys.argv[1:] if arguments is None else arguments
     try:
         code = typer.main.get_command(build()).main(

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from orchestrator import envelope
+from orchestrator.cli.streams import can_write_all
 from orchestrator.envelope import Envelope, ExitCode
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.next_step import Advice, ShellCommand, command_line
@@ -92,7 +93,7 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
 
 
 def _line(console: Console, answer: Envelope) -> None:
-    text = json.dumps(answer.to_json(), ensure_ascii=False)
+    text = json.dumps(answer.to_json(), ensure_ascii=not can_write_all(console.file))
     print(text, file=console.file, flush=True)
 
 

@@ -1,5 +1,6 @@
 """`replan up` and `replan demo`: everything on this machine."""
 
+import shlex
 import shutil
 import signal
 import sys
@@ -18,6 +19,7 @@ from orchestrator.cli.tables import coloured, next_step, plain
 from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep, ShellCommand
+from shared.settings import Settings
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +62,8 @@ def up(
         next_step(
             call.complaints,
             ShellCommand(
-                f"{program()} task submit --plan {example_plan('hello.yaml')} --local --wait"
+                f"{finding(call.settings, folder)}{program()} task submit "
+                f"--plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
             ),
         )
         stop.wait()
@@ -68,8 +71,19 @@ def up(
 
 
 def program() -> str:
-    """How this program is called from here: by its name, or by the path it was called by."""
-    return "replan" if shutil.which("replan") else sys.argv[0]
+    """How this program is called from any folder: by its name, or by its path."""
+    return "replan" if shutil.which("replan") else shlex.quote(str(Path(sys.argv[0]).absolute()))
+
+
+def finding(settings: Settings, folder: Path) -> str:
+    """What stands before a command of another terminal, so that it finds what runs in a folder.
+
+    Nothing where it looks there by itself, whatever is set in this terminal alone.
+    """
+    usual = not settings.is_given("data_dir")
+    if usual and folder.absolute() == settings.server.data_dir.absolute():
+        return ""
+    return f"REPLAN_DATA_DIR={shlex.quote(str(folder.absolute()))} "
 
 
 def _existing(call: Invocation) -> tuple[str, str] | None:
@@ -129,8 +143,9 @@ def demo(
             f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
         )
         next_step(console, look)
-        next_step(console, ShellCommand(f"{program()} up --data-dir {folder}/data"))
-        again = f"REPLAN_DATA_DIR={folder}/data {program()} task report {ref}"
+        data = folder / "data"
+        next_step(console, ShellCommand(f"{program()} up --data-dir {shlex.quote(str(data))}"))
+        again = f"{finding(call.settings, data)}{program()} task report {ref}"
         next_step(console, ShellCommand(again))
 
     done = view.phase == "done"

@@ -72,20 +72,20 @@ class ServerSettings:
     @property
     def database_url(self) -> str:
         """Where Postgres is; raises Misconfigured when nothing says it."""
-        return _describe("database_url", self.database)
+        return self._found("database_url", self.database)
 
     @property
     def broker_url(self) -> str:
         """Where Redis or Valkey is; raises Misconfigured when nothing says it."""
-        return _describe("broker_url", self.broker)
+        return self._found("broker_url", self.broker)
 
-
-def _describe(key: str, value: str | None) -> str:
-    if value is not None:
-        return value
-    raise Misconfigured(
-        f"nothing says {key}: neither REPLAN_{key.upper()} in the environment nor a settings file, "
-        "and no `replan up` of this user is running",
-        stage="config",
-        next_step=NextStep.of("up"),
-    )
+    def _found(self, key: str, value: str | None) -> str:
+        if value is not None:
+            return value
+        raise Misconfigured(
+            f"replan is not running: no `replan up` of this user has its data in {self.data_dir} "
+            "(one that was started with --data-dir is found with REPLAN_DATA_DIR), and neither "
+            f"REPLAN_{key.upper()} nor a settings file says {key}",
+            stage="config",
+            next_step=NextStep.of("up"),
+        )
