@@ -1,6 +1,7 @@
 """The image: what goes in, who runs it, and that it is all the product needs."""
 
 import re
+import tomllib
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -94,6 +95,15 @@ def test_the_lock_has_what_the_redis_transport_needs(root: Path) -> None:
     extra = [each for each in needed if each.marker and each.marker.evaluate({"extra": "redis"})]
     assert "redis" in {each.name for each in extra}
     assert {canonicalize_name(each.name) for each in extra} <= locked
+
+
+def test_the_image_has_flower_which_others_need_not_install(root: Path) -> None:
+    """It runs in a container of its own; elsewhere it is an extra."""
+    assert re.search(r"^flower==", (root / "requirements.lock").read_text(), re.MULTILINE)
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert "flower" not in {Requirement(each).name for each in project["dependencies"]}
+    (needed,) = project["optional-dependencies"]["flower"]
+    assert Requirement(needed).name == "flower"
 
 
 def test_no_address_of_a_registry_is_written_down(root: Path) -> None:
