@@ -1,7 +1,7 @@
 """No code branches on a sentence: what it asks for is a value, words are for people."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -92,10 +92,27 @@ def _is_empty(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == ""
 
 
+def _parts(node: ast.expr) -> Sequence[ast.expr]:
+    """What a text is put together from."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="join"), args=parts):
+            return parts
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return parts
+        case ast.JoinedStr(values=parts):
+            return [part.value for part in parts if isinstance(part, ast.FormattedValue)]
+        case ast.BinOp(left=left, right=right):
+            return left, right
+        case ast.GeneratorExp(elt=part) | ast.NamedExpr(value=part):
+            return (part,)
+    return ()
+
+
 class _Reader(ast.NodeVisitor):
     """Finds expressions that ask what a text for people says.
 
-    A local name that is given such a text is one, too.
+    A local name that is given such a text is one, too, and what a function of the module makes of
+    it.
     """
 
     def __init__(self, sentences: frozenset[str], *, foreign: bool) -> None:
@@ -103,6 +120,15 @@ class _Reader(ast.NodeVisitor):
         self._sentences = sentences
         self._foreign = foreign
         self._local: frozenset[str] = frozenset()
+        self._makers: frozenset[str] = frozenset()
+
+    def note_makers(self, tree: ast.Module) -> None:
+        """Learn which functions return what they made of a text for people."""
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                returned = (n.value for n in ast.walk(function) if isinstance(n, ast.Return))
+                if any(value is not None and self._is_prose(value) for value in returned):
+                    self._makers |= {function.name}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         before = self._local
@@ -149,21 +175,15 @@ class _Reader(ast.NodeVisitor):
 
     def _is_prose(self, node: ast.expr) -> bool:
         match node:
-            case ast.Attribute(attr=name):
+            case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=name)):
                 return name in PROSE
             case ast.Name(id=name):
                 return name in self._local
-            case ast.Subscript(slice=ast.Constant(value=name)):
-                return name in PROSE
-            case ast.Call(func=ast.Attribute(value=whole, attr=name)):
-                return name in SAME_TEXT and self._is_prose(whole)
-            case ast.JoinedStr(values=parts):
-                return any(
-                    isinstance(p, ast.FormattedValue) and self._is_prose(p.value) for p in parts
-                )
-            case ast.BinOp(left=left, right=right):
-                return self._is_prose(left) or self._is_prose(right)
-        return False
+            case ast.Call(func=ast.Name(id=name)):
+                return name in self._makers
+            case ast.Call(func=ast.Attribute(value=whole, attr=name)) if name in SAME_TEXT:
+                return self._is_prose(whole)
+        return any(map(self._is_prose, _parts(node)))
 
     def _is_words(self, node: ast.expr) -> bool:
         match node:
@@ -180,6 +200,7 @@ def reads(text: str, path: str = "", imported: frozenset[str] = frozenset()) -> 
     """The expressions of a module that ask what a text for people says."""
     tree = ast.parse(text)
     reader = _Reader(imported | sentences(tree), foreign=path.startswith(FOREIGN))
+    reader.note_makers(tree)
     reader.visit(tree)
     return reader.found
 
@@ -220,6 +241,8 @@ def test_no_code_branches_on_prose() -> None:
         "match result.ended:\n    case 'ended by TERM': pass",
         "def f(attempt):\n    why = attempt.reason\n    return why == 'killed'",
         "def f(a, b):\n    both = f'{a.reason}: {b}'\n    return both.find('x') > 0",
+        "def g(a):\n    return '\\n'.join((a.reason, a.text))\nif words.search(g(a)): pass",
+        "if (why := attempt.reason).startswith('x'): pass",
         "name = source if source != 'the plan' else 'FILE'",
     ],
 )

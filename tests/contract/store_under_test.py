@@ -51,6 +51,7 @@ class StoreUnderTest(Protocol):
     def close_orphans(self) -> int: ...
     def send_to_end(self) -> int: ...
     def tried(self) -> list[tuple[str, str]]: ...
+    def ended(self, job: Job) -> tuple[Attempt, ...]: ...
     def finish(self, job: Job, fact: Fact) -> bool: ...
     def pass_time(self, seconds: float) -> None: ...
     def task(self, task_id: int) -> TaskState: ...
@@ -91,6 +92,13 @@ class MemoryUnderTest:
             ("running", "") if row.running else (row.attempt.outcome.value, row.attempt.explanation)
             for row in self.store.attempts.values()
         ]
+
+    def ended(self, job: Job) -> tuple[Attempt, ...]:
+        return tuple(
+            row.attempt
+            for row in self.store.attempts.values()
+            if not row.running and row.attempt.step == job.step
+        )
 
     def pass_time(self, seconds: float) -> None:
         self.store.now += seconds
@@ -191,6 +199,12 @@ class SqlUnderTest:
                 for row in found
                 for told in [row.told_by_person]
             ]
+
+    def ended(self, job: Job) -> tuple[Attempt, ...]:
+        assert job.run_id is not None
+        assert job.step is not None
+        with self.database.begin() as connection:
+            return attempts.of_step(connection, job.run_id, job.step)
 
     def finish(self, job: Job, fact: Fact) -> bool:
         with self.database.begin() as connection:

@@ -3,13 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.core.state import WaitsFor
 from shared.domain.approval import Approval, Scope
-from shared.domain.attempt import SAID, Answer, Attempt, Outcome
+from shared.domain.attempt import (
+    SAID,
+    Answer,
+    Attempt,
+    CommandResult,
+    EndedBy,
+    Outcome,
+    Unknown,
+)
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.facts import (
@@ -24,6 +33,7 @@ from shared.domain.facts import (
 from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import Author, Plan, Role, Step, Subtask
+from shared.domain.prediction import Prediction
 from shared.domain.task import StepPhase, TaskPhase
 from shared.store.database import Database
 from shared.store.jobs import END_TRIES
@@ -104,6 +114,47 @@ def test_an_answer_settles_the_last_unknown_attempt_of_its_pass(
     again = store.claim(job_id)
     assert again is not None
     assert (again.kind, again.pass_no) == (JobKind.EXECUTE, 2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"ended_by": EndedBy.TIMEOUT},
+        {"ended_by": EndedBy.CANCEL, "left_over": ("7(sleep)", "8(sh)")},
+        {"ended_by": EndedBy.OPERATOR},
+        {"unknown": Unknown.SHELL_KILLED},
+        {"exit_code": 0},
+    ],
+)
+def test_how_a_command_ended_is_read_back_as_it_was(
+    store: StoreUnderTest, values: dict[str, Any]
+) -> None:
+    """Whatever its outcome and its reason say of it."""
+    _, (job,) = claimed(store)
+    result = replace(CommandResult("true", None, b"out\n", b"err\n", AT, AT), **values)
+    store.record(job, replace(attempt(job, Outcome.OK, "any words"), result=result))
+    (found,) = store.ended(job)
+    assert found.result == result
+
+
+def test_what_was_foretold_is_read_back_as_it_was(store: StoreUnderTest) -> None:
+    _, (job,) = claimed(store)
+    for try_no, prediction in enumerate(Prediction):
+        foretold = attempt(job, Outcome.SIMULATED, "any words", try_no=try_no)
+        store.record(job, replace(foretold, prediction=prediction))
+    assert [each.prediction for each in store.ended(job)] == list(Prediction)
+    assert store.ended(job)[1].explanation == "dry run: would run: any words"
+
+
+def test_what_a_person_said_outlives_what_a_worker_says_late(store: StoreUnderTest) -> None:
+    _, (job,) = claimed(store)
+    unknown = attempt(job, Outcome.UNKNOWN, "killed")
+    store.record(job, unknown)
+    ends(store, job, Ending.UNKNOWN)
+    report(store, job, OutcomeTold(1, 0, 1, Answer.NOT_RUN))
+    store.record(job, unknown)
+    (found,) = store.ended(job)
+    assert (found.told_by_person, found.reason) == (Answer.NOT_RUN, "killed")
 
 
 def test_a_person_s_word_is_written_down_once(store: StoreUnderTest) -> None:
