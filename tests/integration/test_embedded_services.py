@@ -16,6 +16,7 @@ import redis
 from orchestrator.embedded.postgres import folder_of_binaries
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.valkey import program
+from orchestrator.embedded.watched import ChildEvent
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import command_line
 from tests.services.databases import plain
@@ -159,13 +160,14 @@ def test_a_killed_valkey_comes_back(services: EmbeddedServices) -> None:
 
 
 def test_the_same_folder_gives_the_same_services(tmp_path: Path) -> None:
-    """Addresses, passwords and rows are those of the last time; stopping takes no time."""
+    """Addresses, passwords and rows are those of the last time; all stop when they are told to."""
     data = tmp_path / 'a folder\'s "name"'
-    with EmbeddedServices(data, durable=False) as services:
+    events: list[ChildEvent] = []
+    with EmbeddedServices(data, durable=False, on_event=events.append) as services:
         first = (services.database_url, services.broker_url)
         keep(services.database_url, 1)
-        started = time.monotonic()
-    assert time.monotonic() - started < 3
+    ends = {event.name: event.detail for event in events if event.kind == "stopped"}
+    assert ends == {"postgres": "exited with 0", "valkey": "exited with 0"}
     with EmbeddedServices(data, durable=False) as services:
         assert (services.database_url, services.broker_url) == first
         assert rows(services.database_url) == [1]

@@ -377,8 +377,8 @@ def test_threads_that_wait_for_a_dead_host_do_not_wait_in_turn(sshd: SshServer) 
         timing = Timing(banner=1.0, tries=1)
         host = ssh_host(sshd, address=address, port=port)
         began = time.monotonic()
-        with closing(SshConnections(timing)) as connections, ThreadPoolExecutor(8) as threads:
-            tried = [threads.submit(connections.shell, host) for _ in range(8)]
+        with closing(SshConnections(timing)) as connections, ThreadPoolExecutor(20) as threads:
+            tried = [threads.submit(connections.shell, host) for _ in range(20)]
             assert all(isinstance(one.exception(), Transient) for one in tried)
 
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 10  # in turn they would need 20 s
