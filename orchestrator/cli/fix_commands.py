@@ -101,8 +101,8 @@ def retire(
     from orchestrator.views.fixes import parse_fix
 
     number = parse_fix(fix)
-    with call.database.begin() as connection:
-        curating.retire(connection, call.actor, number, note)
+    with call.caller.database.begin() as connection:
+        curating.retire(connection, call.caller.actor, number, note)
     return _changed("fix.retire", number, "is retired", NextStep.of("fix restore", f"F{number}"))
 
 
@@ -113,8 +113,8 @@ def restore(call: Invocation, fix: FixArgument) -> Result:
     from orchestrator.views.fixes import parse_fix
 
     number = parse_fix(fix)
-    with call.database.begin() as connection:
-        curating.restore(connection, call.actor, number)
+    with call.caller.database.begin() as connection:
+        curating.restore(connection, call.caller.actor, number)
     return _changed(
         "fix.restore", number, "is offered again", NextStep.of("fix show", f"F{number}")
     )
@@ -139,8 +139,8 @@ def edit(
         source=str(file),
         next_step=NextStep.of("fix edit", f"F{number}", file=Blank("FILE")),
     )
-    with call.database.begin() as connection:
-        curating.edit(connection, call.actor, number, subtasks)
+    with call.caller.database.begin() as connection:
+        curating.edit(connection, call.caller.actor, number, subtasks)
     return _changed("fix.edit", number, "is changed", NextStep.of("fix show", f"F{number}"))
 
 

@@ -90,7 +90,7 @@ def add_(
             "sudo": True if sudo is None and sudo_password else sudo,
             "sudo_password": _reference("--sudo-password", sudo_password),
         }
-        with call.database.begin() as connection:
+        with call.caller.database.begin() as connection:
             before = hosts.find(connection, name) if replace else None
             host = hosts.reached(connection, _described(name, before, said))
         line, fingerprint = probing.host_key(host)
@@ -99,10 +99,10 @@ def add_(
     report = probing.check(host) if check else None
     if report is not None and report.blocking:
         return _checked("host.add", host.name, report)
-    with call.database.begin() as connection:
+    with call.caller.database.begin() as connection:
         hosts.save(connection, host, replace=replace)
         told = {"address": host.address, "fingerprint": fingerprint, "replaced": replace}
-        audit.record(connection, call.actor, Act("host.add", name, told))
+        audit.record(connection, call.caller.actor, Act("host.add", name, told))
 
     def show(console: Console) -> None:
         console.print(f"enrolled [bold]{name}[/] {plain(fingerprint)}", highlight=False)
@@ -122,7 +122,7 @@ def list_(call: Invocation) -> Result:
     """Every enrolled host."""
     from shared.store import hosts
 
-    with call.database.begin() as connection:
+    with call.caller.database.begin() as connection:
         found = hosts.listed(connection)
 
     def show(console: Console) -> None:
@@ -154,7 +154,7 @@ def check_(call: Invocation, name: NameArgument) -> Result:
     from orchestrator.probes import hosts as probing
     from shared.store import hosts
 
-    with call.database.begin() as connection:
+    with call.caller.database.begin() as connection:
         host = hosts.named(connection, name)
         hosts.require_trusted(host)
         host = hosts.reached(connection, host)
@@ -168,9 +168,9 @@ def remove(call: Invocation, name: NameArgument) -> Result:
     from orchestrator.access.audit import Act
     from shared.store import hosts
 
-    with call.database.begin() as connection:
+    with call.caller.database.begin() as connection:
         hosts.remove(connection, name)
-        audit.record(connection, call.actor, Act("host.remove", name))
+        audit.record(connection, call.caller.actor, Act("host.remove", name))
     return Result("host.remove", {"name": name}, lambda c: c.print(f"removed {plain(name)}"))
 
 

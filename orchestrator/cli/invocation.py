@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from orchestrator.access.actor import Actor, account
 from orchestrator.cli.reply import Format, Result, of_error, write
 from orchestrator.envelope import ExitCode
 from shared.domain.errors import Defect, Rejected, ReplanError
@@ -21,7 +20,6 @@ from shared.settings import Settings, load_settings
 
 if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
     from orchestrator.acts.caller import Caller, Reading
-    from shared.store.database import Database
 
 FORMAT = typer.Option("--format", help="human, min-json (one object) or jsonl (one a line).")
 CONFIG = typer.Option("--config", help="Settings file instead of replan.toml.", metavar="FILE")
@@ -61,16 +59,6 @@ class Invocation:
     def reading(self) -> "Reading":
         """A transaction for the views that this command shows."""
         return self.caller.reading(self.verb)
-
-    @property
-    def actor(self) -> Actor:
-        """Who calls: the account that this command line runs under."""
-        return account()
-
-    @property
-    def database(self) -> "Database":
-        """The database, of our version. Raises Misconfigured or Transient."""
-        return self.caller.database
 
 
 Command = Callable[..., Result]

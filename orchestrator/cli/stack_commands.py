@@ -107,7 +107,6 @@ def demo(
     from orchestrator.cli.follow import print_message
     from orchestrator.embedded import demo as demonstration
     from orchestrator.views.report import markdown, report
-    from shared.domain.ids import Ref
     from shared.wire import to_json
 
     if planner not in {"runbook", "anthropic"}:
@@ -119,18 +118,19 @@ def demo(
     folder = Path(tempfile.mkdtemp(prefix="replan-demo-"))
     say = call.complaints.print if not call.human else call.console.print
     say(f"starting Postgres, Valkey, a coordinator and two workers in {plain(folder)} …")
-    policy = call.settings.with_agent([f"planner={planner}", f"subtask_planner={planner}"]).agent
+    settings = call.settings.with_agent([f"planner={planner}", f"subtask_planner={planner}"])
     with demonstration.staged(folder, call.environ) as stage:
         say(f"port {stage.port} is taken by somebody else; now asking:")
         say(f'  "{plain(stage.prompt)}"\n')
         with stage.database() as database:
-            ref = Ref(stage.submit(database, policy))
+            caller = Caller.of_account(settings, database)
+            ref = stage.submit(caller)
             view = watch(
-                Caller.of_account(call.settings, database),
+                caller,
                 ref,
                 lambda message: print_message(call.console, message) if call.human else None,
             )
-            with database.begin() as connection:
+            with caller.reading("task.report") as connection:
                 compiled = report(connection, ref)
     told = markdown(compiled)
     (folder / "report.md").write_text(told + "\n", encoding="utf-8")

@@ -32,8 +32,8 @@ def create_(
     from orchestrator.access.roles import role_named
 
     wanted = role_named(role)
-    with call.database.begin() as connection:
-        issued = tokens.create(connection, call.actor, name, wanted, days=days)
+    with call.caller.database.begin() as connection:
+        issued = tokens.create(connection, call.caller.actor, name, wanted, days=days)
     return _issued("token.create", issued)
 
 
@@ -46,7 +46,7 @@ def list_(
     """The tokens, what each may do and when it was last used; never what opens."""
     from orchestrator.access import tokens
 
-    with call.database.begin() as connection:
+    with call.caller.database.begin() as connection:
         found = tokens.listed(connection, every=every)
 
     def show(console: Console) -> None:
@@ -75,8 +75,8 @@ def rotate(call: Invocation, name: NameArgument, *, days: DaysOption = 90) -> Re
     """Replace a token by a new one of the same role; the old one opens nothing from now on."""
     from orchestrator.access import tokens
 
-    with call.database.begin() as connection:
-        issued = tokens.rotate(connection, call.actor, name, days=days)
+    with call.caller.database.begin() as connection:
+        issued = tokens.rotate(connection, call.caller.actor, name, days=days)
     return _issued("token.rotate", issued)
 
 
@@ -85,8 +85,8 @@ def revoke(call: Invocation, name: NameArgument) -> Result:
     """End a token: it opens nothing from now on, and its name is free again."""
     from orchestrator.access import tokens
 
-    with call.database.begin() as connection:
-        tokens.revoke(connection, call.actor, name)
+    with call.caller.database.begin() as connection:
+        tokens.revoke(connection, call.caller.actor, name)
     return Result("token.revoke", {"name": name}, lambda c: c.print(f"revoked {plain(name)}"))
 
 

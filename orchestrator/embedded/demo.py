@@ -13,12 +13,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.acts.submission import Submission, submit
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.tasks import TaskRequest, submit
 from orchestrator.embedded.port import any_free
 from orchestrator.embedded.stack import Family, together
 from orchestrator.embedded.watched import Child
-from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
+from shared.domain.ids import Ref
 from shared.store.database import Database
 
 _OCCUPANT = """
@@ -60,9 +61,9 @@ class Stage:
         finally:
             database.close()
 
-    def submit(self, database: Database, policy: Policy) -> int:
-        """Ask for it; returns the task's number."""
-        return submit(database, Submission(self.prompt, (LOCALHOST.name,), policy))
+    def submit(self, caller: Caller) -> Ref:
+        """Ask for it, under the settings of the caller; returns the task."""
+        return submit(caller, TaskRequest(self.prompt, (LOCALHOST.name,))).value.ref
 
 
 @contextmanager
