@@ -16,7 +16,7 @@ PlannerName = Literal["human", "runbook", "anthropic"]
 
 
 class SubtaskDocument(Document):
-    """One command (`run`, or `command`: the same) with what belongs to it."""
+    """One `command` (a plan file may call it `run`) with what belongs to it."""
 
     id: Annotated[
         Key | None, Field(description="What `needs` names it by; its number if left out.")
@@ -69,18 +69,14 @@ class SubtaskDocument(Document):
             )
         return self
 
-    @property
-    def text(self) -> str:
-        """The command, under whichever of its two names it was given."""
-        return self.run or self.command or ""
-
     def subtask(self, ordinal: int, needs: tuple[str, ...], policy: Policy) -> Subtask:
         """The value, under its number and with the needs that hold for it."""
+        command = self.command or self.run or ""
         return Subtask(
             ordinal=ordinal,
             key=self.key(ordinal),
-            title=first_line(self.text) if self.title is None else self.title,
-            command=self.text,
+            title=first_line(command) if self.title is None else self.title,
+            command=command,
             check=self.check,
             timeout=policy.subtask_timeout if self.timeout is None else self.timeout,
             preconditions=tuple(self.preconditions),

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from shared.domain.attempt import CommandResult, EndedBy, OnOutput
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
-from workers.shells.ports import Call, PassRecord, Recalled
+from workers.shells.ports import Call, PassRecord
+from workers.shells.remote.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class ScriptedShell:
         self._answers = dict(answers or {})
         self._default = default
         self._asked: dict[str | re.Pattern[str], int] = {}
-        self._kept: dict[str, tuple[Recalled, CommandResult]] = {}
+        self._kept: dict[str, tuple[Record, CommandResult]] = {}
         self._recalled: set[str] = set()
         self._lock = threading.Lock()
 
@@ -83,7 +84,7 @@ class ScriptedShell:
             return self._kept[call.key][1]
         result = self._answered(call, on_output, cancelled)
         if call.key is not None:
-            self._kept[call.key] = Recalled(call.command, call.label), result
+            self._kept[call.key] = _record(call.key, call.command, call.label), result
         if announced is not None:
             assert replace(announced, ends_well=call.ends_well) == call
             self.foreseen.append(call.command)
@@ -98,7 +99,7 @@ class ScriptedShell:
 
     def begin(self, key: str, command: str, result: CommandResult) -> None:
         """Have an announced command begin before it is asked for: known once that is cancelled."""
-        self._kept[key] = Recalled(command, json.dumps([None, command])), result
+        self._kept[key] = _record(key, command, json.dumps([None, command])), result
         self._begun.add(key)
 
     def cancel_pipeline(self) -> None:
@@ -121,14 +122,14 @@ class ScriptedShell:
     def recall(self, key: str, command: str, result: CommandResult, label: str = "") -> None:
         """Have an earlier driver of the pass run a command under that key."""
         told = label or json.dumps([None, command])
-        self._kept[key] = Recalled(command, told), result
+        self._kept[key] = _record(key, command, told), result
         self._recalled.add(key)
 
     def resume(self) -> None:
         """Have the next driver of the pass come: all that was started is recalled."""
         self._recalled |= self._kept.keys()
 
-    def recalled(self, key: str) -> Recalled | None:
+    def recalled(self, key: str) -> Record | None:
         """What an earlier driver started."""
         return self._kept[key][0] if key in self._recalled else None
 
@@ -211,6 +212,10 @@ class ScriptedConnections:
     def close(self) -> None:
         """Remember that it was closed."""
         self.closed = True
+
+
+def _record(key: str, command: str, label: str) -> Record:
+    return Record(key, "token/1-0-1.1.1", None, 0, label, command)
 
 
 def _plain(answer: SimpleAnswer) -> Answer:

@@ -9,7 +9,8 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
 from shared.domain.verdict import Verdict
 from workers.passes.ports import Cancelled
-from workers.shells.ports import Call, Recalled, Shell
+from workers.shells.ports import Call, Shell
+from workers.shells.remote.records import Record
 
 
 class Judge(Protocol):
@@ -82,7 +83,7 @@ class Door:
         """Have nothing more of it started; what was started is recalled."""
         self._shell.cancel_pipeline()
 
-    def recalled(self, key: str) -> Recalled | None:
+    def recalled(self, key: str) -> Record | None:
         """What an earlier driver of the pass started under that key."""
         return self._shell.recalled(key)
 

@@ -1,5 +1,6 @@
 """Shells as the means of a pass: commands and snippets on a host, behind the guard."""
 
+import json
 from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from dataclasses import replace
@@ -17,8 +18,8 @@ from workers.passes.ports import PassControl
 from workers.shells.corrections.correction import Failure, Proposal
 from workers.shells.corrections.table import HELD, choose
 from workers.shells.door import Door, HostProbe, Judge
-from workers.shells.labels import label, read_label
 from workers.shells.ports import Call, Shell
+from workers.shells.remote.records import Record
 from workers.shells.snippet_outcomes import of_code, question_of
 
 _READ_AT_MOST = 65_536
@@ -72,14 +73,14 @@ class ShellMeans:
     def recalled(self, key: str) -> Try | None:
         """What was started under that key."""
         known = self._door.recalled(key)
-        return None if known is None else read_label(known.command, known.label)
+        return None if known is None else _try_of(known)
 
     def run(
         self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
     ) -> tuple[Try, CommandResult]:
         """Run a command; again and again while somebody else holds what it needs."""
         call = Call(
-            this.command, subtask.timeout + this.allowance, key=draft.key, label=label(this)
+            this.command, subtask.timeout + this.allowance, key=draft.key, label=_label(this)
         )
         run = partial(
             self._door.run,
@@ -149,7 +150,7 @@ class ShellMeans:
         for precondition in subtask.preconditions:
             yield Call(precondition, timeout)
         command = subtask.command
-        yield Call(command, subtask.timeout, key=each.key, label=label(Try(command)))
+        yield Call(command, subtask.timeout, key=each.key, label=_label(Try(command)))
         if subtask.check is not None:
             yield Call(subtask.check, timeout)
 
@@ -210,6 +211,16 @@ class ShellMeans:
                 return False
             waited += pause
         return True
+
+
+def _label(this: Try) -> str:
+    """What is kept on the host beside a command, for whoever has to go on with it."""
+    return json.dumps([this.remedy, this.source])
+
+
+def _try_of(record: Record) -> Try:
+    remedy, planned = json.loads(record.label)
+    return Try(record.command, remedy, planned)
 
 
 def _failure(

@@ -8,6 +8,7 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
+from workers.shells.remote.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,6 @@ class Call:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """A command that the host has a record of; `label` is what was told when it was started."""
-
-    command: str
-    label: str
-
-
 class Shell(Protocol):
     """An open connection to a host on which commands run one after another or side by side."""
 
@@ -90,8 +83,11 @@ class Shell(Protocol):
         """
         ...
 
-    def recalled(self, key: str) -> Recalled | None:
-        """What was started under that key by an earlier driver, or by a cancelled pipeline."""
+    def recalled(self, key: str) -> Record | None:
+        """The host's record of what was started under that key.
+
+        An earlier driver did that, or a pipeline that was cancelled since.
+        """
         ...
 
     def erase(self) -> None:

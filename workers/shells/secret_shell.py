@@ -9,7 +9,8 @@ from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.secrets import Known
 from workers.shells.door import Judge
-from workers.shells.ports import Call, Recalled, Shell
+from workers.shells.ports import Call, Shell
+from workers.shells.remote.records import Record
 
 _RULE = "secrets"
 
@@ -63,7 +64,7 @@ class ProvidedShell:
         """See `workers.shells.ports.Shell.cancel_pipeline`."""
         self._inner.cancel_pipeline()
 
-    def recalled(self, key: str) -> Recalled | None:
+    def recalled(self, key: str) -> Record | None:
         """See `workers.shells.ports.Shell.recalled`."""
         return self._inner.recalled(key)
 

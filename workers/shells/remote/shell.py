@@ -14,7 +14,7 @@ from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
-from workers.shells.ports import Call, PassRecord, Recalled
+from workers.shells.ports import Call, PassRecord
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.errors import no_workdir, transient
@@ -99,10 +99,10 @@ class RunnerShell:
                 call = replace(call, key=f"{UNKEYED}{next(self._looks)}")
             return self._until_done(lane, call, deadline, on_output)
 
-    def recalled(self, key: str) -> Recalled | None:
+    def recalled(self, key: str) -> Record | None:
         """What an earlier driver of this pass started under that key."""
         known = self._known.get(key)
-        return None if known is None else Recalled(known.record.command, known.record.label)
+        return None if known is None else known.record
 
     def pipeline(self, calls: Generator[Call]) -> None:
         """What comes next in this pass; see `workers.shells.ports.Shell.pipeline`."""
@@ -113,7 +113,7 @@ class RunnerShell:
                 self._pipeline.announce(calls)
 
     def cancel_pipeline(self) -> None:
-        """Start nothing more of what was foreseen; see `Shell.cancel_pipeline`."""
+        """Start nothing more of what was announced; see `Shell.cancel_pipeline`."""
         with self._busy:
             self._pipeline.forget_coming()
             if self._pipeline.waiting:
