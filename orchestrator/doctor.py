@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from orchestrator import history
 from orchestrator.access import audit
+from orchestrator.views import stalls
 from orchestrator.views.values import NextStepValue
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep
 from shared.queue.app import knock
 from shared.settings import ServerSettings
 from shared.store import hosts
-from shared.store.database import Database
+from shared.store.database import Database, require_writable
 from shared.store.migrate import require_current
 
 MOST_FAULTS = 20
@@ -39,11 +40,13 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         found = Database(server.database_url, pooled=False)
         require_current(found)
         database.append(found)
-        return "reached, and of this program's version"
+        require_writable(found)
+        return "reached, of this program's version, and takes what is written"
 
     yield _checked("database", open_database)
     yield _checked("broker", lambda: _knocked(server))
     for found in database:
+        yield from _work(found)
         yield from _audit(found)
         yield from _hosts(found)
         yield from _history(found)
@@ -59,6 +62,34 @@ def _checked(name: str, look: Callable[[], str]) -> Finding:
 def _knocked(server: ServerSettings) -> str:
     knock(server.broker_url)
     return "reached"
+
+
+def _work(database: Database) -> Iterator[Finding]:
+    """Whether somebody takes what there is to do; what is at work is not looked at."""
+    try:
+        with database.begin() as connection:
+            waiting, reports = stalls.unclaimed(connection), stalls.unread(connection)
+    except ReplanError as error:
+        yield Finding("work", False, error.reason, error.next_step or NextStep.of("db status"))
+        return
+    for each in waiting:
+        reason = (
+            f"{_counted(each.jobs, 'job')} on queue {each.queue} that no {each.role} has taken, "
+            f"the oldest for {each.seconds:.0f} s: is the broker up, and a worker running?"
+        )
+        yield Finding("work", False, reason, NextStep.of("worker start", each.role))
+    if reports.reports:
+        reason = (
+            f"{_counted(reports.reports, 'report')} that no coordinator has read, "
+            f"the oldest for {reports.seconds:.0f} s"
+        )
+        yield Finding("work", False, reason, NextStep.of("coordinator start"))
+    if not waiting and not reports.reports:
+        yield Finding("work", True, f"nothing has waited longer than {stalls.PATIENCE:.0f} s")
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _audit(database: Database) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """What nobody takes up: work that waits for a worker, reports that wait for a coordinator."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -40,6 +40,55 @@ _UNANSWERED = text("""
       AND opened_at < clock_timestamp() - make_interval(secs => :patience)
     ORDER BY interventions.id
 """)
+
+
+_UNCLAIMED_ANYWHERE = text("""
+    SELECT queue, count(*) AS jobs,
+           extract(epoch FROM clock_timestamp() - min(due_at)) AS seconds
+    FROM jobs
+    WHERE state = 'open' AND due_at < clock_timestamp() - make_interval(secs => :patience)
+      AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    GROUP BY queue ORDER BY queue
+""")
+
+_UNREAD_ANYWHERE = text("""
+    SELECT count(*) AS reports,
+           coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0) AS seconds
+    FROM inbox WHERE created_at < clock_timestamp() - make_interval(secs => :patience)
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Unclaimed:
+    """Jobs of a queue that nobody has taken, the oldest of them due for so many seconds."""
+
+    queue: str
+    role: str
+    jobs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Reports that no coordinator has read, the oldest of them so many seconds old."""
+
+    reports: int
+    seconds: float
+
+
+def unclaimed(connection: Connection) -> Sequence[Unclaimed]:
+    """Work of all tasks that has waited longer than it should, by queue."""
+    roles = {queue.value: role for role, queue in ROLES.items()}
+    return [
+        Unclaimed(row.queue, roles[row.queue], row.jobs, float(row.seconds))
+        for row in connection.execute(_UNCLAIMED_ANYWHERE, {"patience": PATIENCE})
+    ]
+
+
+def unread(connection: Connection) -> Unread:
+    """Reports about all tasks that have waited longer than they should."""
+    row = connection.execute(_UNREAD_ANYWHERE, {"patience": PATIENCE}).one()
+    return Unread(row.reports, float(row.seconds))
 
 
 def stalls(connection: Connection, task_id: int) -> Sequence[Message]:

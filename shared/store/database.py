@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import psycopg
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Engine, create_engine, make_url
+from sqlalchemy import Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -24,6 +24,8 @@ _UTF8 = {"client_encoding": "UTF8"}
 """Text is UTF-8 whatever the database's own encoding says, SQL_ASCII included."""
 
 _REFUSED = ("28", "3D", "42501")  # authentication, no such database, no right: SQLSTATE
+
+_READ_ONLY = "25006"
 
 
 class InDoubt(Transient):
@@ -129,6 +131,27 @@ def notify(connection: Connection, channel: str, payload: str = "") -> None:
     connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (channel, payload))
 
 
+def require_writable(database: Database) -> None:
+    """Return when the server takes what is written, and has room; nothing of it is kept.
+
+    Raises Transient for a server that may only be read, and what it says itself otherwise.
+    """
+    with database.begin() as connection:
+        asked = text(
+            "SELECT current_setting('transaction_read_only'),"
+            " has_database_privilege(current_database(), 'TEMP')"
+        )
+        read_only, may_try = connection.execute(asked).one()
+        if read_only == "on":
+            raise _read_only()
+        if not may_try:
+            return
+        connection.execute(text("CREATE TEMP TABLE room (filling text) ON COMMIT DROP"))
+        connection.execute(
+            text("INSERT INTO room SELECT repeat('x', 1000) FROM generate_series(1, 100)")
+        )
+
+
 def translate(error: SQLAlchemyError) -> NoReturn:
     """Raise ours for theirs."""
     if isinstance(error, DBAPIError):
@@ -138,6 +161,8 @@ def translate(error: SQLAlchemyError) -> NoReturn:
             raise Misconfigured(
                 _sentence(error.orig), stage="database", next_step=NextStep.of("config show")
             ) from error
+        if state == _READ_ONLY:
+            raise _read_only() from error
         if state == "42P01":
             raise Misconfigured(
                 "the database has no tables of replan yet",
@@ -151,6 +176,14 @@ def translate(error: SQLAlchemyError) -> NoReturn:
                 next_step=NextStep.of("config show", "database_url"),
             ) from error
     raise Defect(_sentence(error), stage="database") from error
+
+
+def _read_only() -> Transient:
+    return Transient(
+        "the database may only be read: it is a standby, or was told to write nothing",
+        stage="database",
+        next_step=NextStep.of("config show", "database_url"),
+    )
 
 
 def _sentence(error: object) -> str:

@@ -108,11 +108,62 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
     assert {f["check"]: f["ok"] for f in findings} == {
         "database": True,
         "broker": True,
+        "work": True,
         "audit": True,
         "hosts": True,
         "history": True,
     }
     assert cli("doctor").code == 0
+
+
+def test_the_doctor_says_that_nobody_works(
+    coordinated: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And nothing of the kind before somebody could have."""
+    monkeypatch.setenv("REPLAN_BROKER_URL", broker_url)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("steps:\n  - {title: s, subtasks: [{run: 'true'}]}\n")
+    coordinated.json("task", "submit", "--plan", plan, "--local")
+    jobs = "SELECT id FROM jobs WHERE queue = 'execution' AND state = 'open'"
+    eventually(lambda: coordinated.rows(jobs), "the job")
+    coordinated.rows("UPDATE jobs SET due_at = clock_timestamp() - interval '60 s' RETURNING id")
+    findings = coordinated.json("doctor", code=1)["details"]["findings"]
+    (wrong,) = [finding for finding in findings if not finding["ok"]]
+    assert wrong["check"] == "work"
+    assert wrong["reason"].startswith("1 job on queue execution that no executor has taken")
+    assert wrong["next_step_cmd"] == "replan worker start executor"
+    coordinated.rows(
+        "UPDATE jobs SET lease_until = clock_timestamp() + interval '60 s' RETURNING id"
+    )
+    assert coordinated("doctor").code == 0
+
+
+def test_the_doctor_says_that_nobody_decides(
+    cli: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A report lies there although a minute has passed."""
+    monkeypatch.setenv("REPLAN_BROKER_URL", broker_url)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("steps:\n  - {title: s, subtasks: [{run: 'true'}]}\n")
+    cli.json("task", "submit", "--plan", plan, "--local")
+    cli.rows("UPDATE inbox SET created_at = created_at - interval '60 s' RETURNING id")
+    findings = cli.json("doctor", code=1)["details"]["findings"]
+    (wrong,) = [finding for finding in findings if not finding["ok"]]
+    assert wrong["check"] == "work"
+    assert "1 report that no coordinator has read" in wrong["reason"]
+    assert wrong["next_step_cmd"] == "replan coordinator start"
+
+
+def test_the_doctor_says_that_the_database_may_only_be_read(
+    cli: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a failover to a copy."""
+    monkeypatch.setenv("REPLAN_BROKER_URL", broker_url)
+    with monkeypatch.context() as patched:
+        patched.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
+        findings = cli.json("doctor", code=1)["details"]["findings"]
+    wrong = {finding["check"]: finding for finding in findings if not finding["ok"]}
+    assert "may only be read" in wrong["database"]["reason"]
 
 
 def test_the_doctor_names_the_task_whose_rows_are_not_what_its_events_lead_to(
@@ -123,6 +174,7 @@ def test_the_doctor_names_the_task_whose_rows_are_not_what_its_events_lead_to(
     plan.write_text("steps:\n  - {title: s, subtasks: [{run: 'true'}]}\n")
     coordinated.json("task", "submit", "--plan", plan, "--local")
     eventually(lambda: coordinated.rows("SELECT step FROM run_steps"), "the run beginning")
+    coordinated.rows("UPDATE jobs SET due_at = due_at + interval '1 hour' RETURNING id")
     changed = "UPDATE run_steps SET errors = {} RETURNING step"
     coordinated.rows(changed.format(7))
     findings = coordinated.json("doctor", code=1)["details"]["findings"]
