@@ -12,6 +12,7 @@ from orchestrator.core.decisions import (
     CancelRuns,
     CloseInterventions,
     Decision,
+    DisableHost,
     Enqueue,
     Grant,
     Learn,
@@ -137,6 +138,7 @@ def _told_to_runs(decision: Decision) -> RunFact | None:
             | SettleAttempt()
             | Grant()
             | AddSteps()
+            | DisableHost()
             | Learn()
         ):
             return None

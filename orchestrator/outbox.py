@@ -12,6 +12,7 @@ from orchestrator.core.decisions import (
     CancelRuns,
     CloseInterventions,
     Decision,
+    DisableHost,
     Enqueue,
     Grant,
     Learn,
@@ -24,7 +25,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
 from shared.domain.errors import Defect
-from shared.store import approvals, attempts, jobs
+from shared.store import approvals, attempts, hosts, jobs
 from shared.store.recordset import as_rows
 from shared.store.tables import InterventionRow
 from shared.wire import to_json
@@ -56,7 +57,9 @@ def carry_out(connection: Connection, orders: Sequence[Order], intervened: set[i
     jobs.enqueue(connection, enqueued)
 
 
-def _write(connection: Connection, task_id: int, run_id: int | None, decision: Decision) -> None:
+def _write(  # noqa: C901 - one case a decision
+    connection: Connection, task_id: int, run_id: int | None, decision: Decision
+) -> None:
     match decision:
         case Enqueue():
             jobs.enqueue(connection, [job_of(task_id, run_id, decision)])
@@ -71,6 +74,8 @@ def _write(connection: Connection, task_id: int, run_id: int | None, decision: D
         case AddSteps(steps):
             added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
             connection.execute(_ADD_STEPS, added)
+        case DisableHost(host, reason):
+            hosts.distrust(connection, host, reason)
         case Grant(given):
             approvals.grant(connection, task_id, given)
         case Learn():

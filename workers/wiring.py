@@ -41,7 +41,7 @@ from workers.roles.backends import Backends
 from workers.roles.briefings import FACTS, Briefings
 from workers.roles.escalation import EscalationHandler
 from workers.roles.executor import Executor, Guards
-from workers.roles.host_keys import distrusting
+from workers.roles.host_keys import reports_changed_keys
 from workers.roles.model_calls import ModelCalls
 from workers.roles.planner import Planner
 from workers.roles.replanner import Replanner
@@ -224,11 +224,11 @@ def _performers(
     executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
 
     def execute(hold: Hold) -> Fact:
-        with distrusting(database):
+        with reports_changed_keys(database, hold.job.task_id):
             return executor.perform(hold)
 
     def look(host: Host) -> Mapping[str, str]:
-        with distrusting(database), closing(connections.shell(host)) as shell:
+        with closing(connections.shell(host)) as shell:
             found = take(shell, guards((), host.name), probes=dict(FACTS))
         return {name: secrecy.text(text) for name, text in found.items()}
 
@@ -236,7 +236,7 @@ def _performers(
 
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
         masker = secrecy.known(texts_of(subtasks)).masker
-        with distrusting(database), closing(connections.shell(host, masker=masker)) as shell:
+        with closing(connections.shell(host, masker=masker)) as shell:
             return take(shell, guards(policy.forbidden_commands, host.name))
 
     return {

@@ -98,6 +98,14 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class DisableHost:
+    """Let nothing run on a host until a person has enrolled it anew."""
+
+    host: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddSteps:
     """Write down the steps by which a run goes on beyond the plan of its task."""
 
@@ -153,6 +161,7 @@ Decision = (
     | SettleAttempt
     | Grant
     | AddSteps
+    | DisableHost
     | Learn
     | StartRuns
     | CancelRuns

@@ -22,7 +22,8 @@ def diagram(table: Mapping[Phase, Mapping[type, frozenset[Phase]]]) -> str:
             facts = [kind.__name__ for kind, allowed in table[old].items() if new in allowed]
             if facts:
                 lines.append(f"    {old} --> {new}: {', '.join(facts)}")
-    lines += [f"    {phase} --> [*]" for phase in phases if not table[phase]]
+    last = [p for p in phases if all(allowed <= {p} for allowed in table[p].values())]
+    lines += [f"    {phase} --> [*]" for phase in last]
     return "\n".join(lines)
 
 

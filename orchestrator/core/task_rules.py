@@ -8,6 +8,7 @@ from orchestrator.core.decisions import (
     CancelRuns,
     CloseInterventions,
     Decision,
+    DisableHost,
     Enqueue,
     Grant,
     InterventionKind,
@@ -37,7 +38,7 @@ PLANNING_JOBS = {
 }
 
 
-def overtaken(  # noqa: C901 - one case a fact
+def overtaken(  # noqa: C901, PLR0912 - one case a fact
     state: TaskState, fact: f.TaskFact
 ) -> bool:
     """Whether the fact tells nothing new."""
@@ -60,6 +61,8 @@ def overtaken(  # noqa: C901 - one case a fact
                 state.phase in {TaskPhase.DONE, TaskPhase.CANCELLED}
                 or state.runs.get(fact.run_id, fact.phase) is fact.phase
             )
+        case f.HostKeyChanged():
+            return False  # which host is disabled is not the task's to remember
         case f.JobFailed():
             return PLANNING_JOBS.get(fact.kind) is not state.phase or _answered(state, fact)
         case f.CancelRequested():
@@ -141,6 +144,8 @@ def apply(  # noqa: C901, PLR0912 - one case a fact
             return running, (Grant(fact.approvals), *decisions)
         case f.RunChanged():
             return _follow(state, fact)
+        case f.HostKeyChanged():
+            return state, (DisableHost(fact.host, fact.reason),)
         case f.JobFailed():
             return _job_failed(state, fact)
         case f.CancelRequested():

@@ -102,6 +102,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.RunChanged: frozenset({T.REFINING, T.CANCELLED}),
         f.JobFailed: frozenset({T.REFINING, T.PLANNING, T.WAITING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
+        f.HostKeyChanged: frozenset({T.REFINING}),
     },
     T.PLANNING: {
         f.PolicyChanged: frozenset({T.PLANNING}),
@@ -109,6 +110,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.JobFailed: frozenset({T.PLANNING, T.WAITING}),
         f.RunChanged: frozenset({T.PLANNING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
+        f.HostKeyChanged: frozenset({T.PLANNING}),
     },
     T.DETAILING: {
         f.PolicyChanged: frozenset({T.DETAILING}),
@@ -116,12 +118,14 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.JobFailed: frozenset({T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.DETAILING, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED}),
+        f.HostKeyChanged: frozenset({T.DETAILING}),
     },
     T.RUNNING: {
         f.PolicyChanged: frozenset({T.RUNNING}),
         f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.RUNNING}),
         f.ResumeRequested: frozenset({T.RUNNING}),
+        f.HostKeyChanged: frozenset({T.RUNNING}),
     },
     T.WAITING: {
         f.PolicyChanged: frozenset({T.WAITING}),
@@ -132,12 +136,14 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.ResumeRequested: frozenset({T.REFINING, T.PLANNING, T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED, T.WAITING}),
+        f.HostKeyChanged: frozenset({T.WAITING}),
     },
     T.ERROR: {
         f.PolicyChanged: frozenset({T.ERROR}),
         f.ResumeRequested: frozenset({T.RUNNING}),
         f.RunChanged: frozenset({T.RUNNING}),
+        f.HostKeyChanged: frozenset({T.ERROR}),
     },
-    T.DONE: {},
-    T.CANCELLED: {},
+    T.DONE: {f.HostKeyChanged: frozenset({T.DONE})},
+    T.CANCELLED: {f.HostKeyChanged: frozenset({T.CANCELLED})},
 }

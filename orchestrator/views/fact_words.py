@@ -63,7 +63,9 @@ def _told(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:
     return step, words(fact, titles.get(step or 0, ""))
 
 
-def words(fact: f.Fact, title: str = "") -> Words:  # noqa: C901, PLR0912 - one case a fact
+def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
+    fact: f.Fact, title: str = ""
+) -> Words:
     """How a fact is told, whoever it is told to; `title` is that of its step."""
     match fact:
         case f.TaskSubmitted():
@@ -83,6 +85,9 @@ def words(fact: f.Fact, title: str = "") -> Words:  # noqa: C901, PLR0912 - one 
             return MessageKind.INTERVENTION, Tone.PLAIN, f"{fact.given_by} approved the plan"
         case f.RunChanged():
             return MessageKind.TASK, Tone.PLAIN, f"a run is {fact.phase.replace('_', ' ')}"
+        case f.HostKeyChanged():
+            told = f"host {fact.host} is disabled: {fact.reason}"
+            return MessageKind.ERROR, Tone.BAD, told
         case f.RunStarted():
             count = count_of(len(fact.plan.steps), "step")
             return MessageKind.TASK, Tone.PLAIN, f"its run begins, with {count}"

@@ -78,6 +78,14 @@ class RunChanged:
     phase: RunPhase
 
 
+@dataclass(frozen=True, slots=True)
+class HostKeyChanged:
+    """A worker met a host that shows another key than the enrolled one; `reason` says which."""
+
+    host: str
+    reason: str
+
+
 # --- about a run ----------------------------------------------------------------------------------
 
 
@@ -305,6 +313,7 @@ TaskFact = (
     | StepDetailed
     | PlanApproved
     | RunChanged
+    | HostKeyChanged
     | QuestionAnswered
     | PolicyChanged
     | JobFailed

@@ -13,6 +13,7 @@ from shared.guard import CommandPolicy
 from shared.store import hosts
 from shared.store.database import Database
 from workers.llm.in_force import in_force
+from workers.roles.host_keys import reports_changed_keys
 
 log = structlog.get_logger()
 
@@ -66,8 +67,8 @@ class Briefings:
         self._seen: dict[Host, tuple[float, str]] = {}
         self._lock = threading.Lock()
 
-    def of(self, names: Sequence[str], *, look: bool = True) -> Briefing:
-        """What is to be said of the targets; one that cannot be looked at is told of, too.
+    def of(self, names: Sequence[str], *, task_id: int, look: bool = True) -> Briefing:
+        """What is to be said of the targets of a task, also of one that cannot be looked at.
 
         Without `look` none is looked at.
         """
@@ -80,7 +81,7 @@ class Briefings:
         told = tuple(_line(name, host) for name, host in reached.items())
         trusted = [host for host in reached.values() if host is not None and not host.distrusted]
         seen = trusted[:MOST_LOOKED_AT] if look else ()
-        facts = "\n\n".join(map(self._facts, seen))
+        facts = "\n\n".join(self._facts(host, task_id) for host in seen)
         return Briefing(told, facts, self._rules(names))
 
     def _rules(self, names: Sequence[str]) -> str:
@@ -94,19 +95,20 @@ class Briefings:
             parts.append(f"On {where}:\n{in_force(policy)}")
         return "\n\n".join(parts)
 
-    def _facts(self, host: Host) -> str:
+    def _facts(self, host: Host, task_id: int) -> str:
         with self._lock:
             seen = self._seen.get(host)
         if seen is not None and monotonic() - seen[0] < _FRESH:
             return seen[1]
-        text = "\n".join((f"[{host.name}]", *self._lines(host)))
+        text = "\n".join((f"[{host.name}]", *self._lines(host, task_id)))
         with self._lock:
             self._seen[host] = (monotonic(), text)
         return text
 
-    def _lines(self, host: Host) -> list[str]:
+    def _lines(self, host: Host, task_id: int) -> list[str]:
         try:
-            found = self._look(host)
+            with reports_changed_keys(self._database, task_id):
+                found = self._look(host)
         except ReplanError as error:
             log.warning("target_not_looked_at", host=host.name, reason=error.reason)
             return [f"it could not be looked at: {error.reason}"]

@@ -20,6 +20,7 @@ from workers.evidence.hypotheses import hypotheses
 from workers.fixes.recall import failure_to_learn_from
 from workers.llm.evidence import evidence
 from workers.process.leases import Hold
+from workers.roles.host_keys import reports_changed_keys
 from workers.shells.corrections.table import TESTED
 from workers.store import StepBrief, is_at_work, step_brief
 
@@ -79,7 +80,8 @@ class EscalationHandler:
 
     def _look_at(self, brief: StepBrief) -> Mapping[str, str]:
         try:
-            return self._snapshot(brief.host, brief.task.policy, brief.revisions[-1].subtasks)
+            with reports_changed_keys(self._database, brief.task.id):
+                return self._snapshot(brief.host, brief.task.policy, brief.revisions[-1].subtasks)
         except ReplanError as error:
             log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
             return {"connection": f"no snapshot could be taken: {error.reason}"}

@@ -1,4 +1,4 @@
-"""A host that shows another key than the enrolled one is disabled, whoever met it."""
+"""A host that shows another key than the enrolled one is reported, whoever met it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,32 +6,33 @@ from contextlib import contextmanager
 import structlog
 
 from shared.domain.errors import ReplanError
-from shared.store import hosts
+from shared.domain.facts import HostKeyChanged
+from shared.store import inbox
 from shared.store.database import Database
-from workers.shells.remote.hostkeys import HostKeyChanged
+from workers.shells.remote.hostkeys import WrongHostKey
 
 log = structlog.get_logger()
 
 
 @contextmanager
-def distrusting(database: Database) -> Iterator[None]:
-    """When what is done here meets a changed host key, nothing runs on that host from then on.
+def reports_changed_keys(database: Database, task_id: int) -> Iterator[None]:
+    """What is done here for that task may meet a changed host key: then the coordinator hears it.
 
     The error is raised on, so that the step waits and a person is told. Whoever stands between
-    could show the old key again: only a person's word brings the host back.
+    could show the old key again: only a person's word brings back a host that was disabled.
     """
     try:
         yield
-    except HostKeyChanged as error:
-        _disable(database, error)
+    except WrongHostKey as error:
+        _report(database, task_id, HostKeyChanged(error.host, error.reason))
         raise
 
 
-def _disable(database: Database, error: HostKeyChanged) -> None:
+def _report(database: Database, task_id: int, fact: HostKeyChanged) -> None:
     try:
         with database.begin() as connection:
-            if hosts.distrust(connection, error.host, error.reason):
-                log.error("host_disabled", host=error.host, reason=error.reason)
+            inbox.send(connection, [(task_id, None, fact)])
+        log.error("host_key_changed", host=fact.host, reason=fact.reason)
     except ReplanError as failed:
-        # The refusal stands all the same; the next one to come there disables it.
-        log.warning("host_not_disabled", host=error.host, reason=failed.reason)
+        # The refusal stands all the same; the next one to come there reports it.
+        log.warning("host_key_not_reported", host=fact.host, reason=failed.reason)

@@ -23,7 +23,7 @@ class Planner:
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         backend = self._backends.named(task.policy.planner)
-        told = self._briefings.of(task.targets, look=backend.uses_facts)
+        told = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
         plan = backend.plan(
             PlanRequest(
                 task.wanted,

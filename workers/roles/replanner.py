@@ -30,7 +30,7 @@ class Replanner:
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
         policy = brief.task.policy
-        told = self._briefings.of((brief.host.name,), look=False)
+        told = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
         request = ReplanRequest(
             prompt=brief.task.wanted,
             targets=told.targets,
@@ -65,7 +65,9 @@ class Replanner:
                 stage="replan",
             )
         backend = self._backends.named(name)
-        told = self._briefings.of((brief.host.name,), look=backend.uses_facts)
+        told = self._briefings.of(
+            (brief.host.name,), task_id=brief.task.id, look=backend.uses_facts
+        )
         subtasks = backend.detail(
             DetailRequest(
                 brief.task.wanted,

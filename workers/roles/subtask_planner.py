@@ -33,7 +33,7 @@ class SubtaskPlanner:
         step = task.plan.step(hold.job.step)
         name = task.policy.subtask_planner
         backend = self._backends.named(name)
-        told = self._briefings.of(task.targets, look=backend.uses_facts)
+        told = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
         subtasks = backend.detail(
             DetailRequest(
                 task.wanted,
@@ -71,7 +71,7 @@ class Reviser:
         if (from_memory := recalled(self._database, brief, stored, job.note)) is not None:
             return from_memory
         backend = self._backends.named(brief.author.backend)
-        told = self._briefings.of((brief.host.name,), look=False)
+        told = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
         request = ReviseRequest(
             bundle=stored.bundle,
             policy=brief.task.policy,

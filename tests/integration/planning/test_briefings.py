@@ -46,7 +46,7 @@ class Looks:
 def test_each_target_is_told_of_with_its_connection_and_looked_at_once(database: Database) -> None:
     looks = Looks("web1")
     briefings = Briefings(database, looks, lambda _: load_site(None).for_host())
-    told = briefings.of(["web1", "localhost", "new1"])
+    told = briefings.of(["web1", "localhost", "new1"], task_id=1)
     assert [line.partition(". No other")[0] for line in told.targets] == [
         "web1: over SSH, account deploy; commands run as root, through sudo; "
         "commands start in /srv/app",
@@ -57,8 +57,8 @@ def test_each_target_is_told_of_with_its_connection_and_looked_at_once(database:
         "[web1]\nit could not be looked at: no route to host\n\n"
         "[localhost]\nos: localhost OS\n    second line"
     )
-    assert briefings.of(["localhost", "web1"]).facts.startswith("[localhost]")
-    assert briefings.of(["web1"], look=False).facts == ""
+    assert briefings.of(["localhost", "web1"], task_id=1).facts.startswith("[localhost]")
+    assert briefings.of(["web1"], task_id=1, look=False).facts == ""
     assert looks.at == ["web1", "localhost"]
 
 
@@ -71,7 +71,7 @@ def test_of_many_targets_a_few_are_looked_at_and_a_distrusted_one_never(
             bad = "its key has changed" if name == "h0" else None
             hosts.save(connection, Host(name, connection=Connection.LOCAL, distrusted=bad))
     looks = Looks()
-    told = Briefings(database, looks, lambda _: load_site(None).for_host()).of(names)
+    told = Briefings(database, looks, lambda _: load_site(None).for_host()).of(names, task_id=1)
     assert looks.at == names[1 : MOST_LOOKED_AT + 1]
     assert len(told.targets) == 20
 
@@ -85,12 +85,12 @@ def test_where_hosts_have_policies_of_their_own_each_is_told(
     )
     policies = load_site(site)
     briefings = Briefings(database, Looks(), policies.for_host)
-    both = briefings.of(["web1", "localhost"]).rules
+    both = briefings.of(["web1", "localhost"], task_id=1).rules
     first, _, second = both.partition("\n\nOn localhost:\n")
     assert first.startswith("On web1:\n")
     assert "`mytool`" in first
     assert "`mytool`" not in second
-    assert briefings.of(["localhost"]).rules == second
+    assert briefings.of(["localhost"], task_id=1).rules == second
 
 
 def test_a_real_host_says_what_it_is_in_one_round_trip_that_the_guard_allows() -> None:

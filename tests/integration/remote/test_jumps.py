@@ -13,7 +13,7 @@ from tests.services.sshd import SshServer, SshServers
 from workers.shells.ports import Call
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.enrol import check_host, fetch_host_key
-from workers.shells.remote.hostkeys import HostKeyChanged
+from workers.shells.remote.hostkeys import WrongHostKey
 
 
 def behind(inner: SshServer, jump: Host, **changes: object) -> Host:
@@ -67,7 +67,7 @@ def test_the_key_of_the_jump_host_is_pinned_as_well(
     host = behind(inner, ssh_host(outer, name="bastion"))
     outer.change_host_key()
     outer.restart()
-    with pytest.raises(HostKeyChanged) as caught:
+    with pytest.raises(WrongHostKey) as caught:
         connections.shell(host)
     assert caught.value.host == "bastion"
     assert command_line(caught.value.next_step) == "replan host add bastion --replace-host-key"
@@ -80,7 +80,7 @@ def test_somebody_at_the_jump_host_cannot_stand_in_for_the_one_behind(
     host = behind(inner, ssh_host(outer, name="bastion"))
     inner.change_host_key()
     inner.restart()
-    with pytest.raises(HostKeyChanged) as caught:
+    with pytest.raises(WrongHostKey) as caught:
         connections.shell(host)
     assert caught.value.host == "web1"
 

@@ -123,6 +123,7 @@ def anything(world: World) -> None:
 def erratic_worker(world: World, job: OpenJob) -> None:
     """A worker takes a job, does it well or badly, or is lost."""
     rng = world.rng
+    meet_another_key(world)
     if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
         obliging_worker(world, job)
     elif rng.random() < (0.5 if job.kind is JobKind.ADVISE else 0.25):
@@ -306,6 +307,7 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
             obliging_worker(world, next(iter(world.jobs.values())), ending=ending)
         elif world.ended():
             if regretted:
+                meet_another_key(world)  # a worker that is late
                 return
             regretted = True
             _think_better_of_it(world)
@@ -327,7 +329,13 @@ def _think_better_of_it(world: World) -> None:
         world.post(run_id, revised if rng.random() < 0.5 else f.ResumeRequested())
 
 
+def meet_another_key(world: World) -> None:
+    """A worker meets a host that shows another key: nothing of the task depends on it."""
+    world.fold(None, f.HostKeyChanged("web1", "another key"))
+
+
 def _answer_what_is_asked(world: World, strategy: str) -> None:
+    meet_another_key(world)
     if waiting := held_up(world):
         _answer_run(world, waiting[0], strategy)
         return

@@ -81,6 +81,7 @@ class World:
     step_transitions: set[Transition] = field(default_factory=set)
     task_transitions: set[Transition] = field(default_factory=set)
     decided: set[type] = field(default_factory=set)
+    disabled: set[str] = field(default_factory=set)
 
     def submit(self, fact: f.TaskSubmitted) -> None:
         """The first fact of all."""
@@ -181,7 +182,9 @@ class World:
         again, _ = advance(state, fact)
         assert again == state, f"{fact} told twice"
 
-    def _carry_out(self, run: int | None, decision: d.Decision) -> None:
+    def _carry_out(  # noqa: C901 - one case a decision
+        self, run: int | None, decision: d.Decision
+    ) -> None:
         match decision:
             case d.Enqueue():
                 self._enqueue(run, decision)
@@ -202,6 +205,8 @@ class World:
                 self.settled.add(place)
             case d.Grant() | d.AddSteps() | d.Learn():
                 self._check_written(run, decision)
+            case d.DisableHost(host):
+                self.disabled.add(host)
             case d.ReportRun(phase):
                 assert run is not None
                 self.post(None, f.RunChanged(run, phase))

@@ -45,7 +45,7 @@ class HostKey:
         return f"{self.key_type} {self.fingerprint}"
 
 
-class HostKeyChanged(Misconfigured):
+class WrongHostKey(Misconfigured):
     """The `host` of that name has shown another key than the one it was enrolled with."""
 
     def __init__(self, host: Host, sentence: str) -> None:

@@ -20,7 +20,7 @@ from shared.domain.host import Host
 from workers.shells.remote.errors import misconfigured, replace_key_command, transient
 from workers.shells.remote.foreign_errors import translated
 from workers.shells.remote.host_secrets import Reveal, no_vault
-from workers.shells.remote.hostkeys import HostKey, HostKeyChanged, pinned_key
+from workers.shells.remote.hostkeys import HostKey, WrongHostKey, pinned_key
 from workers.shells.remote.login import log_in, login_of
 from workers.shells.remote.signals import exit_code_of
 from workers.shells.remote.tunnel import Tunnel, through
@@ -242,7 +242,7 @@ def host_key_of(transport: paramiko.Transport) -> HostKey:
     return HostKey(key.get_name(), key.asbytes())
 
 
-def _no_pinned_key(host: Host, timing: Timing, reveal: Reveal) -> HostKeyChanged:
+def _no_pinned_key(host: Host, timing: Timing, reveal: Reveal) -> WrongHostKey:
     pinned, offered = pinned_key(host), None
     with contextlib.suppress(ReplanError):
         transport = negotiate(host, None, timing, reveal=reveal)
@@ -251,11 +251,11 @@ def _no_pinned_key(host: Host, timing: Timing, reveal: Reveal) -> HostKeyChanged
     return _changed(host, pinned, offered)
 
 
-def _changed(host: Host, pinned: HostKey, offered: HostKey | None) -> HostKeyChanged:
+def _changed(host: Host, pinned: HostKey, offered: HostKey | None) -> WrongHostKey:
     now = (
         "it no longer offers a key of that type" if offered is None else f"it now offers {offered}"
     )
-    return HostKeyChanged(
+    return WrongHostKey(
         host,
         f"its host key has changed: {pinned} was enrolled, {now}; "
         "either the host was set up anew or somebody stands between",
