@@ -14,7 +14,6 @@ from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.services.sshd import SshServer
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
-from workers.shells.remote.local import LocalShell
 
 BOTH_STREAMS = "printf out; printf err >&2; exit 3"
 RAW_BYTES = r"printf '\000\377\200caf\351\n'"
@@ -37,13 +36,11 @@ def scripted_shell() -> ScriptedShell:
     )
 
 
-@pytest.fixture(params=["local", "ssh", "plain", "scripted"])
+@pytest.fixture(params=["local", "ssh", "scripted"])
 def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
     """A shell of each kind."""
     if request.param == "scripted":
         yield scripted_shell()
-    elif request.param == "plain":
-        yield LocalShell()
     elif request.param == "local":
         with closing(HostConnections()) as here:
             yield here.shell(LOCALHOST)

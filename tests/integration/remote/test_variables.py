@@ -5,7 +5,6 @@ from pathlib import Path
 from tests.integration.remote.drivers import Drivers, lines
 from tests.services.ring import eventually
 from workers.shells.ports import Call
-from workers.shells.remote.local import LocalShell
 
 VALUE = 'it\'s a "$word" \\ of `several`\nlines; é'
 
@@ -43,9 +42,3 @@ def test_foreseen_commands_get_theirs(drivers: Drivers, tmp_path: Path) -> None:
     first = calls[0]
     assert driver.shell.run(Call(first.command, 20, key=first.key, variables=first.variables)).ok
     eventually(lambda: lines(ledger) == ["w0", "w1", "w2"], "all of them")
-
-
-def test_a_machine_without_proc_has_them_as_well() -> None:
-    """See `workers.shells.remote.local`."""
-    result = LocalShell().run(Call('printf %s "$WORD"', 20, variables={"WORD": VALUE}))
-    assert result.stdout.decode() == VALUE

@@ -1,16 +1,9 @@
-"""What a command may be, and what ends one."""
+"""What a command may be."""
 
 import pytest
 
 from shared.domain.errors import Rejected
-from workers.shells.remote.script import LONGEST, checked, ending, path_word
-
-
-@pytest.mark.parametrize("leader", [-1, 0, 1])
-def test_nobody_is_asked_to_end_everything(leader: int) -> None:
-    """A process id of 1, 0 or -1 would mean the whole machine."""
-    with pytest.raises(ValueError, match="leader"):
-        ending(leader, grace=1)
+from workers.shells.remote.script import LONGEST, checked, path_word
 
 
 def test_the_limit_is_that_of_one_argument() -> None:

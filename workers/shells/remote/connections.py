@@ -2,13 +2,11 @@
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.domain.host import Connection, Host
 from shared.secrets.masking import Masker
 from workers.shells.ports import PassRecord, Shell
-from workers.shells.remote.local import LocalShell
 from workers.shells.remote.local_channel import LocalCarrier
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.shell import RunnerShell
@@ -40,9 +38,6 @@ class HostConnections:
         self._keep_cool()
         if host.connection is not Connection.LOCAL:
             return self._over_ssh().shell(host, record, masker)
-        if not Path("/proc/self/stat").exists():
-            # Nothing tells processes apart for good here, so commands end with their worker.
-            return LocalShell(host, masker=masker)
         return RunnerShell(host, self._at_hand(host), record, masker=masker)
 
     def close(self) -> None:

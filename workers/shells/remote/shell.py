@@ -329,7 +329,7 @@ class RunnerShell:
 
 def _result(call: Call, started: datetime, output: Output, outcome: Outcome) -> CommandResult:
     out, err = output.captures["stdout"], output.captures["stderr"]
-    natural = outcome.stop in {Stop.EXITED, Stop.HELD} and outcome.ended is not None
+    natural = outcome.stop is Stop.EXITED and outcome.ended is not None
     return CommandResult(
         call.command,
         outcome.ended.exit_code if natural and outcome.ended is not None else None,

@@ -9,8 +9,3 @@ def exit_code_of(name: str) -> int:
     """The exit code for a signal as SSH names it ("KILL" -> 137); 255 when it is unknown here."""
     number = getattr(signal, f"SIG{name}", None)
     return 128 + number if isinstance(number, signal.Signals) else UNKNOWN_SIGNAL
-
-
-def exit_code_from_wait(returncode: int) -> int:
-    """The exit code for what `subprocess` returns: -9 -> 137."""
-    return 128 - returncode if returncode < 0 else returncode
