@@ -60,6 +60,7 @@ _NEWEST = text(f"""
       AND (CAST(:actor AS text) IS NULL OR actor = :actor)
       AND (CAST(:ref AS text) IS NULL OR ref = :ref OR starts_with(ref, :ref || '.')
            OR starts_with(ref, :ref || '@'))
+      AND (CAST(:after AS bigint) IS NULL OR seq < :after)
     ORDER BY seq DESC LIMIT :limit
 """)  # noqa: S608 - constants
 
@@ -105,12 +106,14 @@ def newest(
     actor: str | None = None,
     ref: str | None = None,
     around: int | None = None,
+    after: int | None = None,
 ) -> tuple[Link, ...]:
-    """The last acts, the newest first.
+    """The last acts, the newest first; with `after` those that come after it in this order.
 
     Only those of an actor, those to a thing and what is in it, or those next to an entry.
     """
     wanted = {"limit": limit, "actor": actor, "ref": ref, "around": around, "near": NEAR}
+    wanted["after"] = after
     return tuple(_link(row) for row in connection.execute(_NEWEST, wanted))
 
 

@@ -16,6 +16,14 @@ class Verification:
     faults: tuple[Fault, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Entries of the audit, the newest first; there are older ones after `next`, unless None."""
+
+    links: tuple[Link, ...]
+    next: int | None = None
+
+
 @act("audit.list")
 def entries(
     caller: Caller,
@@ -24,10 +32,15 @@ def entries(
     actor: str | None = None,
     ref: str | None = None,
     around: int | None = None,
-) -> tuple[Link, ...]:
+    after: int | None = None,
+) -> Entries:
     """What people did, the newest first; see `audit.newest`."""
     with caller.database.begin() as connection:
-        return audit.newest(connection, limit=limit, actor=actor, ref=ref, around=around)
+        found = audit.newest(
+            connection, limit=limit + 1, actor=actor, ref=ref, around=around, after=after
+        )
+    links = found[:limit]
+    return Entries(links, next=links[-1].seq if len(found) > limit else None)
 
 
 @act("audit.verify")

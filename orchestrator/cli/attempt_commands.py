@@ -8,7 +8,17 @@ from rich.console import Console
 from orchestrator.cli.intervention_text import show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, first_line, listing, moment, plain, span
+from orchestrator.cli.tables import (
+    AFTER,
+    coloured,
+    first_line,
+    go_on,
+    listing,
+    moment,
+    plain,
+    span,
+    tell_rest,
+)
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
 from shared.domain.ids import parse_ref
 
@@ -25,12 +35,14 @@ def list_(
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
     failed: Annotated[bool, typer.Option("--failed", help="Only those that counted.")] = False,
+    after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
     """The newest attempts at a place."""
     from orchestrator.views.attempts import list_attempts
 
     with call.reading() as connection:
-        found = list_attempts(connection, parse_ref(ref), limit=limit, failed=failed)
+        found = list_attempts(connection, parse_ref(ref), limit=limit, failed=failed, after=after)
+    further = go_on("attempt list", found.next, ref, limit=limit, failed=failed)
 
     def show(console: Console) -> None:
         rows = [
@@ -47,8 +59,9 @@ def list_(
         heads = ("attempt", "outcome", "exit", "correction", "took", "command")
         console.print(listing(heads, rows) if rows else "no attempts yet")
         show_reasons(console, found.attempts)
+        tell_rest(console, further)
 
-    return Result("attempt.list", found, show, items=found.attempts)
+    return Result("attempt.list", found, show, items=found.attempts, next_step=further)
 
 
 @add(group, "show", example="replan attempt show T12.2.3#1@web1 --full")

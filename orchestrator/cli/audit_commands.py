@@ -8,7 +8,7 @@ from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import listing, moment, next_step, plain
+from orchestrator.cli.tables import AFTER, go_on, listing, moment, next_step, plain, tell_rest
 from orchestrator.envelope import ExitCode
 from shared.domain.next_step import NextStep
 
@@ -26,22 +26,29 @@ def list_(
     actor: Annotated[str | None, typer.Option(help="Only what this one did.")] = None,
     ref: Annotated[str | None, typer.Option(help="Only what was done to this: T12, web1.")] = None,
     around: Annotated[int | None, typer.Option(min=1, help="Next to this entry.")] = None,
+    after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
     """What people did, the newest first: who, what, to what and when."""
     from orchestrator.acts import audit_trail
 
-    found = audit_trail.entries(call.caller, limit=limit, actor=actor, ref=ref, around=around)
+    found = audit_trail.entries(
+        call.caller, limit=limit, actor=actor, ref=ref, around=around, after=after
+    )
+    options = {"limit": limit, "actor": actor, "ref": ref, "around": around}
+    further = go_on("audit list", found.next, **options)
 
     def show(console: Console) -> None:
         rows = [
             (str(e.seq), moment(e.at), plain(e.actor), e.verb, plain(e.ref), plain(_brief(e)))
-            for e in found
+            for e in found.links
         ]
         heads = ("entry", "when", "who", "what", "to what", "")
         console.print(listing(heads, rows) if rows else "nobody has done anything yet")
+        tell_rest(console, further)
 
-    entries = [_entry(each) for each in found]
-    return Result("audit.list", {"entries": entries}, show, items=entries)
+    entries = [_entry(each) for each in found.links]
+    details = {"entries": entries, "next": found.next}
+    return Result("audit.list", details, show, items=entries, next_step=further)
 
 
 @add(group, "verify", example="replan audit verify --anchor 42:5f0c…")

@@ -10,7 +10,16 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import first_line, listing, moment, next_step, plain
+from orchestrator.cli.tables import (
+    AFTER,
+    first_line,
+    go_on,
+    listing,
+    moment,
+    next_step,
+    plain,
+    tell_rest,
+)
 from shared.domain.next_step import Blank, NextStep
 
 _PATHS = re.compile(r"<path>(?:/<path>)+")
@@ -25,12 +34,16 @@ def list_(
     call: Invocation,
     *,
     every: Annotated[bool, typer.Option("--all", help="Those that are retired, too.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 1000,
+    after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
     """What has put failed steps right, and is tried first where one fails in the same way."""
     from orchestrator.views.fixes import list_fixes
 
     with call.reading() as connection:
-        found = list_fixes(connection, every=every)
+        page = list_fixes(connection, limit=limit, every=every, after=after)
+    found = page.fixes
+    further = go_on("fix list", page.next, all=every, limit=limit)
 
     def show(console: Console) -> None:
         if not found:
@@ -47,8 +60,9 @@ def list_(
             for fix in found
         ]
         console.print(listing(("fix", "", "worked", "on", "when this fails"), rows))
+        tell_rest(console, further)
 
-    return Result("fix.list", {"fixes": list(found)}, show, items=found)
+    return Result("fix.list", page, show, items=found, next_step=further)
 
 
 @add(group, "show", example="replan fix show F7")

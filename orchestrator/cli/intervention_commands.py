@@ -9,7 +9,7 @@ from orchestrator.cli.intervention_text import show_evidence, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_of, posted
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import listing, moment, next_step, plain
+from orchestrator.cli.tables import AFTER, go_on, listing, moment, next_step, plain, tell_rest
 from shared.domain.approval import Scope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
@@ -29,15 +29,20 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As the list s
 def list_(
     call: Invocation,
     ref: Annotated[str | None, typer.Argument(metavar="[REF]", help="Only of that task.")] = None,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 1000,
+    after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
     """What waits for a person, and what can be typed about it."""
-    from orchestrator.views.interventions import list_interventions
+    from orchestrator.views.interventions import page_of_interventions
     from orchestrator.views.places import require_task
 
     place = None if ref is None else parse_ref(ref)
     with call.reading() as connection:
         task_id = None if place is None else require_task(connection, place)
-        found = list_interventions(connection, task_id=task_id)
+        page = page_of_interventions(connection, limit=limit, task_id=task_id, after=after)
+    found = page.interventions
+    further = go_on("intervention list", page.next, *filter(None, [ref]), limit=limit)
 
     def show(console: Console) -> None:
         if not found:
@@ -50,8 +55,9 @@ def list_(
             every = waits.evidence is not None or bool(waits.wanted or waits.options)
             for step in waits.next_steps if every else waits.next_steps[:1]:
                 next_step(console, step)
+        tell_rest(console, further)
 
-    return Result("intervention.list", {"interventions": list(found)}, show, items=found)
+    return Result("intervention.list", page, show, items=found, next_step=further)
 
 
 @add(group, "show", example="replan intervention show I7")

@@ -11,8 +11,8 @@ from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.views.approvals import Wanted
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.cancellations import InHand
-from orchestrator.views.fixes import FixLine, FixView
-from orchestrator.views.interventions import InterventionView
+from orchestrator.views.fixes import FixLine, FixList, FixView
+from orchestrator.views.interventions import InterventionList, InterventionView
 from orchestrator.views.messages import Message
 from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.report import Report
@@ -32,6 +32,11 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 def _list_of(name: str, item: Any) -> dict[str, Any]:
     return _object(**{name: {"type": "array", "items": item}})
+
+
+def _entries() -> dict[str, Any]:
+    following = {"type": ["integer", "null"]}
+    return _object(entries={"type": "array", "items": _ENTRY}, next=following)
 
 
 def _view(kind: Any) -> dict[str, Any]:
@@ -106,7 +111,7 @@ DETAILS: dict[str, Any] = {
     "attempt.cancel": lambda: _view(AttemptLine),
     "bundle.show": lambda: _view(BundleView),
     "bundle.send": lambda: _PLACE,
-    "intervention.list": lambda: _views("interventions", InterventionView),
+    "intervention.list": lambda: _view(InterventionList),
     "intervention.show": lambda: _view(InterventionView),
     "intervention.answer": lambda: _object(
         ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
@@ -116,7 +121,7 @@ DETAILS: dict[str, Any] = {
     ),
     "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
     "intervention.key": lambda: _object(public_key=_TEXT),
-    "fix.list": lambda: _views("fixes", FixLine),
+    "fix.list": lambda: _view(FixList),
     "fix.show": lambda: _view(FixView),
     "fix.retire": lambda: _object(ref=_TEXT),
     "fix.restore": lambda: _object(ref=_TEXT),
@@ -132,7 +137,7 @@ DETAILS: dict[str, Any] = {
     "token.rotate": lambda: _ISSUED,
     "token.list": lambda: _views("tokens", Token),
     "token.revoke": lambda: _object(name=_TEXT),
-    "audit.list": lambda: _list_of("entries", _ENTRY),
+    "audit.list": _entries,
     "audit.verify": _verified,
     "doctor": lambda: _views("findings", Finding),
     "config.show": lambda: _list_of("settings", _SETTING),

@@ -7,7 +7,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from shared.domain.next_step import Advice, command_line
+from shared.domain.next_step import Advice, NextStep, command_line
+
+AFTER = "Only what comes after that number, which a list that was cut ends with."
+"""The help of the option by which a list goes on."""
 
 COLOURS = {
     "done": "green",
@@ -78,6 +81,18 @@ def span(seconds: float | None) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def go_on(verb: str, after: int | None, *arguments: object, **options: object) -> NextStep | None:
+    """The command that lists what was left out of a list; None where nothing was."""
+    return None if after is None else NextStep.of(verb, *arguments, **options, after=after)
+
+
+def tell_rest(console: Console, further: NextStep | None) -> None:
+    """Below a list that was cut: that there is more, and how to see it."""
+    if further is not None:
+        console.print("[dim]there are more[/]")
+        next_step(console, further)
 
 
 def next_step(console: Console, step: Advice | None) -> None:

@@ -11,7 +11,17 @@ from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_of, posted, resumed
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, first_line, listing, moment, next_step, plain
+from orchestrator.cli.tables import (
+    AFTER,
+    coloured,
+    first_line,
+    go_on,
+    listing,
+    moment,
+    next_step,
+    plain,
+    tell_rest,
+)
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
@@ -87,6 +97,7 @@ def list_(
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
     phase: Annotated[str | None, typer.Option(help="Only those in this phase.")] = None,
+    after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
     """The newest tasks."""
     from orchestrator.views.tasks import list_tasks
@@ -98,8 +109,12 @@ def list_(
         raise Rejected(reason, stage="input", next_step=NextStep.of("task list"))
     with call.reading() as connection:
         found = list_tasks(
-            connection, limit=limit, phase=None if phase is None else TaskPhase(phase)
+            connection,
+            limit=limit,
+            phase=None if phase is None else TaskPhase(phase),
+            after=after,
         )
+    further = go_on("task list", found.next, limit=limit, phase=phase)
 
     def show(console: Console) -> None:
         if not found.tasks:
@@ -113,8 +128,9 @@ def list_(
             for t in found.tasks
         ]
         console.print(listing(("task", "phase", "on", "prompt"), rows))
+        tell_rest(console, further)
 
-    return Result("task.list", found, show, items=found.tasks)
+    return Result("task.list", found, show, items=found.tasks, next_step=further)
 
 
 @add(group, "show", example="replan task show T12")

@@ -65,10 +65,14 @@ class AttemptLine:
 
 @dataclass(frozen=True, slots=True)
 class AttemptList:
-    """Attempts, oldest first; `more` says that older ones were left out."""
+    """Attempts, oldest first; `more` says that older ones were left out.
+
+    `next` is what to read after for those: the oldest of these.
+    """
 
     attempts: tuple[AttemptLine, ...]
     more: bool
+    next: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +146,28 @@ def _last_words(row: Any) -> str:
 
 
 def list_attempts(
-    connection: Connection, ref: Ref, *, limit: int = 50, failed: bool = False
+    connection: Connection,
+    ref: Ref,
+    *,
+    limit: int = 50,
+    failed: bool = False,
+    after: int | None = None,
 ) -> AttemptList:
-    """The newest attempts at a place, at most `limit`; `failed` leaves out what did not count."""
+    """The newest attempts at a place, at most `limit`; `failed` leaves out what did not count.
+
+    With `after`, the newest of those that are older than that one.
+    """
     places = {place.run_id: place for place in runs_at(connection, ref)}
     query = select(AttemptRow.__table__).where(AttemptRow.run_id.in_(places))
     if failed:
         query = query.where(AttemptRow.counted)
+    if after is not None:
+        query = query.where(AttemptRow.id < after)
     query = _within(query, ref).order_by(AttemptRow.id.desc()).limit(limit + 1)
     rows = connection.execute(query).all()
     lines = [attempt_line(row, ref.task, places[row.run_id].target) for row in rows[:limit]]
-    return AttemptList(tuple(reversed(lines)), more=len(rows) > limit)
+    more = len(rows) > limit
+    return AttemptList(tuple(reversed(lines)), more=more, next=lines[-1].id if more else None)
 
 
 def running_attempts(connection: Connection, ref: Ref) -> tuple[AttemptLine, ...]:

@@ -66,9 +66,24 @@ _USES = text("""
 """)
 
 
-def list_fixes(connection: Connection, *, every: bool = False) -> tuple[FixLine, ...]:
-    """The fixes by number; those that are retired, too, if `every` one is wanted."""
-    return tuple(map(_line, fixes.listed(connection, every=every)))
+@dataclass(frozen=True, slots=True)
+class FixList:
+    """Fixes by number; there are more after `next`, unless it is None."""
+
+    fixes: tuple[FixLine, ...]
+    next: int | None = None
+
+
+def list_fixes(
+    connection: Connection, *, limit: int, every: bool = False, after: int | None = None
+) -> FixList:
+    """The fixes by number, at most `limit`; with `after` those with a greater one.
+
+    Those that are retired, too, if `every` one is wanted.
+    """
+    found = fixes.listed(connection, limit=limit + 1, every=every, after=after or 0)
+    lines = tuple(map(_line, found[:limit]))
+    return FixList(lines, next=lines[-1].id if len(found) > limit else None)
 
 
 def fix_view(connection: Connection, number: int) -> FixView:

@@ -63,6 +63,26 @@ class InterventionView:
         return self.next_steps[0]
 
 
+@dataclass(frozen=True, slots=True)
+class InterventionList:
+    """Interventions, oldest first; there are more after `next`, unless it is None."""
+
+    interventions: tuple[InterventionView, ...]
+    next: int | None = None
+
+
+def page_of_interventions(
+    connection: Connection, *, limit: int, task_id: int | None = None, after: int | None = None
+) -> InterventionList:
+    """What still waits, of a task or of all, at most `limit`; with `after` what comes after it."""
+    query = _ALL.where(InterventionRow.closed_at.is_(None), InterventionRow.id > (after or 0))
+    if task_id is not None:
+        query = query.where(InterventionRow.task_id == task_id)
+    rows = connection.execute(query.limit(limit + 1)).all()
+    views = _views(connection, rows[:limit])
+    return InterventionList(views, next=views[-1].id if len(rows) > limit else None)
+
+
 def list_interventions(
     connection: Connection, *, task_id: int | None = None, closed: bool = False
 ) -> tuple[InterventionView, ...]:

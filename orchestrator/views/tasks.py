@@ -49,10 +49,11 @@ class TaskLine:
 
 @dataclass(frozen=True, slots=True)
 class TaskList:
-    """Tasks, newest first; `more` says that there are older ones."""
+    """Tasks, newest first; `more` says that there are older ones, which begin after `next`."""
 
     tasks: tuple[TaskLine, ...]
     more: bool
+    next: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +115,18 @@ class TaskView:
 
 
 def list_tasks(
-    connection: Connection, *, limit: int = 20, phase: TaskPhase | None = None
+    connection: Connection,
+    *,
+    limit: int = 20,
+    phase: TaskPhase | None = None,
+    after: int | None = None,
 ) -> TaskList:
-    """The newest tasks, at most `limit`."""
+    """The newest tasks, at most `limit`; with `after` those that come after it in this order."""
     query = select(TaskRow.__table__).order_by(TaskRow.id.desc()).limit(limit + 1)
     if phase is not None:
         query = query.where(TaskRow.phase == phase.value)
+    if after is not None:
+        query = query.where(TaskRow.id < after)
     rows = connection.execute(query).all()
     shown = rows[:limit]
     ids = [row.id for row in shown]
@@ -143,7 +150,8 @@ def list_tasks(
         )
         for row in shown
     )
-    return TaskList(lines, more=len(rows) > limit)
+    more = len(rows) > limit
+    return TaskList(lines, more=more, next=ids[-1] if more else None)
 
 
 def task_view(connection: Connection, ref: Ref) -> TaskView:

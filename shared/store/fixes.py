@@ -78,8 +78,8 @@ _OF_FAMILIES = text(f"""
 _LISTED = text(f"""
     {_COUNTED}
     WHERE (:every OR fixes.retired_at IS NULL)
-      AND (CAST(:number AS bigint) IS NULL OR fixes.id = :number)
-    GROUP BY fixes.id ORDER BY fixes.id
+      AND (CAST(:number AS bigint) IS NULL OR fixes.id = :number) AND fixes.id > :after
+    GROUP BY fixes.id ORDER BY fixes.id LIMIT :limit
 """)
 _FAMILIES = text("""
     SELECT DISTINCT ON (runs.target) bundles.failure ->> 'family' AS family
@@ -214,14 +214,21 @@ def of_families(
     return tuple(_known(row) for row in connection.execute(_OF_FAMILIES, asked))
 
 
-def listed(connection: Connection, *, every: bool = False) -> tuple[Known, ...]:
-    """The fixes by number; those that are retired, too, if `every` one is wanted."""
-    return tuple(_known(r) for r in connection.execute(_LISTED, {"every": every, "number": None}))
+def listed(
+    connection: Connection, *, limit: int, every: bool = False, after: int = 0
+) -> tuple[Known, ...]:
+    """At most `limit` fixes by number, from the one after `after` on.
+
+    Those that are retired, too, if `every` one is wanted.
+    """
+    chosen = {"every": every, "number": None, "after": after, "limit": limit}
+    return tuple(_known(row) for row in connection.execute(_LISTED, chosen))
 
 
 def find(connection: Connection, number: int) -> Known | None:
     """The fix of that number."""
-    row = connection.execute(_LISTED, {"every": True, "number": number}).one_or_none()
+    chosen = {"every": True, "number": number, "after": 0, "limit": 1}
+    row = connection.execute(_LISTED, chosen).one_or_none()
     return None if row is None else _known(row)
 
 

@@ -212,6 +212,12 @@ def test_a_report_takes_as_many_statements_for_ninety_steps_as_for_one(
     one = many(coordinated, tmp_path, 1, ["h1"])
     ninety = many(coordinated, tmp_path, 30, ["h1", "h2", "h3"])
     assert statements(coordinated.database, ninety) == statements(coordinated.database, one)
+    newest = coordinated.json("attempt", "list", ninety, "--limit", 50)
+    older = coordinated.json(*newest["next_step_cmd"].split()[1:])["details"]
+    listed = [each["id"] for page in (older, newest["details"]) for each in page["attempts"]]
+    assert len(listed) == 90
+    assert listed == sorted(set(listed))
+    assert older["next"] is None
 
 
 def test_the_errors_of_a_pass_are_counted_while_it_is_under_way(
