@@ -24,7 +24,7 @@ GROUPS = {
     "fix": "What has put failed steps right, and is tried first where one fails like it.",
     "host": "Where commands run.",
     "secret": "Values that plans name and nobody sees.",
-    "token": "Who else may call, and what they may do.",
+    "token": "For programs and colleagues, once there is HTTP: nothing accepts one yet.",
     "audit": "What people did, chained so that nothing of it can be changed unseen.",
     "config": "Settings, and where each came from.",
     "guard": "What may run.",

@@ -27,7 +27,10 @@ def create_(
     role: Annotated[str, typer.Option(help="What it may do: viewer, operator, approver or admin.")],
     days: DaysOption = 90,
 ) -> Result:
-    """Make a token for a program or a colleague; it is shown this once, and only its hash kept."""
+    """Make a token for a program or a colleague; it is shown this once, and only its hash kept.
+
+    Nothing accepts a token yet: they are for the HTTP interface that is to come.
+    """
     from orchestrator.access import tokens
     from orchestrator.access.roles import role_named
 
