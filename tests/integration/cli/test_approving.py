@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from shared.domain.approval import Approval, Scope
 from shared.store import approvals
 from tests.integration.cli.asking import (
@@ -147,6 +149,7 @@ def test_a_denial_goes_to_the_planner_with_its_note(
     assert lines(ledger) == []
 
 
+@pytest.mark.changes_rows
 def test_a_row_of_the_plan_that_was_changed_is_judged_anew(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
@@ -166,6 +169,7 @@ def test_a_row_of_the_plan_that_was_changed_is_judged_anew(
     assert working.rows("SELECT used_by FROM approvals")[0].used_by is None
 
 
+@pytest.mark.changes_rows
 def test_a_row_that_was_changed_to_something_forbidden_never_runs(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
@@ -180,6 +184,7 @@ def test_a_row_that_was_changed_to_something_forbidden_never_runs(
     assert not ledger.exists()
 
 
+@pytest.mark.changes_rows
 def test_an_approval_under_one_policy_is_none_under_another(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:

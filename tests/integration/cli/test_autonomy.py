@@ -100,6 +100,7 @@ def test_a_revision_of_an_approved_plan_asks_again(
     assert lines(ledger) == ["1", "2"]
 
 
+@pytest.mark.changes_rows
 def test_an_approved_plan_whose_row_was_changed_runs_nothing_of_it(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:

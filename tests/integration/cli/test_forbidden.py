@@ -19,6 +19,7 @@ def test_what_is_forbidden_cannot_be_approved(working: Cli, tmp_path: Path, ledg
     assert not ledger.exists()
 
 
+@pytest.mark.changes_rows
 def test_what_was_forbidden_since_cannot_be_approved_either(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
