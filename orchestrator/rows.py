@@ -9,7 +9,7 @@ from orchestrator.core.decisions import Enqueue, OpenIntervention
 from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain.config import Policy
 from shared.domain.jobs import queue_of
-from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role
+from shared.domain.plan import Author, Draft, OnFailure, Plan, Recovery, Role
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from shared.store.jobs import NewJob
 from shared.wire import from_json, to_json
@@ -93,6 +93,7 @@ def step_state(row: Any) -> StepState:
         waits_for=None if row.waits_for is None else WaitsFor(row.waits_for),
         unfinished=row.unfinished,
         handed_up=row.handed_up,
+        draft=None if row.draft is None else from_json(Draft, row.draft),
         generation=row.generation,
         reason=row.reason,
     )
@@ -131,6 +132,7 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "waits_for": None if step.waits_for is None else step.waits_for.value,
         "unfinished": step.unfinished,
         "handed_up": step.handed_up,
+        "draft": None if step.draft is None else to_json(step.draft),
         "generation": step.generation,
         "reason": step.reason,
     }

@@ -11,7 +11,7 @@ from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.domain.plan import Author, Draft, Plan, Revision, Role, Step, Subtask
 from shared.domain.question import Reply
 from shared.store import attempts, bundles, hosts, planned
 from shared.store.bundles import StoredBundle
@@ -214,6 +214,17 @@ def step_with_evidence(database: Database, job: Job) -> tuple[StepBrief, StoredB
 def _phases(connection: Connection, run_id: int) -> dict[int, str]:
     query = select(RunStepRow.step, RunStepRow.phase).where(RunStepRow.run_id == run_id)
     return {row.step: row.phase for row in connection.execute(query.order_by(RunStepRow.step))}
+
+
+def draft_of(connection: Connection, job: Job) -> Draft:
+    """The changed plan that a job is to detail; raises Defect when there is none any more."""
+    query = select(RunStepRow.draft).where(
+        RunStepRow.run_id == job.run_id, RunStepRow.step == job.step
+    )
+    draft = connection.execute(query).scalar()
+    if draft is None:
+        raise Defect(f"job {job.id} has no changed plan to detail", stage="detail")
+    return from_json(Draft, draft)
 
 
 def is_at_work(connection: Connection, job: Job) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from orchestrator.core.decisions import AddSteps, CancelJobs, CloseInterventions, Decision
 from orchestrator.core.state import RunState, StepState
-from orchestrator.core.step_rules import ask_planner
+from orchestrator.core.step_rules import after_draft, ask_planner
 from shared.domain.facts import PlanRevised
 from shared.domain.plan import OnFailure, Step
 from shared.domain.task import StepPhase
@@ -29,17 +29,20 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     """Put new steps in the place of the one that was handed up and of all that have not begun.
 
     What has begun stays as it is, finished or not. A planner that did not know all steps, because
-    another answer came before its own, is asked again.
+    another answer came before its own, is asked again. What it left bare is detailed first.
     """
     present, last = state.steps[fact.step], max(state.steps)
     if fact.known != last:
-        asked = replace(present, postponed=0)
+        asked = replace(present, postponed=0, draft=None)
         return state.with_step(asked), (ask_planner(asked),)
+    if not all(step.subtasks for step in fact.steps):
+        waiting, decisions = after_draft(present, state.policy, fact)
+        return state.with_step(waiting), decisions
     gone = {o for o, step in state.steps.items() if step.phase in NOT_BEGUN} | {fact.step}
     added = _numbered(fact.steps, last, _awaited(state, gone))
     why = f"replaced by a changed plan: {fact.reason}".rstrip(": ")
     steps = {
-        ordinal: replace(step, phase=StepPhase.REPLACED, handed_up=False, reason=why)
+        ordinal: replace(step, phase=StepPhase.REPLACED, handed_up=False, draft=None, reason=why)
         if ordinal in gone
         else step
         for ordinal, step in state.steps.items()

@@ -75,7 +75,8 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
         case f.BundleReady() | f.StepHandedUp():
             return not _seeks_revision(step, fact.pass_no, handed_up=False)
         case f.PlanRevised():
-            return not _seeks_revision(step, fact.pass_no, handed_up=True)
+            detailed = step.draft is None or all(each.subtasks for each in fact.steps)
+            return not (detailed and _seeks_revision(step, fact.pass_no, handed_up=True))
         case f.BundleSent():
             return not _waits_for(step, WaitsFor.SENDING, fact.pass_no)
         case f.StepRevised():
@@ -125,8 +126,18 @@ def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
         step.phase not in expected
         or step.pass_no != fact.pass_no
         or step.postponed != fact.postponed
-        or step.handed_up is not (fact.kind is JobKind.REPLAN)
+        or _asked_above(step) is not (fact.kind if fact.kind in _ABOVE else None)
     )
+
+
+_ABOVE = frozenset({JobKind.REPLAN, JobKind.DETAIL})
+
+
+def _asked_above(step: StepState) -> JobKind | None:
+    """What a step that was handed up waits for: the changed plan, or the detailing of it."""
+    if not step.handed_up:
+        return None
+    return JobKind.REPLAN if step.draft is None else JobKind.DETAIL
 
 
 def apply(state: RunState, fact: f.RunFact) -> Advance:
@@ -217,7 +228,11 @@ def _cancel(state: RunState) -> Advance:
         ordinal: step
         if step.phase in ENDED_STEP
         else replace(
-            step, phase=StepPhase.CANCELLED, waits_for=None, reason="cancelled by an operator"
+            step,
+            phase=StepPhase.CANCELLED,
+            waits_for=None,
+            draft=None,
+            reason="cancelled by an operator",
         )
         for ordinal, step in state.steps.items()
     }

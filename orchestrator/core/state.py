@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from shared.domain.config import Policy
 from shared.domain.errors import Defect
-from shared.domain.plan import Author, OnFailure, Plan, Recovery, Step
+from shared.domain.plan import Author, Draft, OnFailure, Plan, Recovery, Step
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
 
@@ -30,8 +30,9 @@ class StepState:
     `waits_for` says what a step that waits for a person waits for, and is None in every other
     phase; `answer` is what a person answered to its question, for its commands, and `note` tells
     it to its planner; `unfinished` that its pass came to no end: it is driven on, since its command
-    may still run; `handed_up` that the planner of the task is asked to change what remains;
-    `generation` counts the changes of the plan that led to it.
+    may still run; `handed_up` that the planner of the task is asked to change what remains, and
+    `draft` what it has answered, while bare steps of that are being detailed; `generation` counts
+    the changes of the plan that led to it.
     """
 
     ordinal: int
@@ -52,6 +53,7 @@ class StepState:
     waits_for: WaitsFor | None = None
     unfinished: bool = False
     handed_up: bool = False
+    draft: Draft | None = None
     generation: int = 0
     reason: str = ""
 

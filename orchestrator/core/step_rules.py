@@ -25,20 +25,21 @@ from shared.domain.facts import (
     JobFailed,
     OutcomeTold,
     PassFinished,
+    PlanRevised,
     QuestionAnswered,
     RetryAdvised,
     StepHandedUp,
 )
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.plan import OnFailure, Role
+from shared.domain.plan import Draft, OnFailure, Role
 from shared.domain.question import Reply
 from shared.domain.spending import SPENDING
 from shared.domain.task import StepPhase
 
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
 
-WITH_EVIDENCE = frozenset({JobKind.REVISE, JobKind.REPLAN, JobKind.ADVISE})
+WITH_EVIDENCE = frozenset({JobKind.REVISE, JobKind.REPLAN, JobKind.DETAIL, JobKind.ADVISE})
 """The jobs that are answered from a bundle: when one fails, the evidence is there."""
 
 
@@ -50,6 +51,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         pass_no=step.pass_no + 1,
         waits_for=None,
         handed_up=False,
+        draft=None,
     )
     return ready, (
         Enqueue(
@@ -137,6 +139,7 @@ def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
         note=fact.note or step.note,
         postponed=0,
         handed_up=False,
+        draft=None,
     )
     if step.author.backend == "human":
         waiting, decisions = _ask_person(sent)
@@ -156,6 +159,17 @@ def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> Ste
     notes = (step.note, f"The author of the step says: {fact.reason}")
     handed_up = replace(told, handed_up=True, note="\n".join(filter(None, notes)))
     return handed_up, (ask_planner(handed_up),)
+
+
+def after_draft(step: StepState, policy: Policy, fact: PlanRevised) -> StepAdvance:
+    """The planner left steps of a changed plan bare: the subtask planner is asked for them."""
+    if policy.subtask_planner == "human":
+        bare = ", ".join(each.title for each in fact.steps if not each.subtasks)
+        reason = f"the planner has changed the plan, and a person is to detail it: {bare}"
+        told = replace(step, postponed=0, draft=None, reason=reason)
+        return _wait(told, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="replan")
+    drafted = replace(step, postponed=0, draft=Draft(fact.known, fact.steps, fact.reason))
+    return drafted, (_again(drafted, JobKind.DETAIL),)
 
 
 def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
@@ -208,6 +222,7 @@ def request_revision(step: StepState, note: str) -> StepAdvance:
         reason=reason,
         postponed=0,
         handed_up=False,
+        draft=None,
     )
     gathering, decisions = _gather(asked)
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
@@ -230,7 +245,7 @@ def put_off_or_wait(
     kind = InterventionKind.SPENDING if fact.stage == SPENDING else kind
     failed = replace(failed, unfinished=fact.kind is JobKind.EXECUTE)
     return _wait(
-        replace(failed, postponed=0),
+        replace(failed, postponed=0, draft=None),
         kind,
         WaitsFor.SENDING if fact.kind in WITH_EVIDENCE else WaitsFor.DECISION,
         stage=fact.stage,

@@ -49,7 +49,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.StepRevised: frozenset({S.READY}),
         f.RetryAdvised: frozenset({S.READY, S.WAITING, S.ERROR}),
         f.StepHandedUp: frozenset({S.REPLANNING, S.WAITING}),
-        f.PlanRevised: frozenset({S.REPLANNING, S.REPLACED}),
+        f.PlanRevised: frozenset({S.REPLANNING, S.WAITING, S.REPLACED}),
         f.JobFailed: frozenset({S.REPLANNING, S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),

@@ -109,6 +109,9 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.REVISION, Tone.ATTENTION, told
         case f.PlanRevised():
             count = count_of(len(fact.steps), "step")
+            if bare := sum(not step.subtasks for step in fact.steps):
+                told = f"the plan is to change from step {fact.step} on: {count}, {bare} to detail"
+                return MessageKind.PLAN, Tone.PLAIN, told
             told = f"the plan was changed from step {fact.step} on, {count} in its place"
             return MessageKind.PLAN, Tone.ATTENTION, told + _why(fact.reason)
         case f.RevisionRequested():

@@ -178,7 +178,8 @@ class StepHandedUp:
 class PlanRevised:
     """The planner changed what remains of a plan, from a step that was handed up to it.
 
-    `steps` are numbered from 1 and take the place of that step and of all that have not begun;
+    `steps` are numbered from 1 and take the place of that step and of all that have not begun, as
+    soon as none of them is bare (without subtasks);
     `known` is the greatest number of a step that the planner knew of.
     """
 

@@ -125,6 +125,18 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to take the place of the steps that remain, while some of it is still bare.
+
+    `known` is the greatest number of a step that its planner knew of.
+    """
+
+    known: int
+    steps: tuple[Step, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """The n-th list of subtasks of a step; 0 is the first plan. Immutable.
 

@@ -152,6 +152,7 @@ class RunStepRow(Row):
     waits_for: Mapped[str | None]
     unfinished: Mapped[bool] = mapped_column(server_default=text("false"))
     handed_up: Mapped[bool] = mapped_column(server_default=text("false"))
+    draft: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()

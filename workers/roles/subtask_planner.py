@@ -1,10 +1,12 @@
 """The subtask planner: the commands of a step (S0.20, S0.28), and their revisions (S0.54)."""
 
+from dataclasses import replace
+
 from shared.domain.errors import Defect, Rejected
-from shared.domain.facts import Fact, StepDetailed, StepHandedUp, StepRevised
+from shared.domain.facts import Fact, PlanRevised, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Role, check_subtasks
+from shared.domain.plan import Author, Plan, Role, Step, check_steps, check_subtasks
 from shared.domain.question import Reply
 from shared.store.database import Database
 from workers.fixes.recall import past_fixes, past_fixes_for, recalled
@@ -13,7 +15,7 @@ from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
-from workers.store import StepBrief, step_with_evidence, task_brief
+from workers.store import StepBrief, draft_of, step_brief, step_with_evidence, task_brief
 
 
 class SubtaskPlanner:
@@ -25,7 +27,9 @@ class SubtaskPlanner:
         self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
-        """Revision 0 of a step."""
+        """Revision 0 of a step, or of every bare step of a changed plan."""
+        if hold.job.run_id is not None:
+            return self._detail_changed_plan(hold.job)
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         if task.plan is None or hold.job.step is None:
@@ -51,6 +55,38 @@ class SubtaskPlanner:
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
         return StepDetailed(step.ordinal, subtasks, Author(Role.SUBTASK_PLANNER, name))
+
+    def _detail_changed_plan(self, job: Job) -> Fact:
+        with self._database.begin() as connection:
+            brief = step_brief(connection, job)
+            draft = draft_of(connection, job)
+        plan = Plan(draft.steps, draft.reason)
+        steps = tuple(
+            step if step.subtasks else self._detailed(step, plan, brief) for step in draft.steps
+        )
+        check_steps(steps)
+        return PlanRevised(
+            brief.step.ordinal, job.revision, job.pass_no, draft.known, steps, draft.reason
+        )
+
+    def _detailed(self, step: Step, plan: Plan, brief: StepBrief) -> Step:
+        name = brief.task.policy.subtask_planner
+        backend = self._backends.named(name)
+        told = self._briefings.of(
+            (brief.host.name,), task_id=brief.task.id, look=backend.uses_facts
+        )
+        subtasks = backend.detail(
+            DetailRequest(
+                brief.task.wanted,
+                told.targets,
+                brief.task.policy,
+                plan,
+                step,
+                facts=told.facts,
+                rules=told.rules,
+            )
+        )
+        return replace(step, subtasks=subtasks, author=Author(Role.SUBTASK_PLANNER, name))
 
 
 class Reviser:
@@ -113,7 +149,11 @@ def _note(brief: StepBrief, job: Job) -> str:
 
 
 def _planner_of(brief: StepBrief) -> Author:
-    """Who planned the task as a whole: what cannot be done as planned goes there."""
+    """Who planned the task as a whole: what cannot be done as planned goes there.
+
+    That a person gave the plan stands in the task's row, which the state of a run does not hold:
+    the fact carries it, and the coordinator decides who is asked.
+    """
     if brief.task.plan_given:
         return Author(Role.HUMAN, "human")
     return Author(Role.PLANNER, brief.task.policy.planner)

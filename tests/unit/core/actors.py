@@ -9,88 +9,18 @@ from shared.domain import facts as f
 from shared.domain.approval import Approval, Scope, plan_digest
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
-from shared.domain.config import AUTONOMIES, BY_CLASS, FIXED, MODEL, Policy, Value
 from shared.domain.jobs import JobKind
 from shared.domain.plan import (
-    Author,
-    OnFailure,
-    Plan,
-    Recovery,
     Role,
-    Step,
-    check_steps,
-    default_dependencies,
 )
 from shared.domain.question import Question
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
-from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step, subtasks
+from tests.unit.core.drawn import other_limits, some_plan, some_policy
+from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
 APPROVALS = (Approval("d", Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
 FAMILIES = ("transient", "transient", "unavailable", "rejected", "misconfigured", "defect")
-
-
-def some_policy(rng: Random) -> Policy:
-    """A policy with small numbers, so that every limit is reached."""
-    return Policy(
-        taskmaster_enabled=rng.random() < 0.3,
-        error_threshold_per_step=rng.randint(1, 3),
-        send_to_planner_after_threshold=rng.random() < 0.8,
-        hold_bundles=rng.random() < 0.2,
-        human_escalation_threshold=rng.randint(0, 2),
-        max_retry_count=rng.randint(1, 3),
-        max_transient_failures=rng.randint(0, 2),
-        planner="human" if rng.random() < 0.2 else "anthropic",
-        subtask_planner="human" if rng.random() < 0.2 else "anthropic",
-        autonomy=rng.choice(AUTONOMIES),
-        retry_strategy=rng.choice([FIXED, FIXED, BY_CLASS, MODEL]),
-    )
-
-
-def _other_limits(rng: Random) -> dict[str, Value]:
-    """Limits that may be changed while a task is under way, and one that may not."""
-    return {
-        "max_retry_count": rng.randint(1, 4),
-        "human_escalation_threshold": rng.randint(0, 3),
-        "retry_strategy": rng.choice([FIXED, MODEL]),
-        "autonomy": rng.choice(AUTONOMIES),
-    }
-
-
-def some_plan(rng: Random, *, complete: bool) -> Plan:
-    """A plan of one to five steps: in two lanes, in groups, or with dependencies of its own."""
-    ordinals = range(1, rng.randint(1, 5) + 1)
-    if rng.random() < 0.4:
-        depends: dict[int, tuple[int, ...]] = {n: (n - 2,) if n > 2 else () for n in ordinals}
-    else:
-        depends = default_dependencies(
-            (n, rng.choice([None, None, "a", "b"]), _some_needs(rng, n)) for n in ordinals
-        )
-    steps = tuple(_some_step(rng, n, depends[n], complete=complete) for n in depends)
-    check_steps(steps)
-    return Plan(steps)
-
-
-def _some_needs(rng: Random, ordinal: int) -> tuple[int, ...] | None:
-    if rng.random() < 0.6:
-        return None
-    return tuple(sorted(rng.sample(range(1, ordinal), rng.randint(0, ordinal - 1))))
-
-
-def _some_step(rng: Random, ordinal: int, depends_on: tuple[int, ...], *, complete: bool) -> Step:
-    kind = step if complete or rng.random() < 0.3 else bare
-    return kind(
-        ordinal,
-        depends_on=depends_on,
-        recovery=rng.choice(list(Recovery)),
-        on_failure=rng.choice([OnFailure.STOP, OnFailure.STOP, OnFailure.CONTINUE]),
-        ask_question="which?" if rng.random() < 0.04 else "",
-        **({"author": _some_author(rng)} if kind is step else {}),
-    )
-
-
-def _some_author(rng: Random) -> Author:
-    return rng.choice([SUBTASK_PLANNER, SUBTASK_PLANNER, PLANNER, BY_HAND])
 
 
 def begin(rng: Random, *, echoing: bool) -> World:
@@ -145,7 +75,9 @@ def obliging_worker(world: World, job: OpenJob, *, ending: Ending = Ending.DONE)
     world.report(job, _answer(world, job, ending))
 
 
-def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
+def _answer(  # noqa: C901 - one case a kind of job
+    world: World, job: OpenJob, ending: Ending
+) -> f.Fact:
     match job.kind:
         case JobKind.REFINE:
             if world.rng.random() < 0.3:
@@ -155,6 +87,8 @@ def _answer(world: World, job: OpenJob, ending: Ending) -> f.Fact:
             return f.PlanDrafted(some_plan(world.rng, complete=False))
     assert job.step is not None
     match job.kind:
+        case JobKind.DETAIL if job.run is not None:
+            return _detailed_plan(world, job)
         case JobKind.DETAIL:
             return f.StepDetailed(job.step, subtasks("a", "b"), SUBTASK_PLANNER)
         case JobKind.GATHER:
@@ -179,7 +113,19 @@ def _changed_plan(world: World, job: OpenJob) -> f.PlanRevised:
     assert job.step is not None
     known = max(world.runs[job.run].steps) - (world.rng.random() < 0.1)
     steps = some_plan(world.rng, complete=True).steps
+    if job.pass_no % 2 == 0:
+        steps = tuple(dataclasses.replace(step, subtasks=()) for step in steps)
     return f.PlanRevised(job.step, job.revision, job.pass_no, known, steps, "another way")
+
+
+def _detailed_plan(world: World, job: OpenJob) -> f.PlanRevised:
+    """What a subtask planner makes of the bare steps of a changed plan."""
+    assert job.run is not None
+    assert job.step is not None
+    draft = world.runs[job.run].steps[job.step].draft
+    assert draft is not None, "nothing to detail"
+    steps = tuple(dataclasses.replace(step, subtasks=subtasks("a")) for step in draft.steps)
+    return f.PlanRevised(job.step, job.revision, job.pass_no, draft.known, steps, draft.reason)
 
 
 def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
@@ -213,7 +159,7 @@ def erratic_person(world: World) -> None:
         (None, f.StepDetailed(rng.randint(1, 4), subtasks("by hand"), BY_HAND)),
     ]
     if rng.random() < 0.15:
-        wishes.append((None, f.PolicyChanged(_other_limits(rng))))
+        wishes.append((None, f.PolicyChanged(other_limits(rng))))
     if world.task.asking or world.task.unanswered() or rng.random() < 0.1:
         wishes += [(None, replied(asked)) for asked in (None, 1, 2)]
     if world.task.plan is not None:

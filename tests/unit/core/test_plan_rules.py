@@ -11,7 +11,7 @@ from orchestrator.core.plan_rules import NOT_BEGUN, change_plan
 from orchestrator.core.state import RunState, StepState
 from shared.domain import facts as f
 from shared.domain.task import StepPhase
-from tests.unit.core.actors import some_plan
+from tests.unit.core.drawn import some_plan
 from tests.unit.core.given import at
 
 PHASES = [phase for phase in StepPhase if phase is not StepPhase.REPLANNING]

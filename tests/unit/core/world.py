@@ -304,7 +304,8 @@ class World:
             assert job.postponed == step.postponed, "its failure would go unheard"
         if phase is StepPhase.REPLANNING:
             asked = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
-            kinds = {JobKind.REPLAN} if step.handed_up else asked
+            above = JobKind.REPLAN if step.draft is None else JobKind.DETAIL
+            kinds = {above} if step.handed_up else asked
             assert open_kinds & kinds, "a revision nobody works at"
         if phase not in AT_WORK | {StepPhase.REPLANNING}:
             assert not open_kinds, "a job for a step at rest"

@@ -26,6 +26,7 @@ class Event:
     run_id: int | None = 1
     target: str | None = "web1"
     at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    id: int = 1
 
 
 @pytest.mark.parametrize("kind", ALL)

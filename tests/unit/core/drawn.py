@@ -1,0 +1,78 @@
+"""Policies and plans of all kinds, drawn at random."""
+
+from random import Random
+
+from shared.domain.config import AUTONOMIES, BY_CLASS, FIXED, MODEL, Policy, Value
+from shared.domain.plan import (
+    Author,
+    OnFailure,
+    Plan,
+    Recovery,
+    Step,
+    check_steps,
+    default_dependencies,
+)
+from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step
+
+
+def some_policy(rng: Random) -> Policy:
+    """A policy with small numbers, so that every limit is reached."""
+    return Policy(
+        taskmaster_enabled=rng.random() < 0.3,
+        error_threshold_per_step=rng.randint(1, 3),
+        send_to_planner_after_threshold=rng.random() < 0.8,
+        hold_bundles=rng.random() < 0.2,
+        human_escalation_threshold=rng.randint(0, 2),
+        max_retry_count=rng.randint(1, 3),
+        max_transient_failures=rng.randint(0, 2),
+        planner="human" if rng.random() < 0.2 else "anthropic",
+        subtask_planner="human" if rng.random() < 0.2 else "anthropic",
+        autonomy=rng.choice(AUTONOMIES),
+        retry_strategy=rng.choice([FIXED, FIXED, BY_CLASS, MODEL]),
+    )
+
+
+def other_limits(rng: Random) -> dict[str, Value]:
+    """Limits that may be changed while a task is under way, and one that may not."""
+    return {
+        "max_retry_count": rng.randint(1, 4),
+        "human_escalation_threshold": rng.randint(0, 3),
+        "retry_strategy": rng.choice([FIXED, MODEL]),
+        "autonomy": rng.choice(AUTONOMIES),
+    }
+
+
+def some_plan(rng: Random, *, complete: bool) -> Plan:
+    """A plan of one to five steps: in two lanes, in groups, or with dependencies of its own."""
+    ordinals = range(1, rng.randint(1, 5) + 1)
+    if rng.random() < 0.4:
+        depends: dict[int, tuple[int, ...]] = {n: (n - 2,) if n > 2 else () for n in ordinals}
+    else:
+        depends = default_dependencies(
+            (n, rng.choice([None, None, "a", "b"]), _some_needs(rng, n)) for n in ordinals
+        )
+    steps = tuple(_some_step(rng, n, depends[n], complete=complete) for n in depends)
+    check_steps(steps)
+    return Plan(steps)
+
+
+def _some_needs(rng: Random, ordinal: int) -> tuple[int, ...] | None:
+    if rng.random() < 0.6:
+        return None
+    return tuple(sorted(rng.sample(range(1, ordinal), rng.randint(0, ordinal - 1))))
+
+
+def _some_step(rng: Random, ordinal: int, depends_on: tuple[int, ...], *, complete: bool) -> Step:
+    kind = step if complete or rng.random() < 0.3 else bare
+    return kind(
+        ordinal,
+        depends_on=depends_on,
+        recovery=rng.choice(list(Recovery)),
+        on_failure=rng.choice([OnFailure.STOP, OnFailure.STOP, OnFailure.CONTINUE]),
+        ask_question="which?" if rng.random() < 0.04 else "",
+        **({"author": _some_author(rng)} if kind is step else {}),
+    )
+
+
+def _some_author(rng: Random) -> Author:
+    return rng.choice([SUBTASK_PLANNER, SUBTASK_PLANNER, PLANNER, BY_HAND])
