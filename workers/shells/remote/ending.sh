@@ -1,12 +1,12 @@
 # Ending a command and all that it started; a part of the runner's text.
 
-p() { # stem key pid start dog . : what is left of a command
+tell_left() { # stem key pid start dog . : what is left of a command
   [ "$6" = . ] || return
   aim "$1/$2" "$3" "$4" "$5"
   find_left
   say left "$names"
 }
-k() { # stem key why grace pid start dog . : end a command and all that it started
+end_command() { # stem key why grace pid start dog . : end a command and all that it started
   [ "$8" = . ] || return
   { : >"$1.why.$2.$3"; } 2>/dev/null
   finish "$1/$2" "$4" "$5" "$6" "$7"

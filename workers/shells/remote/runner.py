@@ -14,6 +14,7 @@ from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import Frame, Frames
 from workers.shells.remote.records import Identity, Log, Record, nonce_of, read_log
 from workers.shells.remote.runner_text import JOB_ROOT, call, exported, flags, opening
+from workers.shells.remote.short_names import Verb
 
 BLOCK = 32_768
 """Bytes of a file that are asked for at once."""
@@ -109,7 +110,7 @@ class Runner:
         host has no place for records, Transient while old records of the same run are about to be
         removed.
         """
-        opening = call("o", stem, self.host.workdir or "")
+        opening = call(Verb.OPEN, stem, self.host.workdir or "")
         self._carrier.send(opening + _begin(then, not_after, after=True))
         others: list[str] = []
         while True:
@@ -156,7 +157,7 @@ class Runner:
 
     def fetch(self, path: str, into: Capture) -> int:
         """Read a file, of a long one its beginning and its end; returns its size in bytes."""
-        self._carrier.send(call("h", path))
+        self._carrier.send(call(Verb.SIZE, path))
         size = int(self._expect("h").words[1])
         blocks = -(-size // BLOCK)
         for number in range(min(blocks, _HALF)):
@@ -174,7 +175,7 @@ class Runner:
 
     def log(self, stem: str) -> Log:
         """What is recorded under a stem."""
-        self._carrier.send(call("t", stem))
+        self._carrier.send(call(Verb.LOG, stem))
         self._expect("d")
         text = self._data()
         names = self._expect("names").words[1:]
@@ -182,30 +183,30 @@ class Runner:
 
     def stop(self, stem: str) -> bool:
         """Let nothing further be started under a stem; False when the host cannot note that."""
-        self._carrier.send(call("s", stem))
+        self._carrier.send(call(Verb.STOP, stem))
         return self._answer().verb == "stopped"
 
     def erase(self, name: str) -> None:
         """Remove what the commands of a pass wrote; that they ran stays on record."""
-        self._carrier.send(call("x", name))
+        self._carrier.send(call(Verb.ERASE, name))
         self._expect("erased")
 
     def quit(self, other: Identity) -> None:
         """End another runner that has nothing in hand."""
-        self._carrier.send(call("q", *other.words))
+        self._carrier.send(call(Verb.QUIT, *other.words))
         self._expect("quit")
 
     def left(self, record: Record, runner: Identity) -> tuple[str, ...]:
         """The processes of a command that still run, whatever became of its runner."""
         self._carrier.send(
-            call("p", record.stem, record.key, runner.pid, runner.start, runner.watch)
+            call(Verb.LEFT, record.stem, record.key, runner.pid, runner.start, runner.watch)
         )
         return _names(self._answer().words[1:])
 
     def kill(self, record: Record, runner: Identity, why: str) -> Killed:
         """End a command with all that it started: TERM, after a grace KILL, and look again."""
         words = (record.stem, record.key, why, GRACE_SECONDS)
-        self._carrier.send(call("k", *words, runner.pid, runner.start, runner.watch))
+        self._carrier.send(call(Verb.END, *words, runner.pid, runner.start, runner.watch))
         _, how, *left = self._answer().words
         return Killed(how, _names(left) if how == "LEFT" else ())
 
@@ -215,7 +216,7 @@ class Runner:
         `told` are the bytes of both streams that are known.
         """
         words = (record.stem, record.key, *told)
-        self._carrier.send(call("w", *words, *runner.words))
+        self._carrier.send(call(Verb.FOLLOW, *words, *runner.words))
 
     def followed(self, seconds: float) -> tuple[str, bytes] | None:
         """What came: ("stdout" or "stderr", bytes), or ("ended" | "gone", b"") at its end."""
@@ -236,7 +237,7 @@ class Runner:
         self._carrier.close()
 
     def _block(self, path: str, number: int) -> bytes:
-        self._carrier.send(call("g", path, number))
+        self._carrier.send(call(Verb.BLOCK, path, number))
         self._expect("d")
         return self._data()
 
@@ -297,8 +298,8 @@ def _start(each: Call, not_after: int, after: bool | None, *, last: bool) -> byt
     named, exports = flags(each.command, more=not last), exported(each.variables)
     words = (each.key or "", not_after, span, named, each.label, each.command, exports)
     if after is None:
-        return call("r", *words)
-    return call("a", "y" if after else "n", *words)
+        return call(Verb.RUN, *words)
+    return call(Verb.RUN_IF, "y" if after else "n", *words)
 
 
 def _no_sudo(host: Host, said: str) -> ReplanError:

@@ -1,10 +1,11 @@
 # The remote job: a shell that stays on a host and runs one command after another.
 #
-# /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets N, the nonce of
-# the frames, M, that of the records, and R, the folder of all records. Beside a shell it needs
-# /proc, and mkdir, ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. What the driver
-# sends afterwards are calls of the functions with one letter; each ends with a "." so that one that
-# was cut off does nothing. The runner ends when its input ends, but never within a command.
+# /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets frame_nonce,
+# record_nonce and home_root, the folder of all records. Beside a shell it needs /proc, and mkdir,
+# ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. What the driver sends afterwards are
+# calls of the functions that short_names.py lists; each ends with a "." so that one that was cut
+# off does nothing. The runner ends when its input ends, but never within a command. Its text is
+# sent without comments, under the short names of that table.
 #
 # The records of a pass are files whose names begin alike, with its stem; many passes share a folder,
 # for a folder of its own is a program that is started for each pass (what belongs to no pass is in
@@ -16,8 +17,8 @@
 #   S.end.K.C   command K ended with C, where the log could not be written any more
 # and beside them .claim.RUN-, as long as it is decided whether the records of a run are removed.
 # Lines of the log that begin with @@M are records; what stands before a start is the command.
-say() { printf '%s@@%s %s\n' "$held" "$N" "$*" && held= || exit 0; }
-note() { printf '@@%s %s\n' "$M" "$*" 2>/dev/null >&3; }
+say() { printf '%s@@%s %s\n' "$held" "$frame_nonce" "$*" && held= || exit 0; }
+note() { printf '@@%s %s\n' "$record_nonce" "$*" 2>/dev/null >&3; }
 uptime() { read -r now _ </proc/uptime; now=${now%.*}; }
 stat_of() { # pid: sets line to what /proc says after the name
   { read -r line </proc/"$1"/stat; } 2>/dev/null || return 1
@@ -43,54 +44,64 @@ usable() { # folder: ours alone and no link; made where it does not exist
 newline='
 '
 hello() {
-  P=$$ A= G= greps= D= S= Z= held= n=1 now=0 at=0 uid= boot=- space=- last=x
+  runner_pid=$$ current_file= watch_pid= greps= open_stem= memory_root= has_setsid= held=
+  pair_number=1 now=0 at=0 uid= boot=- space=- last=x
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
-  stat_of "$P"
+  stat_of "$runner_pid"
   set -- $line
-  F=${20}
-  [ "$4" = "$P" ] || { say bad session; exit 0; }
+  runner_start=${20}
+  [ "$4" = "$runner_pid" ] || { say bad session; exit 0; }
   read -r boot </proc/sys/kernel/random/boot_id
   space=$(readlink /proc/self/ns/pid) || space=-
   uptime
-  usable "$R" || R=
+  usable "$home_root" || home_root=
   [ "$uid" ] || uid=$(id -u)
-  S=/dev/shm/replan-$uid
-  command -v setsid >/dev/null 2>&1 && Z=s
+  memory_root=/dev/shm/replan-$uid
+  command -v setsid >/dev/null 2>&1 && has_setsid=s
   trap : HUP INT QUIT TERM ALRM USR1 USR2 PIPE
-  say hello "$P" "$F" "$boot" "$space" "$now"
+  say hello "$runner_pid" "$runner_start" "$boot" "$space" "$now"
 }
 
-o() { # stem workdir . : under it are the records of what follows
+open_records() { # stem workdir . : under it are the records of what follows
   last=x
   [ "$3" = . ] || return
   case $2 in
-  "") W= ;;
-  "~") W=$HOME ;;
-  "~/"*) W=$HOME/${2#"~/"} ;;
-  /*) W=$2 ;;
-  *) W=$HOME/$2 ;;
+  "") work_folder= ;;
+  "~") work_folder=$HOME ;;
+  "~/"*) work_folder=$HOME/${2#"~/"} ;;
+  /*) work_folder=$2 ;;
+  *) work_folder=$HOME/$2 ;;
   esac
-  [ "$R" ] && enter "$R" "$1" || { usable "$S" && enter "$S" "$1"; } || { say shut; return; }
+  [ "$home_root" ] && enter "$home_root" "$1" ||
+    { usable "$memory_root" && enter "$memory_root" "$1"; } ||
+    { say shut; return; }
   unclaimed "$1" || { say busy; return; }
   last=0
-  for d in ${R:+"$R/${1%.*.*}".*.log} "$S/${1%.*.*}".*.log; do
-    [ "$d" = "$D.log" ] || [ ! -e "$d" ] || { last=x && say other "${d%.log}"; }
+  for other_log in ${home_root:+"$home_root/${1%.*.*}".*.log} "$memory_root/${1%.*.*}".*.log; do
+    [ "$other_log" != "$open_stem.log" ] && [ -e "$other_log" ] || continue
+    last=x && say other "${other_log%.log}"
   done
-  say open "$G" "$D"
+  say open "$watch_pid" "$open_stem"
 }
 enter() { # root stem
   [ -d "$1/${2%/*}" ] || folders "$1" "${2%/*}"
-  n=1
+  pair_number=1
   command exec 3>>"$1/$2.log" 2>/dev/null || return 1
-  [ "$G" ] && [ "$A" = "$1/.at.$P" ] || { [ -z "$G" ] || kill -9 "$G"; A=$1/.at.$P; watch & G=$!; }
-  note i "$P" "$F" "$boot" "$space" "$G" && fresh "$1/$2" && echo "$1/$2" >"$A" || return 1
-  D=$1/$2
+  [ "$watch_pid" ] && [ "$current_file" = "$1/.at.$runner_pid" ] || {
+    [ -z "$watch_pid" ] || kill -9 "$watch_pid"
+    current_file=$1/.at.$runner_pid
+    watch &
+    watch_pid=$!
+  }
+  note i "$runner_pid" "$runner_start" "$boot" "$space" "$watch_pid" && fresh "$1/$2" &&
+    echo "$1/$2" >"$current_file" || return 1
+  open_stem=$1/$2
 }
 unclaimed() { # stem: wait until nobody is about to remove the records of its run
-  d=${1##*/} d=${1%/*}/.claim.${d%%-*}-
+  claim_name=${1##*/} claim_name=${1%/*}/.claim.${claim_name%%-*}-
   uptime
   give_up=$((now + 6))
-  while claimed "$R/$d" || claimed "$S/$d"; do
+  while claimed "$home_root/$claim_name" || claimed "$memory_root/$claim_name"; do
     uptime
     [ "$now" -lt "$give_up" ] || return 1
     sleep 0.1 || sleep 1
@@ -107,30 +118,31 @@ folders() { # root folder: make it, and with it those that other passes will ask
     cd "$1" || exit
     root=$2 all=
     shift 2
-    for a; do for b; do all="$all $a$b"; done; done
+    for first_digit; do for second_digit; do all="$all $first_digit$second_digit"; done; done
     mkdir -p -m 700 "$root" $all
   ) 2>/dev/null
 }
-fresh() { command exec 4>>"$1.o.$n" 5>>"$1.e.$n"; }
+fresh() { command exec 4>>"$1.o.$pair_number" 5>>"$1.e.$pair_number"; }
 
-a() { # wish, and as for r: run a command if the last ended as wished
+run_if() { # wish, and as for r: run a command if the last ended as wished
   [ "$9" = . ] || return
   # What was killed or not found has not said no.
   case $1$last in
-  y0 | n[1-9] | n[1-9][0-9] | n1[01][0-9] | n12[0-5]) shift && r "$@" ;;
+  y0 | n[1-9] | n[1-9][0-9] | n1[01][0-9] | n12[0-5]) shift && run_command "$@" ;;
   *) last=x && say skip "$2" ;;
   esac
 }
-r() { # key not-after span flags label command variables . : run a command
+run_command() { # key not-after span flags label command variables . : run a command
   last=x
   [ "$8" = . ] || return
   uptime
   [ "$now" -lt "$2" ] || { say late "$1"; return; }
-  printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$M" "$1" "$n" "$((now + $3))" "$4" \
-    2>/dev/null >&3 || { say full "$1"; return; }
+  printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$record_nonce" \
+    "$1" "$pair_number" "$((now + $3))" "$4" 2>/dev/null >&3 || { say full "$1"; return; }
   # In this order: whoever takes over makes `stop` and then reads the log.
-  [ ! -e "$D.stop" ] || { note x "$1"; say over "$1"; exit 0; }
-  [ -z "$W" ] || cd -- "$W" 2>/dev/null || { note x "$1"; say nodir "$1"; return; }
+  [ ! -e "$open_stem.stop" ] || { note x "$1"; say over "$1"; exit 0; }
+  [ -z "$work_folder" ] || cd -- "$work_folder" 2>/dev/null ||
+    { note x "$1"; say nodir "$1"; return; }
   case $4 in *q*)
     eval "$6" 2>/dev/null
     last=$?
@@ -142,95 +154,98 @@ r() { # key not-after span flags label command variables . : run a command
   # In a subshell, so that what this shell says of a killed command is not part of its errors.
   (
     eval "$7"
-    export REPLAN_ATTEMPT="$D/$1"
+    export REPLAN_ATTEMPT="$open_stem/$1"
     exec </dev/null >&4 2>&5 3>&- 4>&- 5>&-
-    case $4$Z in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
+    case $4$has_setsid in *s*s) exec setsid /bin/sh -c "$6" sh ;; esac
     exec /bin/sh -c "$6" sh
   )
   last=$?
   set -- "$1" "$last" "$4"
-  note e "$1" "$2" || : >"$D.end.$1.$2"
-  [ -e "$D.o.$n.cut" ] || [ -e "$D.e.$n.cut" ] && set -- "$@" cut
-  if [ "$4" ] || [ -s "$D.o.$n" ] || [ -s "$D.e.$n" ]; then
-    say E "$1" "$2" "$n" "$4"
-    [ ! -s "$D.o.$n" ] || dd if="$D.o.$n" bs=16384 count=1 2>/dev/null
+  note e "$1" "$2" || : >"$open_stem.end.$1.$2"
+  [ -e "$open_stem.o.$pair_number.cut" ] || [ -e "$open_stem.e.$pair_number.cut" ] &&
+    set -- "$@" cut
+  if [ "$4" ] || [ -s "$open_stem.o.$pair_number" ] || [ -s "$open_stem.e.$pair_number" ]; then
+    say E "$1" "$2" "$pair_number" "$4"
+    [ ! -s "$open_stem.o.$pair_number" ] ||
+      dd if="$open_stem.o.$pair_number" bs=16384 count=1 2>/dev/null
     say .
-    [ ! -s "$D.e.$n" ] || dd if="$D.e.$n" bs=16384 count=1 2>/dev/null
+    [ ! -s "$open_stem.e.$pair_number" ] ||
+      dd if="$open_stem.e.$pair_number" bs=16384 count=1 2>/dev/null
     say .
   else
     say e "$1" "$2"
     case $3 in *b*) ;; *) return ;; esac
   fi
-  n=$((n + 1))
-  fresh "$D"
+  pair_number=$((n + 1))
+  fresh "$open_stem"
 }
 
 answer() { # key flags: to a question; held back where the next answer comes at once
-  note e "$1" "$last" || : >"$D.end.$1.$last"
+  note e "$1" "$last" || : >"$open_stem.end.$1.$last"
   case $2 in
-  *h*) held="$held@@$N e $1 $last$newline" ;;
+  *h*) held="$held@@$frame_nonce e $1 $last$newline" ;;
   *) say e "$1" "$last" ;;
   esac
 }
 
-h() { # file . : its size
+tell_size() { # file . : its size
   [ "$2" = . ] && say h "$(size_of "$1")"
 }
-g() { # file block . : a block of a file, of 32768 bytes
+tell_block() { # file block . : a block of a file, of 32768 bytes
   [ "$3" = . ] || return
   say d
   dd if="$1" bs=32768 skip="$2" count=1 2>/dev/null
   say .
 }
-t() { # stem . : the log of a pass and what follows its stem in the names of its files
+tell_log() { # stem . : the log of a pass and what follows its stem in the names of its files
   [ "$2" = . ] || return
   say d
   cat "$1.log" 2>/dev/null
   say .
   all=
-  for d in "$1".*; do [ ! -e "$d" ] || all="$all ${d#"$1".}"; done
+  for beside in "$1".*; do [ ! -e "$beside" ] || all="$all ${beside#"$1".}"; done
   say names $all
 }
-s() { # stem . : nothing further is started there
+stop_pass() { # stem . : nothing further is started there
   [ "$2" = . ] || return
   { : >"$1.stop"; } 2>/dev/null
   [ -e "$1.stop" ] && say stopped || say unstopped
 }
-x() { # pass . : nobody needs any more what its commands wrote
+erase_output() { # pass . : nobody needs any more what its commands wrote
   [ "$2" = . ] || return
-  rm -f ${R:+"$R/$1".*.[oe].*} "$S/$1".*.[oe].*
+  rm -f ${home_root:+"$home_root/$1".*.[oe].*} "$memory_root/$1".*.[oe].*
   say erased
 }
-q() { # pid start boot namespace . : end an idle runner
+quit_runner() { # pid start boot namespace . : end an idle runner
   [ "$5" = . ] || return
   lives "$1" "$2" "$3" "$4" && kill -9 "$1" 2>/dev/null
   say quit
 }
 
-w() { # stem key out-bytes err-bytes pid start boot namespace . : follow until it ends
+follow_command() { # stem key out-bytes err-bytes pid start boot namespace . : follow until it ends
   [ "$9" = . ] || return
-  V=$1 K=$2 m= a=$3 b=$4
+  viewed_stem=$1 followed_key=$2 followed_pair= out_bytes=$3 err_bytes=$4
   shift 4
   while :; do
-    set -- "$1" "$2" "$3" "$4" $(tail -n 1 "$V.log")
+    set -- "$1" "$2" "$3" "$4" $(tail -n 1 "$viewed_stem.log")
     over= more=
-    [ "$6" = s ] && [ "$7" = "$K" ] && m=$8 || over=ended
+    [ "$6" = s ] && [ "$7" = "$followed_key" ] && followed_pair=$8 || over=ended
     set -- "$1" "$2" "$3" "$4"
     [ "$over" ] || lives "$@" || over=gone
-    [ "$m" ] && ship o "$a" && a=$size more=1
-    [ "$m" ] && ship e "$b" && b=$size more=1
+    [ "$followed_pair" ] && ship o "$out_bytes" && out_bytes=$size more=1
+    [ "$followed_pair" ] && ship e "$err_bytes" && err_bytes=$size more=1
     [ -z "$more" ] || continue
-    [ -z "$over" ] || { say "$over" "$a" "$b"; return; }
+    [ -z "$over" ] || { say "$over" "$out_bytes" "$err_bytes"; return; }
     sleep 0.1 || sleep 1
   done
 }
 ship() { # stream bytes-so-far: what is new of it; sets size
-  size=$(size_of "$V.$1.$m")
+  size=$(size_of "$viewed_stem.$1.$followed_pair")
   [ "$size" -ge "$2" ] || set -- "$1" 0
   [ "$size" -gt "$2" ] || return 1
   [ "$((size - $2))" -le 32768 ] || size=$(($2 + 32768))
   say "$1" "$2"
-  tail -c +"$(($2 + 1))" "$V.$1.$m" | head -c "$((size - $2))"
+  tail -c +"$(($2 + 1))" "$viewed_stem.$1.$followed_pair" | head -c "$((size - $2))"
   say .
 }
 size_of() { set -- $(ls -ln "$1" 2>/dev/null) && echo "${5:-0}"; }

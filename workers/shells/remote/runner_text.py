@@ -8,6 +8,7 @@ from importlib.resources import files
 from shared.domain.host import Host
 from workers.shells.remote.environment import EXPORTS
 from workers.shells.remote.script import path_word
+from workers.shells.remote.short_names import VERBS, Verb, shorten
 
 JOB_ROOT = "~/.replan/jobs"
 """Where a host keeps the records of what ran on it, below the account's home."""
@@ -43,6 +44,9 @@ _ASKS = re.compile(
 )
 """Not what asks for variables, streams or the process: those of the runner are its own."""
 
+_COMMENT = re.compile(r"^#.*|(?<=\(\) \{) # .*")
+"""A line of its own, or after the name of a function."""
+
 _KILLS = re.compile(r"\bkill\b")
 _STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
 
@@ -52,13 +56,15 @@ def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
 
     A transfer that is cut anywhere leaves a syntax error, and nothing runs.
     """
-    first = f"{EXPORTS}\nN={frames} M={records} R={path_word(root)}"
-    return f"{{\n{first}\n{_text()}\n}}\nhello\n".encode()
+    names = shorten("frame_nonce record_nonce home_root").split()
+    values = (frames, records, path_word(root))
+    first = " ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+    return f"{{\n{EXPORTS}\n{first}\n{_text()}\n}}\nhello\n".encode()
 
 
-def call(function: str, *words: str | float) -> bytes:
+def call(verb: Verb, *words: str | float) -> bytes:
     """The call of a function of the runner; one that was cut off does nothing."""
-    return f"{function} {' '.join(map(_quoted, words))} .\n".encode()
+    return f"{VERBS[verb]} {' '.join(map(_quoted, words))} .\n".encode()
 
 
 def exported(variables: Mapping[str, str]) -> str:
@@ -86,10 +92,15 @@ def flags(command: str, *, more: bool = False) -> str:
 
 @cache
 def _text() -> str:
+    return shorten(text())
+
+
+def text() -> str:
+    """What the runner is, with its own names, without comments and indentation."""
     folder = files("workers.shells.remote")
     parts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
-    lines = "".join(parts).splitlines()
-    return "\n".join(line for line in lines if line and not line.lstrip().startswith("# "))
+    lines = (_COMMENT.sub("", line.lstrip()) for line in "".join(parts).splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def _quoted(word: str | float) -> str:

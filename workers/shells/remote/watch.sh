@@ -6,26 +6,29 @@ watch() {
   trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
   exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
   began self
-  me=${name%% *} born=$at V= kept= passed= beat=0 idle=0 over= busy= swept=
+  me=${name%% *} born=$at viewed_stem= kept= passed= beat=0 idle=0 over= busy= swept=
   while :; do
     sleep "${tick:-0.2}" || sleep 1 || exit
-    tick= new=$V beat=$((beat + 1))
-    lives "$P" "$F" "$boot" "$space" || over=1
+    tick= new=$viewed_stem beat=$((beat + 1))
+    lives "$runner_pid" "$runner_start" "$boot" "$space" || over=1
     # Somebody may have removed it with all that it tells of.
-    [ ! -e "$A" ] || read -r new <"$A" || new=
-    [ "$new" = "$V" ] || { passed="$passed $V" V=$new; }
-    if [ "$V" ]; then look; else busy=; fi
+    [ ! -e "$current_file" ] || read -r new <"$current_file" || new=
+    [ "$new" = "$viewed_stem" ] || { passed="$passed $viewed_stem" viewed_stem=$new; }
+    if [ "$viewed_stem" ]; then look; else busy=; fi
     # Not before the log of a pass is open: that tells every sweep that the pass is at work.
-    case $V in '' | */looks/*) ;; *) [ "$swept" ] || { swept=1; sweep "${A%/.at.*}"; } ;; esac
+    case $viewed_stem in
+    '' | */looks/*) ;;
+    *) [ "$swept" ] || { swept=1; sweep "${current_file%/.at.*}"; } ;;
+    esac
     if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
     [ "$idle" -lt 25 ] || tick=1
     for old in $kept; do trim "$old"; done
     [ $((beat % 25)) != 0 ] || settle
     [ "$over" ] && [ -z "$busy" ] || continue
-    passed="$passed $V" V=
-    true >"$A"
+    passed="$passed $viewed_stem" viewed_stem=
+    true >"$current_file"
     settle
-    [ "$kept" ] || { rm -f "$A"; exit; }
+    [ "$kept" ] || { rm -f "$current_file"; exit; }
   done
 }
 sweep() { # root: once an hour, of runs that are two days old and have no runner that lives, all
@@ -37,7 +40,7 @@ sweep() { # root: once an hour, of runs that are two days old and have no runner
   for old in $(find "$1" -mindepth 2 -name '.claim.*' -mmin +60); do
     read -r line <"$old" && set -- $line && lives "$@" || rm -f "$old"
   done
-  for old in $(find "${A%/.at.*}" -mindepth 2 -name '*.log' -mtime +1); do
+  for old in $(find "${current_file%/.at.*}" -mindepth 2 -name '*.log' -mtime +1); do
     [ -e "$old" ] || continue
     run=${old##*/} run=${run%.log}
     case $run in *-*) run=${run%%-*}- ;; esac
@@ -58,34 +61,38 @@ abandoned() { # whether no log of the run is young, and none is that of a runner
 long() { # whether a file of output may be too long; most times two numbers tell that
   [ $((beat % 25)) != 0 ] || return 0
   for fd in 4 5; do
-    { read -r name at <"/proc/$P/fdinfo/$fd"; } 2>/dev/null || return 0
+    { read -r name at <"/proc/$runner_pid/fdinfo/$fd"; } 2>/dev/null || return 0
     [ "$at" -le 1048576 ] || return 0
   done
   return 1
 }
 look() { # at what the runner is doing
-  ! long || trim "$V"
+  ! long || trim "$viewed_stem"
   [ "$over" ] || [ $((beat % 5)) = 0 ] || return
   busy=
-  set -- $(tail -n 1 "$V.log")
+  set -- $(tail -n 1 "$viewed_stem.log")
   [ "$2" = s ] || return
   busy=1
   uptime
-  [ "$now" -lt "$5" ] || { : >"$V.why.$3.timeout"; finish "$V/$3" 2 "$P" "$F" "$me"; unhang "$@"; }
+  [ "$now" -lt "$5" ] || {
+    : >"$viewed_stem.why.$3.timeout"
+    finish "$viewed_stem/$3" 2 "$runner_pid" "$runner_start" "$me"
+    unhang "$@"
+  }
   [ "$over" ] || return
-  aim "$V/$3" "$P" "$F" "$me"
+  aim "$viewed_stem/$3" "$runner_pid" "$runner_start" "$me"
   find_left || busy=
 }
 unhang() { # the record of a start: where it asks, and has no process to end, the runner hangs in it
   case $6 in
-  *q*) [ "$how" ] || [ "$(tail -n 1 "$V.log")" != "$*" ] || kill -9 "$P" ;;
+  *q*) [ "$how" ] || [ "$(tail -n 1 "$viewed_stem.log")" != "$*" ] || kill -9 "$runner_pid" ;;
   esac
 }
 settle() { # passes that were left are kept in view while something writes to them
   set -- $kept $passed
   kept= passed=
   [ "$1" ] || return
-  users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${A%/.at.*}/")
+  users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "${current_file%/.at.*}/")
   for old; do
     case $users in
     *"$old."*) kept="$kept $old" ;;

@@ -1,0 +1,77 @@
+"""The short names under which a runner's text is sent: it goes to a host with each new runner.
+
+The table is the only place where they stand. Calls go out by the same names; see `runner_text`.
+"""
+
+import re
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Verb(StrEnum):
+    """A function of the runner that its driver calls, by its name in `runner.sh`."""
+
+    OPEN = "open_records"
+    RUN = "run_command"
+    RUN_IF = "run_if"
+    SIZE = "tell_size"
+    BLOCK = "tell_block"
+    LOG = "tell_log"
+    STOP = "stop_pass"
+    ERASE = "erase_output"
+    QUIT = "quit_runner"
+    FOLLOW = "follow_command"
+    LEFT = "tell_left"
+    END = "end_command"
+
+
+VERBS = MappingProxyType(
+    {
+        Verb.OPEN: "o",
+        Verb.RUN: "r",
+        Verb.RUN_IF: "a",
+        Verb.SIZE: "h",
+        Verb.BLOCK: "g",
+        Verb.LOG: "t",
+        Verb.STOP: "s",
+        Verb.ERASE: "x",
+        Verb.QUIT: "q",
+        Verb.FOLLOW: "w",
+        Verb.LEFT: "p",
+        Verb.END: "k",
+    }
+)
+VARIABLES = MappingProxyType(
+    {
+        "frame_nonce": "N",
+        "record_nonce": "M",
+        "home_root": "R",
+        "memory_root": "S",
+        "runner_pid": "P",
+        "runner_start": "F",
+        "current_file": "A",
+        "watch_pid": "G",
+        "open_stem": "D",
+        "work_folder": "W",
+        "has_setsid": "Z",
+        "viewed_stem": "V",
+        "followed_key": "K",
+        "followed_pair": "m",
+        "pair_number": "n",
+        "out_bytes": "a",
+        "err_bytes": "b",
+        "other_log": "d",
+        "claim_name": "c",
+        "beside": "i",
+        "first_digit": "j",
+        "second_digit": "l",
+    }
+)
+
+_NAMES = MappingProxyType({**{verb.value: short for verb, short in VERBS.items()}, **VARIABLES})
+_NAME = re.compile(rf"(?<![\w-])(?:{'|'.join(_NAMES)})(?![\w-])")
+
+
+def shorten(text: str) -> str:
+    """The text with the short name in the place of each long one."""
+    return _NAME.sub(lambda found: _NAMES[found[0]], text)
