@@ -1,11 +1,36 @@
 """Reads what a runner says: lines that begin with a nonce, and the bytes before each."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from time import monotonic
+from types import MappingProxyType
 
 from workers.shells.remote.channels import Carrier, LostError
 
 _NOISE_LIMIT = 65_536
+
+
+class Said(StrEnum):
+    """The first word of a frame, as the runner says it; see `STREAM_OF`, too."""
+
+    HELLO = "hello"
+    BAD = "bad"  # it cannot be a runner here
+    OPEN = "open"
+    OTHER = "other"  # a log of an earlier driver
+    BUSY = "busy"
+    ENDED = "e"  # a command that wrote nothing
+    ENDED_WITH_OUTPUT = "E"
+    SIZE = "h"
+    DATA = "d"
+    END_OF_DATA = "."
+    NAMES = "names"
+    STOPPED = "stopped"
+    ERASED = "erased"
+    QUIT = "quit"
+
+
+STREAM_OF = MappingProxyType({"o": "stdout", "e": "stderr"})
+"""The streams of a command that is followed, by the first word of their frames."""
 
 
 @dataclass(frozen=True, slots=True)

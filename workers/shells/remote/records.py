@@ -27,6 +27,15 @@ class Identity:
         return (self.pid, self.start, self.boot, self.space)
 
 
+class Mark(StrEnum):
+    """What a line of a log begins with; these stay, since hosts keep logs over upgrades."""
+
+    RUNNER = "i"  # who writes this log
+    START = "s"
+    END = "e"
+    NEVER = "x"  # what was noted as a start did not start
+
+
 class State(StrEnum):
     """What the records say of a command."""
 
@@ -102,17 +111,17 @@ def generation(stem: str) -> tuple[int, int]:
 
 def _take(log: Log, words: list[str], text: list[str]) -> None:
     match words:
-        case ["i", pid, start, boot, space, watch]:
+        case [Mark.RUNNER, pid, start, boot, space, watch]:
             log.runner = Identity(int(pid), int(start), boot, space, int(watch or 0))
-        case ["s", key, number, until, *_]:
+        case [Mark.START, key, number, until, *_]:
             label = text[0] if text else ""
             command = "\n".join(text[1:])
             _settle_silent(log, int(number))
             log.last = Record(key, log.stem, int(number), int(until), label, command)
             log.records[key] = log.last
-        case ["e", key, code] if key in log.records:
+        case [Mark.END, key, code] if key in log.records:
             log.records[key] = replace(log.records[key], state=State.ENDED, exit_code=int(code))
-        case ["x", key] if key in log.records:
+        case [Mark.NEVER, key] if key in log.records:
             log.records[key] = replace(log.records[key], state=State.NEVER)
 
 

@@ -11,7 +11,7 @@ from workers.shells.ports import Call
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
-from workers.shells.remote.frames import Frame, Frames
+from workers.shells.remote.frames import STREAM_OF, Frame, Frames, Said
 from workers.shells.remote.records import Identity, Log, Record, nonce_of, read_log
 from workers.shells.remote.runner_text import JOB_ROOT, call, exported, flags, opening
 from workers.shells.remote.short_names import Verb
@@ -116,13 +116,13 @@ class Runner:
         while True:
             frame = self._answer()
             match frame.verb:
-                case "other":
+                case Said.OTHER:
                     others.append(" ".join(frame.words[1:]))
-                case "open":
+                case Said.OPEN:
                     self.identity = replace(self.identity, watch=int(frame.words[1]))
                     self.stem = " ".join(frame.words[2:])
                     return tuple(others)
-                case "busy":
+                case Said.BUSY:
                     raise transient(
                         self.host,
                         "old records of this run are about to be removed there",
@@ -147,9 +147,9 @@ class Runner:
         if frame is None:
             return None
         match frame.words:
-            case ["e", _, code]:
+            case [Said.ENDED, _, code]:
                 return Ended(int(code))
-            case ["E", _, code, number, cut]:
+            case [Said.ENDED_WITH_OUTPUT, _, code, number, cut]:
                 return Ended(int(code), self._data(), self._data(), int(number), bool(cut))
             case [why, *_]:
                 return Refused(why)
@@ -158,7 +158,7 @@ class Runner:
     def fetch(self, path: str, into: Capture) -> int:
         """Read a file, of a long one its beginning and its end; returns its size in bytes."""
         self._carrier.send(call(Verb.SIZE, path))
-        size = int(self._expect("h").words[1])
+        size = int(self._expect(Said.SIZE).words[1])
         blocks = -(-size // BLOCK)
         for number in range(min(blocks, _HALF)):
             into.take(self._block(path, number))
@@ -176,25 +176,25 @@ class Runner:
     def log(self, stem: str) -> Log:
         """What is recorded under a stem."""
         self._carrier.send(call(Verb.LOG, stem))
-        self._expect("d")
+        self._expect(Said.DATA)
         text = self._data()
-        names = self._expect("names").words[1:]
+        names = self._expect(Said.NAMES).words[1:]
         return read_log(stem, nonce_of(text), text, names)
 
     def stop(self, stem: str) -> bool:
         """Let nothing further be started under a stem; False when the host cannot note that."""
         self._carrier.send(call(Verb.STOP, stem))
-        return self._answer().verb == "stopped"
+        return self._answer().verb == Said.STOPPED
 
     def erase(self, name: str) -> None:
         """Remove what the commands of a pass wrote; that they ran stays on record."""
         self._carrier.send(call(Verb.ERASE, name))
-        self._expect("erased")
+        self._expect(Said.ERASED)
 
     def quit(self, other: Identity) -> None:
         """End another runner that has nothing in hand."""
         self._carrier.send(call(Verb.QUIT, *other.words))
-        self._expect("quit")
+        self._expect(Said.QUIT)
 
     def left(self, record: Record, runner: Identity) -> tuple[str, ...]:
         """The processes of a command that still run, whatever became of its runner."""
@@ -223,10 +223,8 @@ class Runner:
         frame = self._frames.next(seconds)
         if frame is None:
             return None
-        match frame.verb:
-            case "o" | "e":
-                return ("stdout" if frame.verb == "o" else "stderr"), self._data()
-        return frame.verb, b""
+        stream = STREAM_OF.get(frame.verb)
+        return (frame.verb, b"") if stream is None else (stream, self._data())
 
     def beside(self) -> "Runner":
         """A further runner on the same host at once, however many there are."""
@@ -238,7 +236,7 @@ class Runner:
 
     def _block(self, path: str, number: int) -> bytes:
         self._carrier.send(call(Verb.BLOCK, path, number))
-        self._expect("d")
+        self._expect(Said.DATA)
         return self._data()
 
     def _greeted(self) -> tuple[Identity, float]:
@@ -260,10 +258,10 @@ class Runner:
                 stage="execute",
             )
         match frame.words:
-            case ["hello", pid, start, boot, space, uptime]:
+            case [Said.HELLO, pid, start, boot, space, uptime]:
                 known = Identity(int(pid), int(start), boot, space)
                 return known, int(uptime) - monotonic()
-            case ["bad", "session"]:
+            case [Said.BAD, "session"]:
                 raise WrongSessionError
             case _:
                 raise misconfigured(
@@ -282,7 +280,7 @@ class Runner:
         return self._frames.expect(verb, ANSWER_SECONDS)
 
     def _data(self) -> bytes:
-        return self._expect(".").before
+        return self._expect(Said.END_OF_DATA).before
 
 
 def _begin(calls: Sequence[Call], not_after: int, after: bool | None) -> bytes:
