@@ -26,7 +26,6 @@ _SHOWN = 60
 """Characters of a value that differs."""
 
 _CHOSEN = text("SELECT id FROM tasks ORDER BY (ended_at IS NULL) DESC, id DESC LIMIT :most")
-_ONE_MOMENT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 _TASKS = text("SELECT * FROM tasks WHERE id = ANY(:ids) ORDER BY id")
 _RUNS = text("SELECT * FROM runs WHERE task_id = ANY(:ids) ORDER BY id")
 _STEPS = text("""
@@ -93,8 +92,7 @@ def compare(database: Database, *, most: int = MOST_TASKS) -> Comparison:
     folded = older = 0
     found: list[Divergence] = []
     for start in range(0, len(chosen), _AT_A_TIME):
-        with database.begin() as connection:
-            connection.execute(_ONE_MOMENT)
+        with database.reading() as connection:
             for told in _read(connection, chosen[start : start + _AT_A_TIME]):
                 if any(event.rules != RULES_VERSION for event in told.events):
                     older += 1

@@ -64,8 +64,6 @@ _NEWEST = text(f"""
     ORDER BY seq DESC LIMIT :limit
 """)  # noqa: S608 - constants
 
-_ONE_MOMENT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-
 NEAR = 2
 """How many entries before and after one are shown around it."""
 
@@ -130,9 +128,7 @@ def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, li
 
     Raises Misconfigured when the chain has lost its head.
     """
-    with database.begin() as connection:
-        # Or what is appended meanwhile would look like a fault.
-        connection.execute(_ONE_MOMENT)
+    with database.reading() as connection:  # or what is appended meanwhile would look like a fault
         end = head(connection)
         return end, list(faults(_links(connection), end, anchor))
 

@@ -72,7 +72,7 @@ class Caller:
 
     @contextmanager
     def reading(self, verb: str) -> Iterator["Connection"]:
-        """A transaction for the views that a verb shows. Raises what `may` raises."""
+        """A transaction for the views that a verb shows: one moment. Raises what `may` raises."""
         self.may(verb)
-        with self.database.begin() as connection:
+        with self.database.reading() as connection:
             yield connection

@@ -23,6 +23,8 @@ CANCELLED = "replan_cancelled"
 _UTF8 = {"client_encoding": "UTF8"}
 """Text is UTF-8 whatever the database's own encoding says, SQL_ASCII included."""
 
+_ONE_MOMENT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
 _REFUSED = ("28", "3D", "42501")  # authentication, no such database, no right: SQLSTATE
 
 _READ_ONLY = "25006"
@@ -73,6 +75,13 @@ class Database:
             if written and isinstance(error, DBAPIError) and error.connection_invalidated:
                 raise InDoubt(_sentence(error.orig), stage="database") from error
             translate(error)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads, and sees everything as it was at its first statement."""
+        with self.begin() as connection:
+            connection.execute(_ONE_MOMENT)
+            yield connection
 
     @contextmanager
     def autocommit(self) -> Iterator[Connection]:
