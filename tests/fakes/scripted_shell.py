@@ -52,7 +52,7 @@ class ScriptedShell:
         self.calls: list[Call] = []
         self.closed = False
         self.erased = False
-        self.foreseen: list[str] = []
+        self.pipelined: list[str] = []
         self._coming: Generator[Call] | None = None
         self._begun: set[str] = set()
         self._answers = dict(answers or {})
@@ -76,7 +76,7 @@ class ScriptedShell:
     ) -> CommandResult:
         """Answer as scripted, once for each key; see `workers.shells.ports.Shell.run`.
 
-        `foreseen` are the commands among those that ran which had been foreseen.
+        `pipelined` are the commands among those that ran which had been pipelined.
         """
         assert not self.closed, f"run after close: {call.command}"
         announced = self._announced(call)
@@ -87,7 +87,7 @@ class ScriptedShell:
             self._kept[call.key] = _record(call.key, call.command, call.label), result
         if announced is not None:
             assert replace(announced, ends_well=call.ends_well) == call
-            self.foreseen.append(call.command)
+            self.pipelined.append(call.command)
             if result.exit_code is None or announced.ends_well is not result.ok:
                 self._forget()
         return result

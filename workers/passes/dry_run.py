@@ -1,4 +1,4 @@
-"""A dry run: what would become of each subtask, foretold without changing anything (S0.17, S0.88).
+"""A dry run: what would become of each subtask, predicted without changing anything (S0.17, S0.88).
 
 Nothing reaches the host but checks and preconditions, and of these only what the guard allows both
 as it is and as a mere look.

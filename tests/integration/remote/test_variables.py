@@ -31,7 +31,7 @@ def test_they_are_in_no_record_and_no_command_line(drivers: Drivers, on: object)
     assert not [path for path in kept if b"canary" in path.read_bytes()]
 
 
-def test_foreseen_commands_get_theirs(drivers: Drivers, tmp_path: Path) -> None:
+def test_pipelined_commands_get_theirs(drivers: Drivers, tmp_path: Path) -> None:
     """Each its own."""
     driver, ledger = drivers.next(), tmp_path / "ledger"
     calls = [

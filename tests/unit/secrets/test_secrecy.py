@@ -112,7 +112,7 @@ def test_a_shell_gives_each_command_what_it_names() -> None:
     assert not shell.used
     shell.run(Call(USES_X, 5))
     assert shell.used
-    assert inner.foreseen == ["true", USES_X]
+    assert inner.pipelined == ["true", USES_X]
     assert [call.variables for call in inner.calls] == [
         {},
         {"REPLAN_SECRET_X": "printed-for-X"},

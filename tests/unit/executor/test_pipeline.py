@@ -1,4 +1,4 @@
-"""A pass foresees what it will ask, and nothing that it would not."""
+"""A pass pipelines what it will ask, and nothing that it would not."""
 
 import re
 
@@ -37,48 +37,48 @@ def answers(numbers: range) -> dict[str | re.Pattern[str], ScriptedAnswer]:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=1, max_size=8))
-def test_a_pass_that_goes_well_is_foreseen_whole(shapes: list[tuple[bool, int]]) -> None:
+def test_a_pass_that_goes_well_is_pipelined_whole(shapes: list[tuple[bool, int]]) -> None:
     """Every call, in its order."""
     subtasks = [
         good(n, check=check, preconditions=count) for n, (check, count) in enumerate(shapes)
     ]
     done = carried_out(order(*subtasks), ScriptedShell(answers(range(len(shapes)))))
     assert done.result.ending is Ending.DONE
-    assert done.shell.foreseen == done.shell.commands
+    assert done.shell.pipelined == done.shell.commands
 
 
 def test_the_next_ones_are_taken_to_be_done_where_one_is() -> None:
-    """Their checks alone are foreseen; when one says no it is as before."""
+    """Their checks alone are pipelined; when one says no it is as before."""
     subtasks = [good(n, check=True, preconditions=0) for n in range(6)]
     done = carried_out(order(*subtasks), ScriptedShell({"check 4": [1, 0], "check 5": [1, 0]}))
     assert done.shell.commands == [
         *(f"check {n}" for n in range(5)),
         *("do 4", "check 4", "check 5", "do 5", "check 5"),
     ]
-    assert done.shell.foreseen == [*(f"check {n}" for n in range(5)), "check 5", "do 5", "check 5"]
+    assert done.shell.pipelined == [*(f"check {n}" for n in range(5)), "check 5", "do 5", "check 5"]
 
 
-def test_what_the_guard_does_not_let_pass_is_not_foreseen() -> None:
+def test_what_the_guard_does_not_let_pass_is_not_pipelined() -> None:
     """Neither is anything after it."""
     subtasks = [good(n, check=False, preconditions=0) for n in range(4)]
     for deny, approve in (("do 2", None), (None, "do 2")):
         done = carried_out(
             order(*subtasks), ScriptedShell(), judge=ScriptedJudge(deny=deny, approve=approve)
         )
-        assert done.shell.foreseen == done.shell.commands == ["do 0", "do 1"]
+        assert done.shell.pipelined == done.shell.commands == ["do 0", "do 1"]
 
 
-def test_a_critical_command_is_not_foreseen() -> None:
+def test_a_critical_command_is_not_pipelined() -> None:
     """A person has to confirm it, directly before."""
     done = carried_out(order("first", subtask("second", key="s2", critical=True)), ScriptedShell())
-    assert done.shell.foreseen == ["first"]
+    assert done.shell.pipelined == ["first"]
 
 
-def test_after_a_failure_it_is_foreseen_anew() -> None:
+def test_after_a_failure_it_is_pipelined_anew() -> None:
     """From the next subtask on that may go on."""
     subtasks = [good(n, check=False, preconditions=0) for n in range(5)]
     done = carried_out(order(*subtasks), ScriptedShell({"do 1": 3}))
-    assert done.shell.foreseen == done.shell.commands == [f"do {n}" for n in range(5)]
+    assert done.shell.pipelined == done.shell.commands == [f"do {n}" for n in range(5)]
 
 
 def test_what_a_cancelled_pass_had_begun_is_recorded() -> None:

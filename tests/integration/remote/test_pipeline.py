@@ -1,4 +1,4 @@
-"""What is foreseen is started without waiting for anybody, and still runs once or not at all."""
+"""What is pipelined is started without waiting for anybody, and still runs once or not at all."""
 
 import threading
 import time
@@ -46,7 +46,7 @@ def announce(driver: Driver, *calls: Call) -> Calls:
 
 
 def ask(driver: Driver, call: Call, timeout: float = 20) -> tuple[int | None, bytes]:
-    """Ask for what was foreseen."""
+    """Ask for what was pipelined."""
     result = driver.shell.run(replace(call, timeout=timeout))
     return result.exit_code, result.stdout
 
@@ -90,7 +90,7 @@ def test_many_are_sent_a_part_at_a_time(drivers: Drivers, ledger: Path) -> None:
 
 
 def test_nothing_is_started_after_a_failure(drivers: Drivers, ledger: Path) -> None:
-    """What was foreseen after it can be asked for, and then runs, or not."""
+    """What was pipelined after it can be asked for, and then runs, or not."""
     driver = drivers.next()
     calls = [noting(ledger, 0), noting(ledger, 1, "exit 3"), noting(ledger, 2), noting(ledger, 3)]
     told = announce(driver, *calls)
@@ -127,7 +127,7 @@ def test_what_nobody_foresaw_is_done_all_the_same(drivers: Drivers, ledger: Path
     calls = [noting(ledger, 0), noting(ledger, 1), noting(ledger, 2)]
     announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
-    eventually(lambda: lines(ledger) == ["0", "1", "2"], "what was foreseen")
+    eventually(lambda: lines(ledger) == ["0", "1", "2"], "what was pipelined")
     assert ask(driver, Call("echo other", 20, key="other")) == (0, b"other\n")
     assert ask(driver, calls[1])[0] == 0
     assert ask(driver, calls[2])[0] == 0
@@ -253,7 +253,9 @@ def test_long_output_is_whole(drivers: Drivers) -> None:
     assert [ask(driver, call) for call in after] == [(0, b"after\n")] * 2
 
 
-def test_a_command_that_no_host_takes_ends_what_is_foreseen(drivers: Drivers, ledger: Path) -> None:
+def test_a_command_that_no_host_takes_ends_what_is_pipelined(
+    drivers: Drivers, ledger: Path
+) -> None:
     """It is refused when it is asked for, not before."""
     driver = drivers.next()
     calls = [noting(ledger, 0), Call("echo \0", 20, key="k1"), noting(ledger, 2)]
@@ -293,7 +295,7 @@ def test_a_large_command_does_not_block(drivers: Drivers) -> None:
 def test_it_makes_no_difference(
     plan: list[tuple[int, bool, bool]], cuts: set[int], on: Machine, tmp_path: Path
 ) -> None:
-    """Whatever is foreseen, asked and lost: what was asked for has run once, in that order."""
+    """Whatever is pipelined, asked and lost: what was asked for has run once, in that order."""
     scratch = tmp_path / str(time.monotonic_ns())
     scratch.mkdir()
     ledger = scratch / "ledger"
