@@ -37,7 +37,7 @@ def role_named(text: str) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What a verb takes: the least role, and whether it changes something (then it is audited)."""
+    """What a verb takes: the least role. One that `changes` does more than look: it is audited."""
 
     role: Role
     changes: bool = False
@@ -71,8 +71,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "guard.rules": _LOOK,
     "schema.show": _LOOK,
     "db.status": _LOOK,
-    "plan.replay": Verb(Role.OPERATOR),  # it costs money
-    "host.check": Verb(Role.OPERATOR),
+    "plan.replay": _ACT,  # it costs money
+    "host.check": _ACT,  # it logs in
     "doctor": Verb(Role.OPERATOR),
     "task.submit": _ACT,
     "task.cancel": _ACT,

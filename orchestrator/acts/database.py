@@ -5,6 +5,8 @@ These acts are why `Caller.database`, which demands the right version, is not us
 
 from dataclasses import dataclass
 
+from orchestrator.access import audit
+from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import act
 from shared.domain.errors import Misconfigured
@@ -22,8 +24,18 @@ class Status:
 
 @act("db.migrate")
 def migrate(caller: Caller) -> Version:
-    """Bring the database to this program's version; safe to repeat. Raises Misconfigured."""
-    return upgrade(caller.settings.server.database_url)
+    """Bring the database to this program's version; safe to repeat. Raises Misconfigured.
+
+    It is entered in the audit when that has changed the version: the audit begins with it.
+    """
+    database = Database(caller.settings.server.database_url, pooled=False)
+    before = version(database)
+    after = upgrade(caller.settings.server.database_url)
+    if before.found != after.found:
+        details = {"from": before.found, "to": after.found}
+        with database.begin() as connection:
+            audit.record(connection, caller.actor, Act("db.migrate", "database", details))
+    return after
 
 
 @act("db.status")

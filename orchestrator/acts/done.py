@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from shared.domain.next_step import Advice
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,13 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
+class Done(Generic[T_co]):
     """What came of an act: a value that every face renders in its own way.
 
     `taken` is false when facts were recorded and no coordinator has taken them up in time; the
     value then shows how things stood before it.
     """
 
-    value: T
+    value: T_co
     taken: bool = True
     notes: tuple[Note, ...] = ()

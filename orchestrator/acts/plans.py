@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
 from orchestrator.acts.caller import Caller
@@ -171,6 +172,8 @@ def replay(
     """
     with caller.database.begin() as connection:
         chosen = to_replay(connection, ref, call)
+        entry = Act("plan.replay", str(ref), {"call": chosen, "model": model})
+        audit.record(connection, caller.actor, entry)
     return Done(replayed(chosen, model, caller.settings.file))
 
 

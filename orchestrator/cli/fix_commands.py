@@ -20,7 +20,7 @@ from orchestrator.cli.tables import (
     plain,
     tell_rest,
 )
-from shared.domain.next_step import Blank, NextStep
+from shared.domain.next_step import NextStep
 
 _PATHS = re.compile(r"<path>(?:/<path>)+")
 
@@ -111,24 +111,22 @@ def retire(
     note: Annotated[str, typer.Option(help="Why; it is kept with the fix.")] = "",
 ) -> Result:
     """Have a fix offered no more."""
-    from orchestrator.acts import curating
+    from orchestrator.acts import fixes
     from orchestrator.views.fixes import parse_fix
 
     number = parse_fix(fix)
-    with call.caller.database.begin() as connection:
-        curating.retire(connection, call.caller.actor, number, note)
+    fixes.retire(call.caller, number, note)
     return _changed("fix.retire", number, "is retired", NextStep.of("fix restore", f"F{number}"))
 
 
 @add(group, "restore", example="replan fix restore F7")
 def restore(call: Invocation, fix: FixArgument) -> Result:
     """Have a retired fix offered again; what came of it before no longer counts against it."""
-    from orchestrator.acts import curating
+    from orchestrator.acts import fixes
     from orchestrator.views.fixes import parse_fix
 
     number = parse_fix(fix)
-    with call.caller.database.begin() as connection:
-        curating.restore(connection, call.caller.actor, number)
+    fixes.restore(call.caller, number)
     return _changed(
         "fix.restore", number, "is offered again", NextStep.of("fix show", f"F{number}")
     )
@@ -142,19 +140,12 @@ def edit(
     file: Annotated[Path, typer.Option(help="The subtasks that it is to put there.")],
 ) -> Result:
     """Put other subtasks into a fix: the form of a revision, as `fix show` prints it."""
-    from orchestrator.acts import curating
+    from orchestrator.acts import fixes
+    from orchestrator.acts.plan_text import PlanText
     from orchestrator.views.fixes import parse_fix
-    from shared.contracts.planfile import load_revision
 
     number = parse_fix(fix)
-    subtasks = load_revision(
-        read_text(file),
-        policy=call.settings.agent,
-        source=str(file),
-        next_step=NextStep.of("fix edit", f"F{number}", file=Blank("FILE")),
-    )
-    with call.caller.database.begin() as connection:
-        curating.edit(connection, call.caller.actor, number, subtasks)
+    fixes.edit(call.caller, number, PlanText(read_text(file), str(file)))
     return _changed("fix.edit", number, "is changed", NextStep.of("fix show", f"F{number}"))
 
 

@@ -6,6 +6,9 @@ from pydantic import TypeAdapter
 
 from orchestrator.access.chain import Fault
 from orchestrator.access.tokens import Token
+from orchestrator.acts.fixes import NamedFix
+from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
+from orchestrator.acts.tokens import IssuedToken, NamedToken
 from orchestrator.doctor import Finding
 from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.views.approvals import Wanted
@@ -20,6 +23,8 @@ from orchestrator.views.spending import CallLine, CallList
 from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
 from shared.domain.host import Host
+from shared.secrets.vaults.vault import Entry
+from shared.store.migrate import Version
 
 _TEXT = {"type": "string"}
 _OPEN = {"type": "object"}
@@ -68,9 +73,7 @@ def _verified() -> dict[str, Any]:
 
 _ANSWER = _object(model=_TEXT, answer=_TEXT)
 _SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
-_SECRET = _object(name=_TEXT, vault=_TEXT)
 _PLACE = _object(ref=_TEXT, phase=_TEXT)
-_ISSUED = _object(name=_TEXT, role=_TEXT, expires_at=_TEXT, token=_TEXT)
 _ENTRY = _object(
     seq={"type": "integer"},
     at=_TEXT,
@@ -123,20 +126,20 @@ DETAILS: dict[str, Any] = {
     "intervention.key": lambda: _object(public_key=_TEXT),
     "fix.list": lambda: _view(FixList),
     "fix.show": lambda: _view(FixView),
-    "fix.retire": lambda: _object(ref=_TEXT),
-    "fix.restore": lambda: _object(ref=_TEXT),
-    "fix.edit": lambda: _object(ref=_TEXT),
-    "host.add": lambda: _object(name=_TEXT, report={"type": ["object", "null"]}),
+    "fix.retire": lambda: _view(NamedFix),
+    "fix.restore": lambda: _view(NamedFix),
+    "fix.edit": lambda: _view(NamedFix),
+    "host.add": lambda: _view(Enrolment),
     "host.list": lambda: _views("hosts", Host),
-    "host.check": lambda: _object(name=_TEXT, report=_OPEN),
-    "host.remove": lambda: _object(name=_TEXT),
-    "secret.list": lambda: _list_of("secrets", _SECRET),
-    "secret.check": lambda: _SECRET,
-    "secret.set": lambda: _SECRET,
-    "token.create": lambda: _ISSUED,
-    "token.rotate": lambda: _ISSUED,
+    "host.check": lambda: _view(HostCheck),
+    "host.remove": lambda: _view(NamedHost),
+    "secret.list": lambda: _views("secrets", Entry),
+    "secret.check": lambda: _view(Entry),
+    "secret.set": lambda: _view(Entry),
+    "token.create": lambda: _view(IssuedToken),
+    "token.rotate": lambda: _view(IssuedToken),
     "token.list": lambda: _views("tokens", Token),
-    "token.revoke": lambda: _object(name=_TEXT),
+    "token.revoke": lambda: _view(NamedToken),
     "audit.list": _entries,
     "audit.verify": _verified,
     "doctor": lambda: _views("findings", Finding),
@@ -144,8 +147,8 @@ DETAILS: dict[str, Any] = {
     "guard.check": lambda: _OPEN,
     "guard.rules": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
-    "db.migrate": lambda: _object(found=_TEXT, needed=_TEXT),
-    "db.status": lambda: _object(found={"type": ["string", "null"]}, needed=_TEXT),
+    "db.migrate": lambda: _view(Version),
+    "db.status": lambda: _view(Version),
     "worker.start": lambda: _OPEN,
     "coordinator.start": lambda: _OPEN,
     "up": lambda: _OPEN,
@@ -159,7 +162,7 @@ DETAILS: dict[str, Any] = {
     "fix.line": lambda: _view(FixLine),
     "host.line": lambda: _view(Host),
     "config.line": lambda: _SETTING,
-    "secret.line": lambda: _SECRET,
+    "secret.line": lambda: _view(Entry),
     "token.line": lambda: _view(Token),
     "audit.line": lambda: _ENTRY,
     "doctor.line": lambda: _view(Finding),

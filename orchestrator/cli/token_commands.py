@@ -11,7 +11,7 @@ from orchestrator.cli.tables import listing, moment, next_step, plain
 from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy comes along: `--help` is quick
-    from orchestrator.access.tokens import Issued
+    from orchestrator.acts.tokens import IssuedToken
 
 group = typer.Typer(name="token", no_args_is_help=True)
 
@@ -31,13 +31,9 @@ def create_(
 
     Nothing accepts a token yet: they are for the HTTP interface that is to come.
     """
-    from orchestrator.access import tokens
-    from orchestrator.access.roles import role_named
+    from orchestrator.acts import tokens
 
-    wanted = role_named(role)
-    with call.caller.database.begin() as connection:
-        issued = tokens.create(connection, call.caller.actor, name, wanted, days=days)
-    return _issued("token.create", issued)
+    return _issued("token.create", tokens.create(call.caller, name, role, days=days).value)
 
 
 @add(group, "list", example="replan token list --all")
@@ -47,10 +43,9 @@ def list_(
     every: Annotated[bool, typer.Option("--all", help="Those that were revoked, too.")] = False,
 ) -> Result:
     """The tokens, what each may do and when it was last used; never what opens."""
-    from orchestrator.access import tokens
+    from orchestrator.acts import tokens
 
-    with call.caller.database.begin() as connection:
-        found = tokens.listed(connection, every=every)
+    found = tokens.tokens_of(call.caller, every=every)
 
     def show(console: Console) -> None:
         rows = [
@@ -76,34 +71,25 @@ def list_(
 @add(group, "rotate", example="replan token rotate ci")
 def rotate(call: Invocation, name: NameArgument, *, days: DaysOption = 90) -> Result:
     """Replace a token by a new one of the same role; the old one opens nothing from now on."""
-    from orchestrator.access import tokens
+    from orchestrator.acts import tokens
 
-    with call.caller.database.begin() as connection:
-        issued = tokens.rotate(connection, call.caller.actor, name, days=days)
-    return _issued("token.rotate", issued)
+    return _issued("token.rotate", tokens.rotate(call.caller, name, days=days).value)
 
 
 @add(group, "revoke", example="replan token revoke ci")
 def revoke(call: Invocation, name: NameArgument) -> Result:
     """End a token: it opens nothing from now on, and its name is free again."""
-    from orchestrator.access import tokens
+    from orchestrator.acts import tokens
 
-    with call.caller.database.begin() as connection:
-        tokens.revoke(connection, call.caller.actor, name)
-    return Result("token.revoke", {"name": name}, lambda c: c.print(f"revoked {plain(name)}"))
+    revoked = tokens.revoke(call.caller, name).value
+    return Result("token.revoke", revoked, lambda c: c.print(f"revoked {plain(name)}"))
 
 
-def _issued(kind: str, issued: "Issued") -> Result:
+def _issued(kind: str, issued: "IssuedToken") -> Result:
     def show(console: Console) -> None:
-        told = f"{issued.name} may do what a {issued.role.value} may, until"
+        told = f"{issued.name} may do what a {issued.role} may, until"
         console.print(f"{plain(told)} {moment(issued.expires_at)}")
         console.print("This is shown once:")
-        console.out(issued.bearer.text, highlight=False)
+        console.out(issued.token, highlight=False)
 
-    details = {
-        "name": issued.name,
-        "role": issued.role.value,
-        "expires_at": issued.expires_at.isoformat(),
-        "token": issued.bearer.text,
-    }
-    return Result(kind, details, show, next_step=NextStep.of("token list"))
+    return Result(kind, issued, show, next_step=NextStep.of("token list"))

@@ -257,6 +257,7 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
     ref = working.json(*asked, code=3)["details"]["ref"]
     working.json("plan", "provide", ref, "--file", plan)
     working.json("host", "add", "here", "--local")
+    working.json("host", "check", "here")
     working.json("host", "remove", "here")
     working.json("token", "create", "ci", "--role", "viewer")
     working.json("token", "rotate", "ci")
@@ -264,9 +265,9 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
-    # What only a lost command asks for has its own test below; approvals, fixes and bundles have
-    # theirs (`test_a_bundle_waits_until_a_person_has_sent_it`).
-    elsewhere = {"intervention.answer", "bundle.send", *APPROVALS, *FIXES}
+    # What only a lost command asks for has its own test below; approvals, fixes, bundles and what
+    # asks a model have theirs (`test_a_bundle_waits_until_a_person_has_sent_it`).
+    elsewhere = {"intervention.answer", "bundle.send", "plan.replay", *APPROVALS, *FIXES}
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)

@@ -2,18 +2,13 @@
 
 import json
 import logging
-import os
 import socket
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from orchestrator.cli.host_commands import _accept
-from orchestrator.cli.invocation import Invocation
-from orchestrator.cli.reply import Format
+from orchestrator.acts.host_keys import require_accepted
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
@@ -134,21 +129,26 @@ def test_a_host_key_that_was_named_beforehand_is_the_only_one(cli: Cli, sshd: Ss
 )
 def test_nobody_but_a_person_accepts_the_key_of_another_machine(address: str, near: bool) -> None:
     """Without a terminal only this machine's own addresses are taken at their word."""
-    quiet = Console(file=StringIO())
-    call = Invocation(Format.MIN_JSON, None, quiet, quiet, dict(os.environ))
+    told: list[str] = []
+
+    def accept(host: Host, named: str | None = None) -> None:
+        require_accepted(host, "SHA256:x", named, None, lambda _, shown: told.append(shown))
+
     host = Host(name="web1", address=address, port=2222, user="me", key_path="/a key")
     if near:
-        _accept(call, host, "SHA256:x", None)
+        accept(host)
+        assert told == ["SHA256:x"]
         return
     with pytest.raises(Rejected) as caught:
-        _accept(call, host, "SHA256:x", None)
+        accept(host)
     assert command_line(caught.value.next_step) == (
         f"replan host add web1 --address {address} --port 2222 --user me --key '/a key'"
         " --accept-host-key SHA256:x"
     )
-    _accept(call, host, "SHA256:x", "any")
+    accept(host, "any")
     with pytest.raises(Misconfigured):
-        _accept(call, replace(host, name="web2"), "SHA256:x", "SHA256:y")
+        accept(replace(host, name="web2"), "SHA256:y")
+    assert told == []
 
 
 def test_a_host_behind_another_is_enrolled_and_used(

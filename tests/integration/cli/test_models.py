@@ -173,7 +173,8 @@ def test_every_call_is_kept_whatever_came_of_it_and_asked_again_of_another_model
     assert third.body["system"] == first.body["system"]
     assert third.body["output_config"] == first.body["output_config"]
     changed = [name for name, found in cli.everything().items() if found != before[name]]
-    assert changed == ["model_calls"]
+    assert changed == ["audit", "model_calls"]
+    assert cli.rows("SELECT actor FROM audit WHERE verb = 'plan.replay'")
     (again,) = cli.rows("SELECT replay_of, cost FROM model_calls WHERE replay_of IS NOT NULL")
     assert again.replay_of == listed[0]["id"]
     assert float(again.cost) == pytest.approx(0.0006164)

@@ -1,0 +1,205 @@
+"""What a person may do with hosts: enrol them, check them, remove them."""
+
+import re
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from orchestrator.access import audit
+from orchestrator.access.audit import Act
+from orchestrator.acts import host_keys
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.done import Done, Note
+from orchestrator.acts.host_keys import Ask, Tell
+from orchestrator.acts.verbs import act
+from orchestrator.probes import hosts as probes
+from orchestrator.probes.hosts import HostReport
+from shared.domain.errors import Rejected
+from shared.domain.host import Connection, Host
+from shared.domain.next_step import Blank, NextStep, ShellCommand
+from shared.domain.secret import name_of
+from shared.store import hosts
+
+NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+
+
+@dataclass(frozen=True, slots=True)
+class SshOptions:
+    """How a host is reached by SSH, as far as the person says it; None leaves it as it is.
+
+    Passwords and passphrases name a secret: `${secret:NAME}`.
+    """
+
+    address: str | None = None
+    port: int | None = None
+    user: str | None = None
+    key_path: str | None = None
+    workdir: str | None = None
+    jump: str | None = None
+    password: str | None = None
+    passphrase: str | None = None
+    sudo: bool | None = None
+    sudo_password: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """The executor's own machine, without SSH."""
+
+    workdir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck:
+    """A host and what a worker found there; no report where none was asked for."""
+
+    name: str
+    report: HostReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment(HostCheck):
+    """What came of enrolling a host; it is not `enrolled` while the report says why it cannot be.
+
+    `fingerprint` is that of its key, empty for this machine.
+    """
+
+    fingerprint: str = ""
+    enrolled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NamedHost:
+    """A host by its name alone."""
+
+    name: str
+
+
+@act("host.add")
+def add(
+    caller: Caller,
+    name: str,
+    options: SshOptions | LocalOptions,
+    *,
+    accept: str | None = None,
+    ask: Ask | None = None,
+    tell: Tell = lambda _host, _fingerprint: None,
+    replaced: bool = False,
+    check: bool = True,
+) -> Done[Enrolment]:
+    """Enrol a host; one that is reached by SSH under the key that it shows now.
+
+    The key is accepted when `accept` is its fingerprint or `any`, or when `ask` says so, which is
+    asked with the host and the fingerprint; see `host_keys.require_accepted`. Raises Rejected and
+    Misconfigured for what cannot be used, Transient where the host is away.
+    """
+    _check_name(name)
+    if isinstance(options, LocalOptions):
+        local = Host(name=name, connection=Connection.LOCAL, workdir=options.workdir)
+        return _enrol(caller, local, "", replaced, check)
+    _check_options(options)
+    with caller.database.begin() as connection:
+        before = hosts.find(connection, name) if replaced else None
+        host = hosts.reached(connection, _described(name, before, options))
+    line, fingerprint = probes.host_key(host)
+    host_keys.require_accepted(host, fingerprint, accept, ask, tell)
+    return _enrol(caller, replace(host, host_key=line), fingerprint, replaced, check)
+
+
+@act("host.check")
+def check(caller: Caller, name: str) -> Done[HostCheck]:
+    """Log in to a host and look at what stands in the way. Raises Rejected and Misconfigured."""
+    with caller.database.begin() as connection:
+        host = hosts.named(connection, name)
+        hosts.require_trusted(host)
+        host = hosts.reached(connection, host)
+    report = probes.check(host)
+    with caller.database.begin() as connection:
+        audit.record(
+            connection, caller.actor, Act("host.check", name, {"usable": not report.blocking})
+        )
+    return Done(HostCheck(name, report), notes=_notes(report))
+
+
+@act("host.remove")
+def remove(caller: Caller, name: str) -> Done[NamedHost]:
+    """Take a host out of the inventory. Raises Rejected while something needs it."""
+    with caller.database.begin() as connection:
+        hosts.remove(connection, name)
+        audit.record(connection, caller.actor, Act("host.remove", name))
+    return Done(NamedHost(name))
+
+
+@act("host.list")
+def enrolled(caller: Caller) -> tuple[Host, ...]:
+    """Every enrolled host, by name."""
+    with caller.database.begin() as connection:
+        return hosts.listed(connection)
+
+
+def _enrol(
+    caller: Caller, host: Host, fingerprint: str, replaced: bool, check: bool
+) -> Done[Enrolment]:
+    report = probes.check(host) if check else None
+    if report is not None and report.blocking:
+        refused = Enrolment(host.name, report, fingerprint, enrolled=False)
+        return Done(refused, notes=_notes(report))
+    details = {"address": host.address, "fingerprint": fingerprint, "replaced": replaced}
+    with caller.database.begin() as connection:
+        hosts.save(connection, host, replace=replaced)
+        audit.record(connection, caller.actor, Act("host.add", host.name, details))
+    return Done(Enrolment(host.name, report, fingerprint), notes=_notes(report))
+
+
+def _notes(report: HostReport | None) -> tuple[Note, ...]:
+    return () if report is None else tuple(map(Note, report.notices))
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(NAME_SHAPE, name):
+        raise Rejected(
+            f"{name!r} is not a valid name for a host: letters, digits, '.', '_' and '-'",
+            stage="input",
+        )
+
+
+def _check_options(options: SshOptions) -> None:
+    for option in ("password", "passphrase", "sudo_password"):
+        given = getattr(options, option)
+        if given is not None and name_of(given) is None:
+            raise Rejected(
+                f"--{option.replace('_', '-')} names a secret as ${{secret:NAME}} and never takes "
+                "the secret itself",
+                stage="input",
+                next_step=NextStep.of("host add", help=True),
+            )
+    if options.key_path is not None and not Path(options.key_path).is_file():
+        raise Rejected(
+            f"there is no key file {options.key_path}",
+            stage="input",
+            next_step=ShellCommand(f"ls -l {options.key_path}"),
+        )
+
+
+def _described(name: str, before: Host | None, options: SshOptions) -> Host:
+    """The host as it is to be: as said, else as it is enrolled; trusted anew."""
+    known = before if before is not None and before.connection is Connection.SSH else Host(name)
+    said = {field.name: getattr(options, field.name) for field in fields(options)}
+    if options.sudo is None and options.sudo_password:
+        said["sudo"] = True
+    new = {option: value for option, value in said.items() if value is not None}
+    host = replace(known, **new, distrusted=None, via=None)
+    _require(host.user, "--user", name)
+    _require(host.key_path or host.password, "--key", name)
+    return host
+
+
+def _require(value: str | None, option: str, name: str) -> None:
+    if value:
+        return
+    raise Rejected(
+        f"{option} is needed to reach {name} by SSH",
+        stage="input",
+        next_step=NextStep.of(
+            "host add", name, address=Blank("ADDRESS"), user=Blank("USER"), key=Blank("FILE")
+        ),
+    )
