@@ -33,7 +33,7 @@ def show_(
         console.print(f"[bold]{view.ref}[/] revision {view.revision}, {moment(view.created_at)}")
         if view.evidence:
             # as it is: the console would break lines, and take tabs and brackets for its own
-            console.file.write(f"{view.evidence}\n\n")
+            console.out(f"{view.evidence}\n", highlight=False)
         else:
             _show_fields(console, bundle)
         console.print(plain(bundle.request))

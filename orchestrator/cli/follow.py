@@ -122,4 +122,4 @@ def _json_line(call: Invocation, message: Message) -> None:
 
     answer = Envelope("task.message", details=message).to_json()
     line = json.dumps(answer, ensure_ascii=not can_write_all(call.console.file))
-    print(line, file=call.console.file, flush=True)
+    call.console.out(line, highlight=False)

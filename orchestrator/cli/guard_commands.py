@@ -119,7 +119,7 @@ def _many(call: Invocation, file: Path, interpreter: str, under: "Under") -> Res
     ]
     if call.output is Format.JSONL:
         for row in rows:
-            print(json.dumps(row), file=call.console.file)
+            call.console.out(json.dumps(row), highlight=False)
         return Result("guard.check", items=())
 
     def show(console: Console) -> None:

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.reply import Format, Result, of_error, write
+from orchestrator.cli.terminal import Terminal
 from orchestrator.envelope import ExitCode
 from shared.domain.errors import Defect, Rejected, ReplanError
 from shared.settings import Settings, load_settings
@@ -34,8 +35,8 @@ class Invocation:
 
     output: Format
     config_file: Path | None
-    console: Console = field(default_factory=lambda: Console(soft_wrap=True))
-    complaints: Console = field(default_factory=lambda: Console(stderr=True, soft_wrap=True))
+    console: Console = field(default_factory=lambda: Terminal(soft_wrap=True))
+    complaints: Console = field(default_factory=lambda: Terminal(stderr=True, soft_wrap=True))
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     verb: str = "replan"
 

@@ -94,7 +94,7 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
 
 def _line(console: Console, answer: Envelope) -> None:
     text = json.dumps(answer.to_json(), ensure_ascii=not can_write_all(console.file))
-    print(text, file=console.file, flush=True)
+    console.out(text, highlight=False)
 
 
 def _complain(console: Console, answer: Envelope) -> None:

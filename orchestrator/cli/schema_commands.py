@@ -35,6 +35,6 @@ def show_(
     schema = schema_of(kind) if kind in DETAILS else contracts.schema_of(kind)
 
     def show(console: Console) -> None:
-        print(json.dumps(schema, indent=2), file=console.file)
+        console.out(json.dumps(schema, indent=2), highlight=False)
 
     return Result("schema.show", schema, show)

@@ -138,7 +138,7 @@ def demo(
     look = ShellCommand(f"less {folder}/report.md")
 
     def show(console: Console) -> None:
-        print(f"\n{told}\n", file=console.file)
+        console.out(f"\n{told}\n", highlight=False)
         console.print(
             f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
         )

@@ -261,7 +261,7 @@ def report(call: Invocation, ref: RefArgument) -> Result:
 
             console.print(Markdown(text))
         else:
-            print(text, file=console.file)
+            console.out(text, highlight=False)
 
     return Result("task.report", compiled, show)
 

@@ -84,7 +84,7 @@ def test_bad_names_and_bad_vaults_are_refused_alike_for_programs(
     answer = cli.refused("secret", "check", "DB")
     assert answer["next_step_cmd"] == f"chmod 0600 {bare}/data/secrets/DB"
     monkeypatch.setenv("REPLAN_VAULTS", "bank")
-    assert "'bank' is no vault" in cli.refused("secret", "list")["reason"]
+    assert "'bank' is not a vault" in cli.refused("secret", "list")["reason"]
 
 
 def test_it_is_said_when_nobody_will_look_there(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,73 @@
+"""Nothing that hosts, models or people have written steers the terminal."""
+
+import ast
+import json
+import unicodedata
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.markup import escape
+
+import orchestrator.cli
+from orchestrator.cli.terminal import Terminal, visible
+
+JOINERS = {"\u200c", "\u200d"}
+CHARACTERS = [chr(code) for code in range(0x110000)]
+CLI = Path(next(iter(orchestrator.cli.__path__)))
+THE_CONSOLE = {"terminal.py"}
+
+
+def test_what_is_written_out_is_what_unicode_says_cannot_be_seen() -> None:
+    """Controls, formats and separators of lines; joiners of letters stay what they are."""
+    unsafe = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    expected = {c for c in CHARACTERS if unicodedata.category(c) in unsafe} - JOINERS - {*"\n\t"}
+    assert {c for c in CHARACTERS if visible(c) != c} >= expected
+    assigned = {c for c in CHARACTERS if unicodedata.category(c) not in {*unsafe, "Cn"}}
+    assert {c for c in assigned if visible(c) != c} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain – é 漢 🙂\n\tagain", "plain – é 漢 🙂\n\tagain"),
+        ("\x1b[31mred", "\\u001b[31mred"),
+        ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),
+        ("\x9b2J", "\\u009b2J"),
+        ("abc\u202ecba", "abc\\u202ecba"),
+        ("one\r\ntwo\rthree", "one\ntwo\\u000dthree"),
+        ("\U000e0041", "\\udb40\\udc41"),
+    ],
+)
+def test_what_would_steer_a_terminal_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_json_stays_the_same_value() -> None:
+    value = {"text": "\x1b[2J\u202e\x9b\U000e0041\u2028 é"}
+    assert json.loads(visible(json.dumps(value, ensure_ascii=False))) == value
+
+
+def test_colours_of_our_own_are_kept() -> None:
+    written = StringIO()
+    terminal = Terminal(file=written, force_terminal=True, color_system="standard", width=80)
+    terminal.print(f"[red]{escape('bad')}[/] \x1b[32mworse")
+    terminal.out("\x1b[32mraw", highlight=False)
+    assert "\x1b[31mbad\x1b[0m" in written.getvalue()
+    assert "\x1b[32m" not in written.getvalue()
+
+
+def test_the_command_line_prints_in_no_other_way() -> None:
+    """`print`, a bare `Console` and the files of one would pass the terminal by."""
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted(CLI.rglob("*.py"))
+        if path.name not in THE_CONSOLE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and passes_by(ast.unparse(node.func))
+    ]
+    assert found == []
+
+
+def passes_by(function: str) -> bool:
+    return function in {"print", "Console"} or function.endswith("console.file.write")
