@@ -12,7 +12,6 @@ from orchestrator.cli.tables import (
     AFTER,
     coloured,
     first_line,
-    go_on,
     listing,
     moment,
     plain,
@@ -21,6 +20,7 @@ from orchestrator.cli.tables import (
 )
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
 
@@ -42,7 +42,8 @@ def list_(
 
     with call.reading() as connection:
         found = list_attempts(connection, parse_ref(ref), limit=limit, failed=failed, after=after)
-    further = go_on("attempt list", found.next, ref, limit=limit, failed=failed)
+    rest = NextStep.of("attempt list", ref, limit=limit, failed=bool(failed), after=found.next)
+    further = None if found.next is None else rest
 
     def show(console: Console) -> None:
         rows = [

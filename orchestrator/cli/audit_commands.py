@@ -8,7 +8,7 @@ from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import AFTER, go_on, listing, moment, next_step, plain, tell_rest
+from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
 from orchestrator.envelope import ExitCode
 from shared.domain.next_step import NextStep
 
@@ -34,8 +34,10 @@ def list_(
     found = audit_trail.entries(
         call.caller, limit=limit, actor=actor, ref=ref, around=around, after=after
     )
-    options = {"limit": limit, "actor": actor, "ref": ref, "around": around}
-    further = go_on("audit list", found.next, **options)
+    rest = NextStep.of(
+        "audit list", limit=limit, actor=actor, ref=ref, around=around, after=found.next
+    )
+    further = None if found.next is None else rest
 
     def show(console: Console) -> None:
         rows = [

@@ -13,7 +13,6 @@ from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
     AFTER,
     first_line,
-    go_on,
     listing,
     moment,
     next_step,
@@ -43,7 +42,8 @@ def list_(
     with call.reading() as connection:
         page = list_fixes(connection, limit=limit, every=every, after=after)
     found = page.fixes
-    further = go_on("fix list", page.next, all=every, limit=limit)
+    rest = NextStep.of("fix list", all=bool(every), limit=limit, after=page.next)
+    further = None if page.next is None else rest
 
     def show(console: Console) -> None:
         if not found:

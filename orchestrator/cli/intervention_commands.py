@@ -9,7 +9,7 @@ from orchestrator.cli.intervention_text import show_evidence, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_of, posted
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import AFTER, go_on, listing, moment, next_step, plain, tell_rest
+from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
 from shared.domain.approval import Scope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
@@ -42,7 +42,9 @@ def list_(
         task_id = None if place is None else require_task(connection, place)
         page = page_of_interventions(connection, limit=limit, task_id=task_id, after=after)
     found = page.interventions
-    further = go_on("intervention list", page.next, *filter(None, [ref]), limit=limit)
+    everywhere = NextStep.of("intervention list", limit=limit, after=page.next)
+    there = NextStep.of("intervention list", ref, limit=limit, after=page.next)
+    further = None if page.next is None else there if ref else everywhere
 
     def show(console: Console) -> None:
         if not found:

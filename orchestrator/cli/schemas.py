@@ -24,7 +24,6 @@ from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
 from shared.domain.host import Host
 from shared.secrets.vaults.vault import Entry
-from shared.store.migrate import Version
 
 _TEXT = {"type": "string"}
 _OPEN = {"type": "object"}
@@ -147,8 +146,8 @@ DETAILS: dict[str, Any] = {
     "guard.check": lambda: _OPEN,
     "guard.rules": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
-    "db.migrate": lambda: _view(Version),
-    "db.status": lambda: _view(Version),
+    "db.migrate": lambda: _object(found=_TEXT, needed=_TEXT),
+    "db.status": lambda: _object(found=_NULLABLE, needed=_TEXT),
     "worker.start": lambda: _OPEN,
     "coordinator.start": lambda: _OPEN,
     "up": lambda: _OPEN,

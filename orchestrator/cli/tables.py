@@ -83,11 +83,6 @@ def span(seconds: float | None) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def go_on(verb: str, after: int | None, *arguments: object, **options: object) -> NextStep | None:
-    """The command that lists what was left out of a list; None where nothing was."""
-    return None if after is None else NextStep.of(verb, *arguments, **options, after=after)
-
-
 def tell_rest(console: Console, further: NextStep | None) -> None:
     """Below a list that was cut: that there is more, and how to see it."""
     if further is not None:

@@ -15,7 +15,6 @@ from orchestrator.cli.tables import (
     AFTER,
     coloured,
     first_line,
-    go_on,
     listing,
     moment,
     next_step,
@@ -114,7 +113,8 @@ def list_(
             phase=None if phase is None else TaskPhase(phase),
             after=after,
         )
-    further = go_on("task list", found.next, limit=limit, phase=phase)
+    rest = NextStep.of("task list", limit=limit, phase=phase, after=found.next)
+    further = None if found.next is None else rest
 
     def show(console: Console) -> None:
         if not found.tasks:

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from rich.console import Console
 from rich.segment import Segment
+
+from orchestrator.envelope import ExitCode
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
@@ -38,5 +41,7 @@ class Terminal(Console):
         )
 
     def on_broken_pipe(self) -> None:
-        """Let whoever called decide: who reads no further has had enough."""
-        raise BrokenPipeError
+        """End quietly: who reads no further has had enough."""
+        with suppress(SystemExit):
+            super().on_broken_pipe()
+        raise SystemExit(ExitCode.DONE)
