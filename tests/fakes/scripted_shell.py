@@ -11,7 +11,7 @@ from shared.domain.attempt import CommandResult, EndedBy, OnOutput
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, PassRecord
-from workers.shells.remote.records import Record
+from workers.shells.records import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from shared.domain.errors import Defect
 from shared.domain.verdict import Verdict
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Shell
-from workers.shells.remote.records import Record
+from workers.shells.records import Record
 
 
 class Judge(Protocol):

@@ -19,7 +19,7 @@ from workers.shells.corrections.correction import Failure, Proposal
 from workers.shells.corrections.table import HELD, choose
 from workers.shells.door import Door, HostProbe, Judge
 from workers.shells.ports import Call, Shell
-from workers.shells.remote.records import Record
+from workers.shells.records import Record
 from workers.shells.snippet_outcomes import of_code, question_of
 
 _READ_AT_MOST = 65_536

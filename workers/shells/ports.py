@@ -8,7 +8,7 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
-from workers.shells.remote.records import Record
+from workers.shells.records import Record
 
 
 @dataclass(frozen=True, slots=True)

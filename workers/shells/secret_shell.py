@@ -10,7 +10,7 @@ from workers.passes.ports import Cancelled
 from workers.secrets import Known
 from workers.shells.door import Judge
 from workers.shells.ports import Call, Shell
-from workers.shells.remote.records import Record
+from workers.shells.records import Record
 
 _RULE = "secrets"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.shells.remote.records import Identity, State, generation, nonce_of, read_log
+from workers.shells.records import Identity, State, generation, nonce_of, read_log
 from workers.shells.remote.runner_text import call, flags
 from workers.shells.remote.short_names import Verb
 

@@ -6,9 +6,9 @@ from time import monotonic
 
 from shared.domain.attempt import Unknown
 from shared.domain.errors import Transient
+from workers.shells.records import Record, State
 from workers.shells.remote.errors import not_ended, transient
 from workers.shells.remote.output import Output, tell_live
-from workers.shells.remote.records import Record, State
 from workers.shells.remote.runner import LATE_SECONDS, NOT_KILLED, Ended, Killed, Refused, Runner
 from workers.shells.remote.runner_text import asks
 from workers.shells.remote.runners import RunnerPool

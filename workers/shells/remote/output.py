@@ -6,10 +6,10 @@ from contextlib import suppress
 from shared.domain.attempt import OnOutput
 from shared.domain.errors import ReplanError
 from shared.secrets.masking import Masker
+from workers.shells.records import Identity, Record
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.live_output import Teller
-from workers.shells.remote.records import Identity, Record
 from workers.shells.remote.runner import Ended, Runner
 from workers.shells.remote.runners import RunnerPool
 

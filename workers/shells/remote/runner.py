@@ -8,11 +8,11 @@ from time import monotonic
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from workers.shells.ports import Call
+from workers.shells.records import Identity, Log, Record, nonce_of, read_log
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import STREAM_OF, Frame, Frames, Said
-from workers.shells.remote.records import Identity, Log, Record, nonce_of, read_log
 from workers.shells.remote.runner_text import JOB_ROOT, call, exported, flags, opening
 from workers.shells.remote.short_names import Verb
 

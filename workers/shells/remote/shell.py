@@ -15,13 +15,13 @@ from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, PassRecord
+from workers.shells.records import Record
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.errors import no_workdir, transient
 from workers.shells.remote.follow import Follower, Outcome, left_to_another, remaining
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import Pipeline
-from workers.shells.remote.records import Record
 from workers.shells.remote.runner import KEPT_SECONDS, LATE_SECONDS, Refused, Runner
 from workers.shells.remote.runner_slot import Lane
 from workers.shells.remote.runners import RunnerPool

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from shared.domain.errors import Transient
+from workers.shells.records import Identity, Log, Record, State, generation
 from workers.shells.remote.errors import transient
-from workers.shells.remote.records import Identity, Log, Record, State, generation
 from workers.shells.remote.runner import Runner
 
 UNKEYED = "look"
