@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tests.services.availability import UnavailableError, give_up
 from workers.shells.remote.runner_text import opening, text
 from workers.shells.remote.short_names import VARIABLES, VERBS, shorten
 
@@ -64,6 +65,6 @@ def test_what_is_sent_is_small() -> None:
 def test_what_is_sent_can_be_read(shell: str) -> None:
     """By every shell that a host has as /bin/sh."""
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        give_up(UnavailableError(f"{shell} is not installed"))
     words = [shell, "sh", "-n"] if shell == "busybox" else [shell, "-n"]
     subprocess.run(words, input=opening("aa", "bb"), check=True)
