@@ -44,8 +44,8 @@ def test_a_person_says_what_became_of_it_and_the_task_is_done(
     ring.ends(task)
 
     assert ledger.read_text().split() == ["first"] * runs + ["second"]
-    first = ring.rows("SELECT outcome, reason FROM attempts WHERE subtask = 1 ORDER BY id")
-    assert SAID[answer] in first[0].reason
+    first = ring.rows("SELECT outcome, told_by_person FROM attempts WHERE subtask = 1 ORDER BY id")
+    assert first[0].told_by_person == answer
     assert [row.outcome for row in first] == [
         "ok" if answer is Answer.RAN else "unknown",
         *["ok"] * runs,
