@@ -1,0 +1,116 @@
+"""What hosts, models and people have written steers no terminal, whichever verb shows it."""
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from orchestrator.access.roles import ON_THE_MACHINE, VERBS
+from tests.integration.cli.calling import Cli
+from tests.integration.cli.test_every_answer import written
+
+MARK = "EVIL"
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202edesrever\u2066\x7f\r\x08evil"
+PLAN = """
+summary: EVIL
+planner: human
+steps:
+  - title: Go wrong EVIL
+    subtasks:
+      - {run: "echo EVIL; echo EVIL >&2; exit 3", check: test -e EVIL}
+"""
+OURS = re.compile(r"\r?\x1b\[(\?25[lh]|1A|2K|[0-9;]*m)")
+"""Our own colours, and what `task watch` moves its last lines with."""
+NEVER_ALONE = {"worker.start", "coordinator.start", "up", "demo", "db.migrate", "secret.set"}
+"""Verbs of the machine that start something or change it."""
+
+_TEXTS = text("""
+    SELECT table_name, column_name, data_type FROM information_schema.columns
+    WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'jsonb')
+      AND table_name IN (SELECT table_name FROM information_schema.tables
+                         WHERE table_type = 'BASE TABLE')
+""")
+
+
+def poison(cli: Cli) -> None:
+    """Put the hostile text wherever the mark has come to in any row."""
+    with cli.database.begin() as connection:
+        for table, column, kind in connection.execute(_TEXTS).all():
+            into = json.dumps(HOSTILE)[1:-1] if kind == "jsonb" else HOSTILE
+            put = f'replace(CAST("{column}" AS text), :mark, :into)'
+            put = f"CAST({put} AS jsonb)" if kind == "jsonb" else put
+            where = f"""CAST("{column}" AS text) LIKE '%' || :mark || '%'"""
+            statement = f'UPDATE {table} SET "{column}" = {put} WHERE {where}'  # noqa: S608
+            connection.execute(text(statement), {"mark": MARK, "into": into})
+
+
+def showing(ref: str, done: str) -> dict[str, tuple[str, ...]]:
+    """Each verb that only shows something, with what it takes."""
+    return {
+        **dict.fromkeys(("task.list", "host.list", "config.show", "guard.rules"), ()),
+        **dict.fromkeys(("fix.list", "token.list", "audit.list", "audit.verify"), ()),
+        **dict.fromkeys(("doctor", "db.status", "secret.list", "intervention.list"), ()),
+        **dict.fromkeys(("schema.show", "intervention.key"), ()),
+        **{f"task.{verb}": (ref,) for verb in ("show", "watch", "report")},
+        "task.export": (done,),
+        "plan.show": (ref,),
+        "plan.calls": (ref,),
+        "step.show": (f"{ref}.1",),
+        "attempt.list": (ref,),
+        "attempt.show": (f"{ref}.1.1#1",),
+        "attempt.tail": (f"{ref}.1.1",),
+        "bundle.show": (f"{ref}.1",),
+        "intervention.show": ("I1",),
+        "fix.show": ("F1",),
+        "guard.check": (f"echo {HOSTILE}",),
+        "secret.check": (HOSTILE,),
+    }
+
+
+def steering(printed: str) -> set[str]:
+    """The characters in it that steer a terminal."""
+    return {
+        c
+        for c in printed
+        if c not in "\n\t\u200c\u200d" and unicodedata.category(c) in {"Cc", "Cf", "Zl", "Zp"}
+    }
+
+
+@pytest.fixture
+def poisoned(working: Cli, tmp_path: Path) -> tuple[Cli, str, str]:
+    """A command line on rows full of hostile text; a task that waits, and one that is done."""
+    fine = written(tmp_path, PLAN.replace("exit 3", "true").replace(", check: test -e EVIL", ""))
+    done = working.json("task", "submit", "--plan", fine, "--local", "--wait")["details"]["ref"]
+    plan = written(tmp_path, PLAN)
+    waits = ("task", "submit", "--plan", plan, "--local", "--wait")
+    ref = working.json(*waits, code=3)["details"]["ref"]
+    working.json("host", "add", "here", "--local", "--workdir", f"/tmp/{MARK}", "--no-check")
+    working.json("token", "create", MARK, "--role", "viewer")
+    poison(working)
+    return working, ref, done
+
+
+def test_every_verb_that_shows_something_is_tried() -> None:
+    looks = {verb for verb, its in VERBS.items() if not its.changes}
+    assert showing("T1", "T2").keys() == looks | (ON_THE_MACHINE - NEVER_ALONE)
+
+
+@pytest.mark.changes_rows
+def test_no_verb_lets_hostile_text_steer_the_terminal(
+    poisoned: tuple[Cli, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli, ref, done = poisoned
+    shown = ""
+    for verb, taken in showing(ref, done).items():
+        for form in ("human", "min-json", "jsonl"):
+            said = cli(*verb.split("."), "--format", form, "--", *taken)
+            assert steering(said.out + said.err) == set(), (verb, form)
+            shown += said.out
+    assert shown.count("desrever") > 20, "nothing hostile was shown"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for verb, taken in showing(ref, done).items():
+        said = cli(*verb.split("."), "--", *taken)
+        assert steering(OURS.sub("", said.out + said.err)) == set(), verb
