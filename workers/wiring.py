@@ -160,12 +160,12 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         in_hand=keeper.keeps,
     )
 
-    def heard(**_: object) -> None:
+    def on_heartbeat(**_: object) -> None:
         pulse.beat("queues")
         liveness.sign("queues")
 
     # Sent every two seconds by the loop that takes messages, while the broker answers.
-    heartbeat_sent.connect(heard, weak=False)
+    heartbeat_sent.connect(on_heartbeat, weak=False)
     handover = Handover(
         capacity, keeper, journal, grace=server.shutdown_grace, leave=lambda: _leave(journal)
     )
@@ -235,17 +235,17 @@ def _performers(
     briefings = Briefings(database, look, lambda name: guards((), name).policy)
 
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
-        masker = secrecy.known(texts_of(subtasks)).masker
+        masker = secrecy.secrets_for(texts_of(subtasks)).masker
         with closing(connections.shell(host, masker=masker)) as shell:
             return take(shell, guards(policy.forbidden_commands, host.name))
 
     return {
-        JobKind.REFINE: calls.accounted(Taskmaster(database, backends).perform),
-        JobKind.PLAN: calls.accounted(Planner(database, backends, briefings).perform),
-        JobKind.DETAIL: calls.accounted(SubtaskPlanner(database, backends, briefings).perform),
-        JobKind.REVISE: calls.accounted(Reviser(database, backends, briefings).perform),
-        JobKind.ADVISE: calls.accounted(Adviser(database, backends).perform),
-        JobKind.REPLAN: calls.accounted(Replanner(database, backends, briefings).perform),
+        JobKind.REFINE: calls.account_for(Taskmaster(database, backends).perform),
+        JobKind.PLAN: calls.account_for(Planner(database, backends, briefings).perform),
+        JobKind.DETAIL: calls.account_for(SubtaskPlanner(database, backends, briefings).perform),
+        JobKind.REVISE: calls.account_for(Reviser(database, backends, briefings).perform),
+        JobKind.ADVISE: calls.account_for(Adviser(database, backends).perform),
+        JobKind.REPLAN: calls.account_for(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: execute,
         JobKind.GATHER: EscalationHandler(database, snapshot, secrecy.text).perform,
     }

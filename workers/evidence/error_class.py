@@ -52,12 +52,12 @@ def class_of(attempt: Attempt | None) -> ErrorClass:
         return ErrorClass.OTHER
     if attempt.outcome is Outcome.TIMED_OUT:
         return ErrorClass.TIMEOUT
-    said = _said(attempt)
+    said = _output(attempt)
     spoken = next((kind for kind, words in _PATTERNS if words.search(said)), None)
     return spoken or _BY_OUTCOME.get(attempt.outcome, ErrorClass.OTHER)
 
 
-def _said(attempt: Attempt) -> str:
+def _output(attempt: Attempt) -> str:
     results = (result for result in (attempt.result, attempt.check) if result is not None)
     streams = [s[-_READ_AT_MOST:] for r in results for s in reversed(r.streams)]
     return "\n".join(s.decode(errors="replace") for s in streams)

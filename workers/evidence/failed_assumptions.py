@@ -214,13 +214,13 @@ def failed_assumptions(attempts: Iterable[Attempt]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for attempt in attempts:
         if attempt.counted:
-            for assumption, detail in contradicted(output_of(attempt)):
+            for assumption, detail in contradictions(output_of(attempt)):
                 text = assumption.text.format(detail)
                 found[f"subtask {attempt.subtask}: {text}"] = None
     return tuple(found)
 
 
-def contradicted(output: str) -> list[tuple[Assumption, str]]:
+def contradictions(output: str) -> list[tuple[Assumption, str]]:
     """The assumptions that an output contradicts, each with the words that say so."""
     found: list[tuple[Assumption, str]] = []
     spoken: list[tuple[int, int]] = []
@@ -257,7 +257,7 @@ def last_words(attempt: Attempt) -> str:
     out, err = result.streams
     text = (err or out)[-_TAIL:].decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if contradicted(line)] or lines
+    telling = [line for line in lines if contradictions(line)] or lines
     return telling[-1][:_LONGEST] if telling else ""
 
 

@@ -18,14 +18,14 @@ def hypotheses(attempts: Iterable[Attempt], tested: Mapping[str, str]) -> tuple[
     said = (
         sentence for attempt in attempts if (sentence := _sentence(attempt, tested)) is not None
     )
-    return tuple(_counted(sentence, list(same)) for sentence, same in groupby(said))
+    return tuple(_with_count(sentence, list(same)) for sentence, same in groupby(said))
 
 
-def _counted(sentence: str, same: Sequence[str]) -> str:
+def _with_count(sentence: str, same: Sequence[str]) -> str:
     return sentence if len(same) == 1 else f"{sentence} ({len(same)} times)"
 
 
-def _undone(attempt: Attempt) -> str:
+def _rollback_sentence(attempt: Attempt) -> str:
     what = f"undid subtask {attempt.subtask} of revision {attempt.revision} ({attempt.command})"
     return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.explanation)
 
@@ -33,7 +33,7 @@ def _undone(attempt: Attempt) -> str:
 def _sentence(attempt: Attempt, tested: Mapping[str, str]) -> str | None:
     where = f"subtask {attempt.subtask}"
     if attempt.rollback:
-        return _undone(attempt)
+        return _rollback_sentence(attempt)
     name = attempt.correction or ""
     tried = tested.get(name) or name or "ran the command as planned"
     if attempt.outcome in _REFUSED:

@@ -13,7 +13,7 @@ from shared.store.fixes import Known
 from workers.fixes.signature import failure_of
 from workers.store import StepBrief
 
-TOLD = 5
+MOST_FIXES = 5
 """A planner is told of so many fixes at most."""
 
 
@@ -24,7 +24,7 @@ def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> Failure | None:
     return failure_of(bundle, brief.host.address)
 
 
-def recalled(
+def recall(
     database: Database, brief: StepBrief, stored: StoredBundle, note: str
 ) -> StepRevised | None:
     """The revision that has put the same failure right before; None when there is none.
@@ -42,7 +42,7 @@ def recalled(
         known = fixes.matching(connection, stored.failure)
     for each in known:
         subtasks = applied(each.fix, brief.subtasks, stored.failure)
-        if subtasks is not None and not _tried(subtasks, brief):
+        if subtasks is not None and not _was_tried(subtasks, brief):
             return StepRevised(
                 step=ordinal,
                 revision=newest + 1,
@@ -55,12 +55,12 @@ def recalled(
 
 
 def past_fixes(database: Database, targets: Sequence[str]) -> tuple[str, ...]:
-    """What has helped on hosts like these, in words for a planner; at most `TOLD` of them.
+    """What has helped on hosts like these, in words for a planner; at most `MOST_FIXES` of them.
 
     Nothing for hosts on which nothing has failed yet: what they are is seen with the evidence.
     """
     with database.begin() as connection:
-        return tuple(map(_told, fixes.of_targets(connection, targets, limit=TOLD)))
+        return tuple(map(_describe, fixes.of_targets(connection, targets, limit=MOST_FIXES)))
 
 
 def past_fixes_for(database: Database, failure: Failure | None) -> tuple[str, ...]:
@@ -68,10 +68,12 @@ def past_fixes_for(database: Database, failure: Failure | None) -> tuple[str, ..
     if failure is None:
         return ()
     with database.begin() as connection:
-        return tuple(map(_told, fixes.of_families(connection, [failure.family], limit=TOLD)))
+        return tuple(
+            map(_describe, fixes.of_families(connection, [failure.family], limit=MOST_FIXES))
+        )
 
 
-def _tried(subtasks: tuple[Subtask, ...], brief: StepBrief) -> bool:
+def _was_tried(subtasks: tuple[Subtask, ...], brief: StepBrief) -> bool:
     wanted = [essence(subtask) for subtask in subtasks]
     return any(wanted == [essence(s) for s in revision.subtasks] for revision in brief.revisions)
 
@@ -82,7 +84,7 @@ def _reason(known: Known) -> str:
     return f"from fix F{known.id}, learnt from {known.learnt_from} ({worth}): {known.reason}"
 
 
-def _told(known: Known) -> str:
+def _describe(known: Known) -> str:
     failed = "; ".join(known.told)
     helped = " ; then ".join(subtask.command for subtask in known.fix.replacement)
     return f"On {known.family}, when this failed: {failed}. This put it right: {helped}"

@@ -12,7 +12,7 @@ from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.fix import MOST_TEXT, Failure
 from shared.domain.pieces import Piece, Varies, pieces, rest, shape, variety
-from workers.evidence.failed_assumptions import contradicted
+from workers.evidence.failed_assumptions import contradictions
 from workers.fixes.family import family, hosts
 
 _SCHEME = "1"
@@ -43,18 +43,18 @@ def failure_of(bundle: Bundle, *names: str | None) -> Failure | None:
     found = {
         subtask.ordinal: failed
         for subtask in bundle.subtasks
-        if (failed := _failed(bundle.attempts, subtask.ordinal)) is not None
+        if (failed := _first_failure(bundle.attempts, subtask.ordinal)) is not None
     }
     long = sum(len(subtask.command) for subtask in bundle.subtasks) > MOST_TEXT
     if where is None or not found or long:
         return None
     by_number = {subtask.ordinal: subtask for subtask in bundle.subtasks}
-    told = tuple(_told(by_number[n], attempt, called) for n, attempt in found.items())
+    told = tuple(_describe(by_number[n], attempt, called) for n, attempt in found.items())
     digest = hashlib.sha256("\n".join((_SCHEME, *told)).encode()).hexdigest()
     return Failure(digest[:32], where, told, tuple(found), called)
 
 
-def _failed(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAttempt | None:
+def _first_failure(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAttempt | None:
     """The first failed attempt of a subtask that came to no good end: the command as planned."""
     own = [a for a in attempts if a.subtask == ordinal and not a.rollback]
     counted = [attempt for attempt in own if attempt.outcome in _COUNTED]
@@ -63,19 +63,19 @@ def _failed(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAttempt | 
     return next((a for a in counted if a.correction is None), counted[0])
 
 
-def _told(subtask: LoggedSubtask, attempt: LoggedAttempt, called: Sequence[str]) -> str:
-    known = _known(subtask, called)
+def _describe(subtask: LoggedSubtask, attempt: LoggedAttempt, called: Sequence[str]) -> str:
+    known = _placeholders(subtask, called)
     ended = attempt.outcome
     if attempt.outcome == "failed":
         ended = f"exit code {attempt.exit_code}"
     parts = [shape(_without_hosts(subtask.command, called)), ended]
     if attempt.outcome == "check_failed" and subtask.check is not None:
         parts.append(shape(_without_hosts(subtask.check, called)))
-    parts.append(normal(_telling(attempt), known))
+    parts.append(normalize(_key_line(attempt), known))
     return ": ".join(part for part in parts if part)
 
 
-def _known(subtask: LoggedSubtask, called: Sequence[str]) -> dict[str, str]:
+def _placeholders(subtask: LoggedSubtask, called: Sequence[str]) -> dict[str, str]:
     """What varies in a subtask's commands, and what stands for it."""
     known: dict[str, str] = {}
     for text in (subtask.command, subtask.check or "", *subtask.preconditions):
@@ -94,36 +94,36 @@ def _without_hosts(command: str, called: Sequence[str]) -> str:
     return "".join(parts) + rest(command)
 
 
-def _ended(attempt: LoggedAttempt) -> str:
+def _exit_text(attempt: LoggedAttempt) -> str:
     exit_code = attempt.check_exit_code
     return "ended" if exit_code is None else f"exit code {exit_code}"
 
 
-def normal(line: str, known: Mapping[str, str]) -> str:
+def normalize(line: str, known: Mapping[str, str]) -> str:
     """A line of output without what differs from host to host; `known` says what stands for it."""
     timeless = _TIME.sub("<time>", line.replace("\u2018", "'").replace("\u2019", "'"))
-    parts = [p.before + _normal(p, known) for p in pieces(timeless)]
+    parts = [p.before + _normalize_piece(p, known) for p in pieces(timeless)]
     whole = " ".join(("".join(parts) + rest(timeless)).split())[:_LONGEST]
     return "".join(c if c.isprintable() else "?" for c in whole)
 
 
-def _normal(piece: Piece, known: Mapping[str, str]) -> str:
+def _normalize_piece(piece: Piece, known: Mapping[str, str]) -> str:
     named = known.get(piece.text) or known.get(_UNIT.sub("", piece.text))
     looks = Varies.PATH if piece.varies is Varies.PATH else variety(piece.text)
     return named or (piece.text if looks is None else looks.value)
 
 
-def _telling(attempt: LoggedAttempt) -> str:
+def _key_line(attempt: LoggedAttempt) -> str:
     """The line that says most about a failure; empty when it is silent."""
     match attempt.outcome:
         case "timed_out":
             return ""  # how far it came differs from time to time
         case "precondition_unmet":
-            text = f"precondition not met: {attempt.check_command} ({_ended(attempt)})"
+            text = f"precondition not met: {attempt.check_command} ({_exit_text(attempt)})"
         case "check_failed":
             text = attempt.check_output
         case _:
             text = attempt.stderr if attempt.stderr.strip() else attempt.stdout
     lines = [line.strip()[:_LONGEST] for line in text.splitlines()[-_LAST:] if line.strip()]
-    telling = [line for line in lines if contradicted(line)] or lines
+    telling = [line for line in lines if contradictions(line)] or lines
     return telling[-1] if telling else ""

@@ -52,11 +52,11 @@ def refuse_copied(
     Tools do name the command that mends them, and then it is an ordinary one. What the guard would
     deny or ask about was not planned by anybody when a host's output has put it forward.
     """
-    printed = _printed(bundle)
-    own = {_plain(text) for subtask in planned for text in _texts(subtask)}
+    printed = _output_text(bundle)
+    own = {_on_one_line(text) for subtask in planned for text in _texts(subtask)}
     for subtask in subtasks:
         for text in _texts(subtask):
-            plain = _plain(text)
+            plain = _on_one_line(text)
             if len(plain) < _SHORT or plain in own or plain not in printed:
                 continue
             verdict = explain(text).verdict
@@ -97,14 +97,14 @@ def _texts(subtask: Subtask) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def _printed(bundle: Bundle) -> str:
+def _output_text(bundle: Bundle) -> str:
     outputs = [
         output
         for attempt in bundle.attempts
         for output in (attempt.stdout, attempt.stderr, attempt.check_output)
     ]
-    return _plain("\n".join((*outputs, *bundle.snapshot.values())))
+    return _on_one_line("\n".join((*outputs, *bundle.snapshot.values())))
 
 
-def _plain(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return " ".join(clean(text).split())

@@ -18,11 +18,11 @@ from shared.contracts.complaints import Document, told
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, Role, Subtask
-from shared.domain.question import Question as Asked
+from shared.domain.question import Question
 from shared.guard import Guard, load_site
 from workers.llm import prompts
 from workers.llm.answer_rules import Explain, refuse_copied, refuse_other_hosts
-from workers.llm.calls import CallLog, Model, Question, Reply
+from workers.llm.calls import CallLog, Model, ModelQuestion, ModelReply
 from workers.llm.model import AnthropicModel
 from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
@@ -71,7 +71,7 @@ class AnthropicBackend:
         self._settings = settings or LlmSettings()
         self._texts = texts or prompt_texts()
 
-    def refine(self, request: PlanRequest) -> str | Asked:
+    def refine(self, request: PlanRequest) -> str | Question:
         """The improved prompt (S0.2), or what only the person can say (S3.57)."""
         question = prompts.refine_question(
             self._texts,
@@ -79,9 +79,7 @@ class AnthropicBackend:
             model=self._settings.model_of(prompts.TASKMASTER),
             schema=schema_of("refine-answer"),
         )
-        return self._answered(
-            question, RefineAnswer, lambda answer: answer.question or answer.prompt
-        )
+        return self._ask(question, RefineAnswer, lambda answer: answer.question or answer.prompt)
 
     def plan(self, request: PlanRequest) -> Plan:
         """The main steps, without subtasks (S0.26)."""
@@ -92,7 +90,7 @@ class AnthropicBackend:
             schema=schema_of("plan-answer"),
         )
         author = Author(Role.PLANNER, BACKEND)
-        return self._answered(question, PlanAnswer, lambda answer: answer.plan(author))
+        return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
         """The subtasks of a step (S0.28)."""
@@ -102,8 +100,8 @@ class AnthropicBackend:
             model=self._settings.model_of(Role.SUBTASK_PLANNER.value),
             schema=schema_of("detail-answer"),
         )
-        return self._answered(
-            question, DetailAnswer, lambda answer: self._detailed(answer, request)
+        return self._ask(
+            question, DetailAnswer, lambda answer: self._checked_subtasks(answer, request)
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
@@ -114,8 +112,8 @@ class AnthropicBackend:
             model=self._settings.model_of(request.step.author.role.value),
             schema=schema_of("revision-answer"),
         )
-        return self._answered(
-            question, RevisionAnswer, lambda answer: self._revised(answer, request)
+        return self._ask(
+            question, RevisionAnswer, lambda answer: self._revision_draft(answer, request)
         )
 
     def replan(self, request: ReplanRequest) -> Plan:
@@ -127,7 +125,7 @@ class AnthropicBackend:
             schema=schema_of("plan-answer"),
         )
         author = Author(Role.PLANNER, BACKEND)
-        return self._answered(question, PlanAnswer, lambda answer: answer.plan(author))
+        return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
         """Whether another try of the same subtasks is worth it (S1.35)."""
@@ -137,12 +135,12 @@ class AnthropicBackend:
             model=self._settings.model_of(Role.SUBTASK_PLANNER.value),
             schema=schema_of("advice-answer"),
         )
-        return self._answered(
+        return self._ask(
             question, AdviceAnswer, lambda a: RetryAdvice(a.retry, a.delay_seconds, a.reason)
         )
 
-    def _answered(
-        self, question: Question, kind: type[Answer], value: Callable[[Answer], Value]
+    def _ask(
+        self, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
     ) -> Value:
         question = replace(question, effort=self._settings.effort_of(question.role))
         first = self._model.ask(question)
@@ -160,13 +158,15 @@ class AnthropicBackend:
                 next_step=question.next_step,
             ) from error
 
-    def _detailed(self, answer: DetailAnswer, request: DetailRequest) -> tuple[Subtask, ...]:
+    def _checked_subtasks(
+        self, answer: DetailAnswer, request: DetailRequest
+    ) -> tuple[Subtask, ...]:
         subtasks = answer.to_subtasks()
         wanted = f"{request.prompt}\n{request.step.instruction}"
         refuse_other_hosts(subtasks, wanted, self._explain_at(""))
         return subtasks
 
-    def _revised(self, answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
+    def _revision_draft(self, answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
         subtasks, bundle = answer.to_subtasks(), request.bundle
         rollback = tuple(answer.rollback)
         refuse_repetition(subtasks, rollback, request.earlier)
@@ -186,7 +186,7 @@ class _Unusable(Exception):
 
 
 def _read(
-    reply: Reply, question: Question, kind: type[Answer], value: Callable[[Answer], Value]
+    reply: ModelReply, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
 ) -> Value:
     if reply.fault:
         raise _Unusable(reply.fault)

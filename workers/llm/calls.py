@@ -24,7 +24,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelQuestion:
     """What a model is asked.
 
     `system` are the parts that come first, each the same for many questions: they are what a
@@ -43,7 +43,7 @@ class Question:
     effort: str | None = None
     next_step: Advice | None = None
 
-    def again(self, answer: str, complaint: str) -> "Question":
+    def again(self, answer: str, complaint: str) -> "ModelQuestion":
         """The same question after an answer that was of no use, with what was wrong about it."""
         turns = (*self.turns, Turn(Speaker.ASSISTANT, answer), Turn(Speaker.USER, complaint))
         return replace(self, turns=turns)
@@ -68,7 +68,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """An answer; `fault` is what kept it from being finished, in words for the model, if so."""
 
     text: str
@@ -99,7 +99,7 @@ class CallRecord:
 class CallLog(Protocol):
     """Where every call is entered before it is made, and again when it has ended."""
 
-    def began(self, question: Question) -> int:
+    def begin(self, question: ModelQuestion) -> int:
         """Enter a call that is about to be made; returns its number.
 
         Raises Misconfigured, at stage `spending`, when what models may cost is used up: then the
@@ -107,7 +107,7 @@ class CallLog(Protocol):
         """
         ...
 
-    def ended(self, number: int, record: CallRecord) -> None:
+    def end(self, number: int, record: CallRecord) -> None:
         """Enter how it ended. Never raises: an answer that was paid for is not thrown away."""
         ...
 
@@ -115,18 +115,18 @@ class CallLog(Protocol):
 class NoLog:
     """Enters nothing."""
 
-    def began(self, question: Question) -> int:  # noqa: ARG002 - a log's promise
+    def begin(self, question: ModelQuestion) -> int:  # noqa: ARG002 - a log's promise
         """Always 0."""
         return 0
 
-    def ended(self, number: int, record: CallRecord) -> None:
+    def end(self, number: int, record: CallRecord) -> None:
         """Does nothing."""
 
 
 class Model(Protocol):
     """Answers questions."""
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: ModelQuestion) -> ModelReply:
         """The answer, finished or with its fault.
 
         Raises Transient (try later; Unavailable when the other side is away or busy), Rejected (not

@@ -84,15 +84,15 @@ def evidence(bundle: Bundle, *, limit: int = EVIDENCE_CHARS) -> str:
     room = limit - len(before) - len(after) - _JOINTS
     attempts = _attempts(bundle.attempts, room, _TIERS[:1])
     if attempts is None:
-        before = _fitting(limit // 4, (_before(bundle, rest) for rest in _Rest))
-        after = _fitting(limit // 4, (_after(bundle, chars) for chars in _PROBES))
+        before = _fit(limit // 4, (_before(bundle, rest) for rest in _Rest))
+        after = _fit(limit // 4, (_after(bundle, chars) for chars in _PROBES))
         room = limit - len(before) - len(after) - _JOINTS
-        attempts = _attempts(bundle.attempts, room, _TIERS) or _chosen(bundle.attempts, room)
+        attempts = _attempts(bundle.attempts, room, _TIERS) or _choose(bundle.attempts, room)
     text = f"{before}\n\n{attempts}\n\n{after}"
     return cut(text, max(limit - 80, 0)) if len(text) > limit else text
 
 
-def _fitting(limit: int, forms: Iterable[str]) -> str:
+def _fit(limit: int, forms: Iterable[str]) -> str:
     """The first form that fits, or the last one, cut."""
     text = ""
     for text in forms:
@@ -127,7 +127,7 @@ def _at_most(attempts: tuple[LoggedAttempt, ...], limits: list[int]) -> int:
     )
 
 
-def _chosen(attempts: tuple[LoggedAttempt, ...], room: int) -> str:
+def _choose(attempts: tuple[LoggedAttempt, ...], room: int) -> str:
     """As many as fit: the first that failed, then others that failed, then the rest, newest first.
 
     They stand in their order, whichever were chosen.
@@ -154,39 +154,39 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
         f"- {attempt.ref} (subtask {attempt.subtask}): {attempt.outcome}, {exited}, "
         f"retry {attempt.retry_count}, {attempt.started_at} to {attempt.ended_at}"
     )
-    parts = [clean(heading), f"  $ {_inside(attempt.command, _COMMAND_CHARS)}"]
+    parts = [clean(heading), f"  $ {_indent(attempt.command, _COMMAND_CHARS)}"]
     if attempt.rollback:
         parts.append("  a rollback: it undoes what that subtask of an earlier revision did")
     if attempt.correction:
         parts.append(f"  corrected by: {clean(attempt.correction)}")
     if attempt.reason:
-        parts.append(f"  reason: {_inside(attempt.reason, 500)}")
+        parts.append(f"  reason: {_indent(attempt.reason, 500)}")
     for name, output in (("stdout", attempt.stdout), ("stderr", attempt.stderr)):
         if limit and output.strip():
-            parts.append(f"  {name}: {_inside(output, limit)}")
+            parts.append(f"  {name}: {_indent(output, limit)}")
     if attempt.check_command is not None and attempt.check_exit_code is not None:
         parts.append(
-            f"  check (exit {attempt.check_exit_code}) $ {_inside(attempt.check_command, 1000)}"
+            f"  check (exit {attempt.check_exit_code}) $ {_indent(attempt.check_command, 1000)}"
         )
         if limit and attempt.check_output.strip():
-            parts.append(f"  check output: {_inside(attempt.check_output, limit)}")
+            parts.append(f"  check output: {_indent(attempt.check_output, limit)}")
     return "\n".join(parts)
 
 
 def _before(bundle: Bundle, rest: _Rest) -> str:
     lines = [
         f"Step {bundle.step_ref} on {bundle.target}: {_line(bundle.step_title)}",
-        f"Instruction: {_inside(bundle.step_instruction, 4000) or '(none)'}",
+        f"Instruction: {_indent(bundle.step_instruction, 4000) or '(none)'}",
         f"Revision that failed: {bundle.revision}",
-        f"Why it comes back to you: {_inside(bundle.reason, 1000)}",
+        f"Why it comes back to you: {_indent(bundle.reason, 1000)}",
         "",
         "Subtasks as planned, in order:",
-        *_planned(bundle.subtasks, rest),
+        *_subtask_lines(bundle.subtasks, rest),
     ]
     return "\n".join(lines)
 
 
-def _planned(subtasks: tuple[LoggedSubtask, ...], rest: _Rest) -> list[str]:
+def _subtask_lines(subtasks: tuple[LoggedSubtask, ...], rest: _Rest) -> list[str]:
     if rest is _Rest.WHOLE:
         return [_subtask(subtask) for subtask in subtasks]
     failed = {s.ordinal for s in subtasks if s.status not in _UNTRIED}
@@ -205,23 +205,23 @@ def _subtask(subtask: LoggedSubtask) -> str:
     parts = [
         f"{subtask.ordinal}. {_line(subtask.key)}: {_line(subtask.title)}",
         f"  [{_line(subtask.status)}, timeout {subtask.timeout:g} s]",
-        f"  $ {_inside(subtask.command, _COMMAND_CHARS)}",
+        f"  $ {_indent(subtask.command, _COMMAND_CHARS)}",
     ]
     if subtask.check is not None:
-        parts.append(f"  check $ {_inside(subtask.check, 1000)}")
-    parts.extend(f"  precondition $ {_inside(text, 500)}" for text in subtask.preconditions)
+        parts.append(f"  check $ {_indent(subtask.check, 1000)}")
+    parts.extend(f"  precondition $ {_indent(text, 500)}" for text in subtask.preconditions)
     if subtask.needs:
         parts.append(f"  needs: {', '.join(map(_line, subtask.needs))}")
     if subtask.rollback is not None:
         ran = "it ran" if subtask.ran else "it did not run"
-        parts.append(f"  rollback ({ran}) $ {_inside(subtask.rollback, 500)}")
+        parts.append(f"  rollback ({ran}) $ {_indent(subtask.rollback, 500)}")
     return "\n".join(parts)
 
 
 def _after(bundle: Bundle, probe_chars: int) -> str:
     snapshot = [f"[{_line(k)}]\n{_block(v, probe_chars)}" for k, v in bundle.snapshot.items()]
-    config = [f"- {_line(k)}: {_inside(v, 500)}" for k, v in bundle.config.items()]
-    host = [f"- {_line(k)}: {_inside(v, 500)}" for k, v in bundle.host.items()]
+    config = [f"- {_line(k)}: {_indent(v, 500)}" for k, v in bundle.config.items()]
+    host = [f"- {_line(k)}: {_indent(v, 500)}" for k, v in bundle.host.items()]
     parts = (
         ("What the executor tried by itself", _items(bundle.hypotheses)),
         ("Assumptions of the plan that proved wrong", _items(bundle.failed_assumptions)),
@@ -235,7 +235,7 @@ def _after(bundle: Bundle, probe_chars: int) -> str:
 
 
 def _items(texts: tuple[str, ...]) -> list[str]:
-    return [f"- {_inside(text, 2000)}" for text in texts]
+    return [f"- {_indent(text, 2000)}" for text in texts]
 
 
 def _block(text: str, limit: int) -> str:
@@ -248,7 +248,7 @@ def _block(text: str, limit: int) -> str:
     return f"{start}\n[… {left_out} characters left out …]\n{end}"
 
 
-def _inside(text: str, limit: int) -> str:
+def _indent(text: str, limit: int) -> str:
     return _block(text, limit).replace("\n", "\n    ")
 
 

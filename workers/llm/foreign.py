@@ -105,7 +105,7 @@ def family_of(error: BaseException) -> type[ReplanError]:
     return Defect
 
 
-def translated(error: BaseException, *, stage: str, next_step: Advice | None = None) -> ReplanError:
+def translate(error: BaseException, *, stage: str, next_step: Advice | None = None) -> ReplanError:
     """The error as this program knows it. `next_step` is given to a Rejected one."""
     reason = _reason(error)
     family = family_of(error)
@@ -118,7 +118,7 @@ def translated(error: BaseException, *, stage: str, next_step: Advice | None = N
     return family(reason, stage=stage, next_step=next_step)
 
 
-def is_of_the_connection(error: BaseException) -> bool:
+def is_connection_error(error: BaseException) -> bool:
     """Whether what carries the SDK's connections lost one: in a stream it says so itself."""
     return any(kind.__module__.partition(".")[0] in _CARRIERS for kind in type(error).__mro__)
 

@@ -8,14 +8,14 @@ _MOST = 12
 """Entries that are named of each kind; the rest are counted."""
 
 
-def in_force(policy: CommandPolicy) -> str:
+def describe_policy(policy: CommandPolicy) -> str:
     """What the guard would say, in words; the same for the same policy, so that it can be cached.
 
     A task's own forbidden commands are told with the task, not here.
     """
     parts = [
         "Denied: a step that contains one of these is stopped, and no person can let it run.",
-        *_grouped((entry.reason, entry.entry) for entry in policy.forbidden),
+        *_lines_by_reason((entry.reason, entry.entry) for entry in policy.forbidden),
         "",
         *_rest(policy),
     ]
@@ -28,7 +28,7 @@ def _rest(policy: CommandPolicy) -> list[str]:
     places = ", ".join(policy.territory.write)
     return [
         "Runs by itself, with ordinary options and in ordinary places:",
-        *_grouped((allowed.reason, allowed.run[0]) for allowed in policy.allowances),
+        *_lines_by_reason((allowed.reason, allowed.run[0]) for allowed in policy.allowances),
         f"Ordinary places to write to: {places}.",
         "",
         "Everything else waits until a person has read and approved it, which may take hours: "
@@ -39,16 +39,16 @@ def _rest(policy: CommandPolicy) -> list[str]:
     ]
 
 
-def _grouped(entries: Iterable[tuple[str, str]]) -> list[str]:
+def _lines_by_reason(entries: Iterable[tuple[str, str]]) -> list[str]:
     by_reason: dict[str, dict[str, None]] = {}
     for reason, entry in entries:
         by_reason.setdefault(reason, {})[entry] = None
     return [
-        f"- {reason or 'for a reason of this site'}: {_named(list(found))}"
+        f"- {reason or 'for a reason of this site'}: {_list_entries(list(found))}"
         for reason, found in by_reason.items()
     ]
 
 
-def _named(entries: list[str]) -> str:
+def _list_entries(entries: list[str]) -> str:
     more = f" and {len(entries) - _MOST} like these" if len(entries) > _MOST else ""
     return ", ".join(f"`{entry}`" for entry in entries[:_MOST]) + more

@@ -7,8 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from shared.domain.errors import Rejected, ReplanError, Transient, Unavailable
-from workers.llm.calls import CallLog, CallRecord, NoLog, Question, Reply, Speaker, Turn, Usage
-from workers.llm.foreign import is_of_the_connection, translated
+from workers.llm.calls import (
+    CallLog,
+    CallRecord,
+    ModelQuestion,
+    ModelReply,
+    NoLog,
+    Speaker,
+    Turn,
+    Usage,
+)
+from workers.llm.foreign import is_connection_error, translate
 from workers.llm.settings import LlmSettings
 
 if TYPE_CHECKING:
@@ -31,7 +40,7 @@ _TOO_LONG = "model_context_window_exceeded"
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Received:
     """What has come of an answer so far: it is paid for, however the call ends.
 
     `opened` says that something answers.
@@ -63,29 +72,29 @@ class AnthropicModel:
         self._client: anthropic.Anthropic | None = None
         self._lock = threading.Lock()
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: ModelQuestion) -> ModelReply:
         """The answer; raises as `workers.llm.calls.Model` says."""
         self._settings.check()
-        masked = self._masked(question)
-        number = self._log.began(masked)
+        masked = self._mask_question(question)
+        number = self._log.begin(masked)
         started = time.monotonic()
-        heard = _Heard()
+        received = _Received()
         fault, reason, error = "", "", None
         try:
-            reply = _reply(self._sent(masked, heard), question, self._settings)
+            reply = _reply(self._send(masked, received), question, self._settings)
             fault = reply.fault
         except ReplanError as raised:
             error, reason = raised.family, raised.reason
             raise
         finally:
-            record = _record(question, heard, time.monotonic() - started)
+            record = _record(question, received, time.monotonic() - started)
             record = replace(
                 record,
                 error=Rejected.family if fault else error,
                 reason=self._mask(fault or reason),
                 answer=None if record.answer is None else self._mask(record.answer),
             )
-            self._log.ended(number, record)
+            self._log.end(number, record)
         return reply
 
     def close(self) -> None:
@@ -95,40 +104,40 @@ class AnthropicModel:
                 self._client.close()
                 self._client = None
 
-    def _masked(self, question: Question) -> Question:
+    def _mask_question(self, question: ModelQuestion) -> ModelQuestion:
         return replace(
             question,
             system=tuple(map(self._mask, question.system)),
             turns=tuple(Turn(turn.speaker, self._mask(turn.text)) for turn in question.turns),
         )
 
-    def _sent(self, question: Question, heard: _Heard) -> "Message":
+    def _send(self, question: ModelQuestion, received: _Received) -> "Message":
         try:
-            self._listen(question, heard)
+            self._listen(question, received)
         except Exception as error:
-            ours = self._translated(error, question, heard)
+            ours = self._translate(error, question, received)
             if ours is None:
                 raise
             raise ours from error
-        if heard.message is None or not _complete(heard.message):
+        if received.message is None or not _is_complete(received.message):
             raise Transient("what answered is not the Messages API", stage=question.purpose)
-        if heard.message.stop_reason is None:
+        if received.message.stop_reason is None:
             raise Unavailable("the model's answer broke off in its middle", stage=question.purpose)
-        return heard.message
+        return received.message
 
-    def _listen(self, question: Question, heard: _Heard) -> None:
-        with self._connected().messages.stream(
+    def _listen(self, question: ModelQuestion, received: _Received) -> None:
+        with self._connect().messages.stream(
             model=question.model,
             max_tokens=self._settings.max_tokens,
             system=[_part(text) for text in question.system],
             messages=[_turn(turn.speaker, turn.text) for turn in question.turns],
             output_config=_output_config(question),
         ) as stream:
-            heard.opened, heard.request_id = True, stream.request_id
+            received.opened, received.request_id = True, stream.request_id
             for _ in stream:
-                heard.message = heard.message or _begun(stream)
+                received.message = received.message or _message_so_far(stream)
 
-    def _connected(self) -> "anthropic.Anthropic":
+    def _connect(self) -> "anthropic.Anthropic":
         import anthropic  # takes seconds, and many workers never ask a model
 
         with self._lock:
@@ -143,22 +152,22 @@ class AnthropicModel:
                 )
             return self._client
 
-    def _translated(
-        self, error: Exception, question: Question, heard: _Heard
+    def _translate(
+        self, error: Exception, question: ModelQuestion, received: _Received
     ) -> ReplanError | None:
         """What it means; None for an error that came before anything had answered: it is ours."""
         import anthropic
 
         stage = question.purpose
-        if is_of_the_connection(error):
+        if is_connection_error(error):
             return Unavailable(f"the connection to the model was lost: {error}", stage=stage)
         if not isinstance(error, anthropic.AnthropicError):
-            if not heard.opened:
+            if not received.opened:
                 return None
             # the SDK trusts what it reads: what is not an answer may end in any error at all
             told = f"what answered is not readable: {type(error).__name__}: {error}"
             return Transient(told, stage=stage)
-        ours = translated(error, stage=stage, next_step=question.next_step)
+        ours = translate(error, stage=stage, next_step=question.next_step)
         for secret in (self._settings.api_key, self._settings.auth_token):
             if secret:
                 ours.reason = ours.reason.replace(secret, "[key]")
@@ -166,7 +175,7 @@ class AnthropicModel:
         return ours
 
 
-def _begun(stream: Any) -> "Message | None":
+def _message_so_far(stream: Any) -> "Message | None":
     """The message that grows as the answer comes; None before it has begun."""
     try:
         message: Message = stream.current_message_snapshot
@@ -179,7 +188,7 @@ def _part(text: str) -> "TextBlockParam":
     return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
 
 
-def _output_config(question: Question) -> "OutputConfigParam":
+def _output_config(question: ModelQuestion) -> "OutputConfigParam":
     from anthropic import transform_schema
 
     config: dict[str, Any] = {
@@ -197,7 +206,7 @@ def _turn(speaker: Speaker, text: str) -> "MessageParam":
     return user if speaker is Speaker.USER else assistant
 
 
-def _reply(message: "Message", question: Question, settings: LlmSettings) -> Reply:
+def _reply(message: "Message", question: ModelQuestion, settings: LlmSettings) -> ModelReply:
     why = message.stop_reason or ""
     if why == _TOO_LONG:
         raise Rejected(
@@ -210,14 +219,14 @@ def _reply(message: "Message", question: Question, settings: LlmSettings) -> Rep
         details = message.stop_details
         said = (details.explanation if details else None) or "no reason was given"
         fault = f"the model refused to answer: {said}"
-    return Reply(_text(message), _usage(message), fault)
+    return ModelReply(_text(message), _usage(message), fault)
 
 
 def _text(message: "Message") -> str:
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def _complete(message: "Message") -> bool:
+def _is_complete(message: "Message") -> bool:
     """The SDK builds its values without looking at them."""
     usage: object = getattr(message, "usage", None)
     content: object = getattr(message, "content", None)
@@ -225,11 +234,11 @@ def _complete(message: "Message") -> bool:
     return (
         all(isinstance(count, int) for count in counted)
         and isinstance(content, list)
-        and all(map(_readable, content))
+        and all(map(_is_readable, content))
     )
 
 
-def _readable(block: object) -> bool:
+def _is_readable(block: object) -> bool:
     kind = getattr(block, "type", None)
     text = getattr(block, "text", None)
     return isinstance(kind, str) and (kind != "text" or isinstance(text, str))
@@ -245,9 +254,9 @@ def _usage(message: "Message") -> Usage:
     )
 
 
-def _record(question: Question, heard: _Heard, seconds: float) -> CallRecord:
-    message = heard.message
-    if message is not None and not _complete(message):
+def _record(question: ModelQuestion, received: _Received, seconds: float) -> CallRecord:
+    message = received.message
+    if message is not None and not _is_complete(message):
         message = None
     return CallRecord(
         purpose=question.purpose,
@@ -256,6 +265,6 @@ def _record(question: Question, heard: _Heard, seconds: float) -> CallRecord:
         seconds=seconds,
         usage=Usage() if message is None else _usage(message),
         stop_reason=None if message is None else message.stop_reason,
-        request_id=heard.request_id,
+        request_id=received.request_id,
         answer=None if message is None else _text(message),
     )

@@ -16,7 +16,7 @@ def object_in(text: str) -> dict[str, object]:
     Raises NotAnAnswer when there is none, or when there are several and none is the whole.
     """
     for candidate in (text, *_FENCED.findall(text), _from_first_brace(text)):
-        found = _loaded(candidate)
+        found = _load(candidate)
         if isinstance(found, dict):
             return found
     raise NotAnAnswer(_why_not(text))
@@ -27,7 +27,7 @@ def _from_first_brace(text: str) -> str:
     return text[start : end + 1] if start >= 0 else ""
 
 
-def _loaded(text: str) -> object:
+def _load(text: str) -> object:
     try:
         return json.loads(text, parse_constant=_no_such_number)
     except (ValueError, RecursionError):

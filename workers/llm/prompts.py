@@ -10,7 +10,7 @@ from shared.domain.next_step import Advice, Blank, NextStep
 from shared.domain.plan import Plan, Role, Step
 from shared.domain.question import Reply, told
 from shared.secrets.marks import MEANING
-from workers.llm.calls import Question, Speaker, Turn
+from workers.llm.calls import ModelQuestion, Speaker, Turn
 from workers.llm.evidence import clean, cut, evidence, set_apart
 from workers.planning import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
@@ -45,18 +45,18 @@ class PromptTexts:
 
 def refine_question(
     texts: PromptTexts, request: PlanRequest, *, model: str, schema: Schema
-) -> Question:
+) -> ModelQuestion:
     """Asks for the task in better words (S0.2)."""
-    said = _joined(_task_and_targets(request.prompt, request.targets), _replies(request.replies))
+    said = _join(_task_and_targets(request.prompt, request.targets), _replies(request.replies))
     parts = _Parts("refine", TASKMASTER, texts.refine, said, request.rules)
     return _question(texts, parts, model, schema, PLAN_BY_HAND)
 
 
 def plan_question(
     texts: PromptTexts, request: PlanRequest, *, model: str, schema: Schema
-) -> Question:
+) -> ModelQuestion:
     """Asks for the main steps (S0.26)."""
-    said = _joined(
+    said = _join(
         _task_and_targets(request.prompt, request.targets),
         _replies(request.replies),
         _facts(request.facts),
@@ -68,9 +68,9 @@ def plan_question(
 
 def detail_question(
     texts: PromptTexts, request: DetailRequest, *, model: str, schema: Schema
-) -> Question:
+) -> ModelQuestion:
     """Asks for the subtasks of a step (S0.28, S0.29)."""
-    said = _joined(
+    said = _join(
         _task_and_targets(request.prompt, request.targets),
         _replies(request.replies),
         _facts(request.facts),
@@ -85,14 +85,14 @@ def detail_question(
 
 def revise_question(
     texts: PromptTexts, request: ReviseRequest, *, model: str, schema: Schema
-) -> Question:
+) -> ModelQuestion:
     """Asks for a step revised from its bundle (S0.54–S0.57, S0.62–S0.70).
 
     The evidence is the text that was kept with the bundle, byte for byte, where there is one.
     """
     bundle = request.bundle
     target = request.target or bundle.target
-    said = _joined(
+    said = _join(
         _task_and_targets(bundle.improved_prompt or bundle.prompt, (target,)),
         _original(bundle),
         _policy(request.policy),
@@ -111,10 +111,10 @@ def revise_question(
 
 def advise_question(
     texts: PromptTexts, request: ReviseRequest, *, model: str, schema: Schema
-) -> Question:
+) -> ModelQuestion:
     """Asks whether a failed step is worth another try as it is (S1.35)."""
     bundle = request.bundle
-    said = _joined(
+    said = _join(
         _task_and_targets(bundle.improved_prompt or bundle.prompt, (bundle.target,)),
         DATA_NOT_INSTRUCTION,
         MEANING,
@@ -127,10 +127,10 @@ def advise_question(
 
 def replan_question(
     texts: PromptTexts, request: ReplanRequest, *, model: str, schema: Schema
-) -> Question:
+) -> ModelQuestion:
     """Asks for other steps in the place of what remains of a plan."""
     bundle = request.bundle
-    said = _joined(
+    said = _join(
         _task_and_targets(request.prompt, request.targets),
         _policy(request.policy),
         f"The plan, and what has become of it:\n{_progress(request)}",
@@ -164,21 +164,21 @@ class _Parts:
 
 def _question(
     texts: PromptTexts, parts: _Parts, model: str, schema: Schema, next_step: Advice
-) -> Question:
+) -> ModelQuestion:
     rules = f"The policy in force\n{parts.rules}" if parts.rules else ""
-    return Question(
+    return ModelQuestion(
         purpose=parts.purpose,
         role=parts.role,
         prompt=f"{parts.purpose}.{texts.version}",
         model=model,
-        system=(_joined(texts.house, rules), parts.own),
+        system=(_join(texts.house, rules), parts.own),
         turns=(Turn(Speaker.USER, parts.said),),
         schema=schema,
         next_step=next_step,
     )
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 

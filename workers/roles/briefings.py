@@ -12,7 +12,7 @@ from shared.domain.host import Connection, Host
 from shared.guard import CommandPolicy
 from shared.store import hosts
 from shared.store.database import Database
-from workers.llm.in_force import in_force
+from workers.llm.in_force import describe_policy
 from workers.roles.host_keys import reports_changed_keys
 
 log = structlog.get_logger()
@@ -88,11 +88,11 @@ class Briefings:
         policies = {name: self._policy_for(name) for name in names}
         versions = {policy.version: policy for policy in policies.values()}
         if len(versions) == 1:
-            return in_force(next(iter(versions.values())))
+            return describe_policy(next(iter(versions.values())))
         parts = []
         for version, policy in versions.items():
             where = ", ".join(name for name in names if policies[name].version == version)
-            parts.append(f"On {where}:\n{in_force(policy)}")
+            parts.append(f"On {where}:\n{describe_policy(policy)}")
         return "\n\n".join(parts)
 
     def _facts(self, host: Host, task_id: int) -> str:
@@ -112,7 +112,7 @@ class Briefings:
         except ReplanError as error:
             log.warning("target_not_looked_at", host=host.name, reason=error.reason)
             return [f"it could not be looked at: {error.reason}"]
-        return [f"{name}: {_indented(text)}" for name, text in found.items() if text]
+        return [f"{name}: {_indent(text)}" for name, text in found.items() if text]
 
 
 def _line(name: str, host: Host | None) -> str:
@@ -125,5 +125,5 @@ def _line(name: str, host: Host | None) -> str:
     return f"{name}: {way}, {account}{root}{where}. No other connection may be used."
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.strip().replace("\n", "\n    ")

@@ -17,7 +17,7 @@ from shared.domain.spending import SPENDING
 from shared.store import model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
-from workers.llm.calls import CallRecord, Question, Usage
+from workers.llm.calls import CallRecord, ModelQuestion, Usage
 from workers.llm.prices import Prices
 from workers.process.leases import Hold
 
@@ -28,7 +28,7 @@ _PAUSES = (0.1, 0.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallContext:
     """What a call is made for; `replay_of` is the call that it asks again."""
 
     task_id: int
@@ -39,12 +39,12 @@ class Place:
     replay_of: int | None = None
 
     @classmethod
-    def of(cls, job: Job) -> "Place":
-        """The place of a job."""
+    def of(cls, job: Job) -> "CallContext":
+        """The context of a job."""
         return cls(job.task_id, job.run_id, job.step, job.revision, job.id)
 
 
-_PLACE: ContextVar[Place] = ContextVar("place of the calls that are made")
+_CONTEXT: ContextVar[CallContext] = ContextVar("context of the calls that are made")
 
 
 class ModelCalls:
@@ -60,35 +60,37 @@ class ModelCalls:
         self._daily_cap = Decimal(str(daily_cap))
 
     @contextmanager
-    def made_for(self, place: Place) -> Iterator[None]:
-        """The calls that this thread makes within the block are made for that place."""
-        token = _PLACE.set(place)
+    def context(self, context: CallContext) -> Iterator[None]:
+        """The calls that this thread makes within the block are made for that context."""
+        token = _CONTEXT.set(context)
         try:
             yield
         finally:
-            _PLACE.reset(token)
+            _CONTEXT.reset(token)
 
-    def accounted(self, perform: Callable[[Hold], Fact]) -> Callable[[Hold], Fact]:
+    def account_for(self, perform: Callable[[Hold], Fact]) -> Callable[[Hold], Fact]:
         """The same work, with the calls that it makes entered for its job."""
 
-        def performed(hold: Hold) -> Fact:
-            with self.made_for(Place.of(hold.job)):
+        def run(hold: Hold) -> Fact:
+            with self.context(CallContext.of(hold.job)):
                 return perform(hold)
 
-        return performed
+        return run
 
-    def began(self, question: Question) -> int:
+    def begin(self, question: ModelQuestion) -> int:
         """Enter a call; raises Misconfigured at stage `spending` when it may not be made."""
-        place = _PLACE.get()
+        context = _CONTEXT.get()
         with self._database.begin() as connection:
-            self._refuse_past_a_cap(place, question, model_calls.spent(connection, place.task_id))
-            return model_calls.begin(connection, _begun(place, question))
+            self._refuse_past_a_cap(
+                context, question, model_calls.spent(connection, context.task_id)
+            )
+            return model_calls.begin(connection, _new_row(context, question))
 
-    def ended(self, number: int, record: CallRecord) -> None:
+    def end(self, number: int, record: CallRecord) -> None:
         """Enter how it ended; where the database stays away, that it was made is all there is."""
         used = record.usage != Usage()
         cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
-        ended = _ended(record, cost)
+        ended = _result_row(record, cost)
         for pause in _PAUSES:
             try:
                 with self._database.begin() as connection:
@@ -99,10 +101,12 @@ class ModelCalls:
             else:
                 return
 
-    def _refuse_past_a_cap(self, place: Place, question: Question, spent: Spent) -> None:
-        task = f"T{place.task_id}"
+    def _refuse_past_a_cap(
+        self, context: CallContext, question: ModelQuestion, spent: Spent
+    ) -> None:
+        task = f"T{context.task_id}"
         if (spent.cap or self._daily_cap) and self._prices.price(question.model) is None:
-            raise _refused(
+            raise _refusal(
                 f"nobody has said what {question.model} costs, so no cap can be kept: name its "
                 "price (model_prices) where the planners run, or lift the cap",
                 NextStep.of("task resume", task, cost_cap="0")
@@ -110,21 +114,21 @@ class ModelCalls:
                 else NextStep.of("config show"),
             )
         if 0 < spent.cap <= spent.task:
-            raise _refused(
-                f"models have cost ${_told(spent.task)} for {task}, which may cost "
-                f"${_told(spent.cap)} (task_cost_cap)",
+            raise _refusal(
+                f"models have cost ${_dollars(spent.task)} for {task}, which may cost "
+                f"${_dollars(spent.cap)} (task_cost_cap)",
                 NextStep.of("task resume", task, cost_cap=_more(spent.cap, spent.task)),
             )
         if 0 < self._daily_cap <= spent.today:
-            raise _refused(
-                f"models have cost ${_told(spent.today)} today (UTC), and may cost "
-                f"${_told(self._daily_cap)} a day: raise daily_cost_cap where the planners run and "
-                "start them anew, or go on tomorrow",
+            raise _refusal(
+                f"models have cost ${_dollars(spent.today)} today (UTC), and may cost "
+                f"${_dollars(self._daily_cap)} a day: raise daily_cost_cap where the "
+                "planners run and restart them, or go on tomorrow",
                 NextStep.of("task resume", task),
             )
 
 
-def _refused(reason: str, next_step: NextStep) -> Misconfigured:
+def _refusal(reason: str, next_step: NextStep) -> Misconfigured:
     return Misconfigured(reason, stage=SPENDING, next_step=next_step)
 
 
@@ -133,18 +137,18 @@ def _more(cap: Decimal, spent: Decimal) -> str:
     return str((2 * max(cap, spent)).quantize(Decimal("0.01"), ROUND_UP))
 
 
-def _told(dollars: Decimal) -> str:
+def _dollars(dollars: Decimal) -> str:
     return f"{dollars:.4f}" if dollars % Decimal("0.01") else f"{dollars:.2f}"
 
 
-def _begun(place: Place, question: Question) -> BegunCall:
+def _new_row(context: CallContext, question: ModelQuestion) -> BegunCall:
     return BegunCall(
-        task_id=place.task_id,
-        run_id=place.run_id,
-        step=place.step,
-        revision=place.revision,
-        job_id=place.job_id,
-        replay_of=place.replay_of,
+        task_id=context.task_id,
+        run_id=context.run_id,
+        step=context.step,
+        revision=context.revision,
+        job_id=context.job_id,
+        replay_of=context.replay_of,
         role=question.role,
         purpose=question.purpose,
         prompt=question.prompt,
@@ -159,7 +163,7 @@ def _begun(place: Place, question: Question) -> BegunCall:
     )
 
 
-def _ended(record: CallRecord, cost: Decimal | None) -> EndedCall:
+def _result_row(record: CallRecord, cost: Decimal | None) -> EndedCall:
     return EndedCall(
         input_tokens=record.usage.input_tokens,
         cache_read_tokens=record.usage.cache_read_tokens,

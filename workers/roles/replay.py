@@ -11,11 +11,11 @@ from shared.settings import Settings
 from shared.store import model_calls
 from shared.store.database import Database
 from workers.installation_secrets import own_secrets
-from workers.llm.calls import Question, Speaker, Turn
+from workers.llm.calls import ModelQuestion, Speaker, Turn
 from workers.llm.model import AnthropicModel
 from workers.llm.prices import Prices
 from workers.llm.settings import LlmSettings
-from workers.roles.model_calls import ModelCalls, Place
+from workers.roles.model_calls import CallContext, ModelCalls
 from workers.secrets import Secrecy
 
 _SCHEMAS = {
@@ -46,8 +46,8 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
             raise Rejected(reason, stage="replay", next_step=NextStep.of("task list"))
         calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
         asked = AnthropicModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
-        place = Place(row.task_id, row.run_id, row.step, row.revision, replay_of=number)
-        with calls.made_for(place):
+        context = CallContext(row.task_id, row.run_id, row.step, row.revision, replay_of=number)
+        with calls.context(context):
             reply = asked.ask(_question(row, model))
     finally:
         database.close()
@@ -59,10 +59,10 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
     }
 
 
-def _question(row: Any, model: str) -> Question:
+def _question(row: Any, model: str) -> ModelQuestion:
     """The question as it was kept, without an earlier answer that was of no use."""
     turns = tuple(Turn(Speaker(t["speaker"]), t["text"]) for t in row.question["turns"])
-    return Question(
+    return ModelQuestion(
         purpose=row.purpose,
         role=row.role,
         prompt=row.prompt,

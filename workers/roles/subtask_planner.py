@@ -9,7 +9,7 @@ from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Plan, Role, Step, check_steps, check_subtasks
 from shared.domain.question import Reply
 from shared.store.database import Database
-from workers.fixes.recall import past_fixes, past_fixes_for, recalled
+from workers.fixes.recall import past_fixes, past_fixes_for, recall
 from workers.planning import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
@@ -36,17 +36,17 @@ class SubtaskPlanner:
             raise Defect(f"job {hold.job.id} names no step of a plan", stage="detail")
         step = task.plan.step(hold.job.step)
         name = task.policy.subtask_planner
-        backend = self._backends.named(name)
-        told = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
+        backend = self._backends.get(name)
+        briefing = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
         subtasks = backend.detail(
             DetailRequest(
-                task.wanted,
-                told.targets,
+                task.effective_prompt,
+                briefing.targets,
                 task.policy,
                 task.plan,
                 step,
-                facts=told.facts,
-                rules=told.rules,
+                facts=briefing.facts,
+                rules=briefing.rules,
                 replies=task.replies,
                 past_fixes=past_fixes(self._database, task.targets)
                 if task.policy.fix_memory
@@ -62,28 +62,28 @@ class SubtaskPlanner:
             draft = draft_of(connection, job)
         plan = Plan(draft.steps, draft.reason)
         steps = tuple(
-            step if step.subtasks else self._detailed(step, plan, brief) for step in draft.steps
+            step if step.subtasks else self._detail_step(step, plan, brief) for step in draft.steps
         )
         check_steps(steps)
         return PlanRevised(
             brief.step.ordinal, job.revision, job.pass_no, draft.known, steps, draft.reason
         )
 
-    def _detailed(self, step: Step, plan: Plan, brief: StepBrief) -> Step:
+    def _detail_step(self, step: Step, plan: Plan, brief: StepBrief) -> Step:
         name = brief.task.policy.subtask_planner
-        backend = self._backends.named(name)
-        told = self._briefings.of(
+        backend = self._backends.get(name)
+        briefing = self._briefings.of(
             (brief.host.name,), task_id=brief.task.id, look=backend.uses_facts
         )
         subtasks = backend.detail(
             DetailRequest(
-                brief.task.wanted,
-                told.targets,
+                brief.task.effective_prompt,
+                briefing.targets,
                 brief.task.policy,
                 plan,
                 step,
-                facts=told.facts,
-                rules=told.rules,
+                facts=briefing.facts,
+                rules=briefing.rules,
             )
         )
         return replace(step, subtasks=subtasks, author=Author(Role.SUBTASK_PLANNER, name))
@@ -104,10 +104,10 @@ class Reviser:
         """
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
-        if (from_memory := recalled(self._database, brief, stored, job.note)) is not None:
+        if (from_memory := recall(self._database, brief, stored, job.note)) is not None:
             return from_memory
-        backend = self._backends.named(brief.author.backend)
-        told = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
+        backend = self._backends.get(brief.author.backend)
+        briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
         request = ReviseRequest(
             bundle=stored.bundle,
             policy=brief.task.policy,
@@ -116,8 +116,8 @@ class Reviser:
             note=_note(brief, job),
             earlier=brief.revisions,
             evidence=stored.evidence,
-            target=told.targets[0],
-            rules=told.rules,
+            target=briefing.targets[0],
+            rules=briefing.rules,
             past_fixes=past_fixes_for(self._database, stored.failure),
         )
         try:

@@ -18,7 +18,7 @@ class Entered(NoLog):
     def __init__(self, calls: list[CallRecord]) -> None:
         self._calls = calls
 
-    def ended(self, number: int, record: CallRecord) -> None:  # noqa: ARG002 - a log's promise
+    def end(self, number: int, record: CallRecord) -> None:  # noqa: ARG002 - a log's promise
         """Keep it."""
         self._calls.append(record)
 

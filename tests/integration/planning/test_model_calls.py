@@ -17,17 +17,17 @@ from shared.store.database import Database
 from tests.fakes.model_server import Says, model_server
 from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
 from workers.llm.backend import AnthropicBackend
-from workers.llm.calls import CallRecord, Question, Usage
+from workers.llm.calls import CallRecord, ModelQuestion, Usage
 from workers.llm.model import AnthropicModel
 from workers.llm.prices import Prices
 from workers.llm.settings import LlmSettings
 from workers.roles import model_calls as worker_calls
-from workers.roles.model_calls import ModelCalls, Place
+from workers.roles.model_calls import CallContext, ModelCalls
 
 CENT = CallRecord("plan", "plan.v1", "dear", 1.0, Usage(input_tokens=1000))
 """A call that costs a cent."""
 
-QUESTION = Question(
+QUESTION = ModelQuestion(
     purpose="plan",
     role="planner",
     prompt="plan.v1",
@@ -64,46 +64,46 @@ def test_planners_that_ask_at_once_go_over_a_cap_by_what_is_in_flight_and_no_mor
     database: Database,
 ) -> None:
     one, other = calls_on(database), calls_on(database)
-    with one.made_for(Place(1)):
-        first = one.began(QUESTION)
-        with other.made_for(Place(1)):
-            second = other.began(QUESTION)
-        one.ended(first, CENT)
-        other.ended(second, CENT)
+    with one.context(CallContext(1)):
+        first = one.begin(QUESTION)
+        with other.context(CallContext(1)):
+            second = other.begin(QUESTION)
+        one.end(first, CENT)
+        other.end(second, CENT)
         with pytest.raises(Misconfigured) as refused:
-            one.began(QUESTION)
+            one.begin(QUESTION)
     assert refused.value.stage == SPENDING
     assert command_line(refused.value.next_step) == "replan task resume T1 --cost-cap 0.04"
     assert rows(database, "SELECT sum(cost), count(*) FROM model_calls") == [(Decimal("0.02"), 2)]
     with database.begin() as connection:
         model_calls.set_cap(connection, 1, Decimal("0.04"))
-    with one.made_for(Place(1)):
-        assert one.began(QUESTION)
+    with one.context(CallContext(1)):
+        assert one.begin(QUESTION)
 
 
 def test_what_one_task_may_cost_is_not_what_another_may(database: Database) -> None:
     calls = calls_on(database, daily_cap=0.02)
     for task, wanted in ((1, "task_cost_cap"), (2, "daily_cost_cap")):
-        with calls.made_for(Place(task)):
-            calls.ended(calls.began(QUESTION), CENT)
+        with calls.context(CallContext(task)):
+            calls.end(calls.begin(QUESTION), CENT)
             with pytest.raises(Misconfigured, match=wanted):
-                calls.began(QUESTION)
+                calls.begin(QUESTION)
 
 
 def test_yesterday_counts_for_the_task_and_not_for_the_day(database: Database) -> None:
     calls = calls_on(database, daily_cap=0.01)
-    with calls.made_for(Place(2)):
-        calls.ended(calls.began(QUESTION), CENT)
+    with calls.context(CallContext(2)):
+        calls.end(calls.begin(QUESTION), CENT)
         rows(database, "UPDATE model_calls SET started_at = now() - interval '1 day' RETURNING 1")
-        assert calls.began(QUESTION)
+        assert calls.begin(QUESTION)
     with database.begin() as connection:
         assert model_calls.spent(connection, 2).task == Decimal("0.01")
 
 
 def test_a_call_whose_worker_vanished_is_there_without_an_end(database: Database) -> None:
     calls = calls_on(database)
-    with calls.made_for(Place(1, step=3, revision=2, job_id=77)):
-        calls.began(QUESTION)
+    with calls.context(CallContext(1, step=3, revision=2, job_id=77)):
+        calls.begin(QUESTION)
     (row,) = rows(database, "SELECT * FROM model_calls")
     assert (row.task_id, row.step, row.revision, row.job_id) == (1, 3, 2, 77)
     assert (row.ended_at, row.cost, row.model, row.role) == (None, None, "dear", "planner")
@@ -114,10 +114,10 @@ def test_an_answer_that_was_paid_for_is_not_thrown_away_when_it_cannot_be_entere
 ) -> None:
     monkeypatch.setattr(worker_calls, "_PAUSES", (0.0, 0.0))
     calls = calls_on(database)
-    with calls.made_for(Place(1)):
-        number = calls.began(QUESTION)
+    with calls.context(CallContext(1)):
+        number = calls.begin(QUESTION)
     gone = Database("postgresql+psycopg://nobody@127.0.0.1:1/none", pooled=False)
-    calls_on(gone).ended(number, CENT)
+    calls_on(gone).end(number, CENT)
     gone.close()
     assert rows(database, "SELECT ended_at FROM model_calls") == [(None,)]
 
@@ -126,7 +126,7 @@ def test_what_is_kept_holds_no_secret_and_nothing_that_postgres_refuses(
     database: Database,
 ) -> None:
     calls = calls_on(database)
-    with model_server() as server, calls.made_for(Place(2)):
+    with model_server() as server, calls.context(CallContext(2)):
         settings = LlmSettings(api_key="k", base_url=server.url)
         model = AnthropicModel(
             settings, log=calls, mask=lambda said: said.replace("hunter2", "‹secret:PW›")

@@ -11,7 +11,7 @@ from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.executor.given import ScriptedJudge, attempt, ended
 from workers.evidence.failed_assumptions import (
     ASSUMPTIONS,
-    contradicted,
+    contradictions,
     failed_assumptions,
     last_words,
 )
@@ -29,7 +29,7 @@ CASES: list[Any] = yaml.safe_load(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["output"][:40])
 def test_an_output_contradicts_what_its_case_says(case: dict[str, Any]) -> None:
     """Each line speaks for the first assumption of the table that fits."""
-    found = [[assumption.name, detail] for assumption, detail in contradicted(case["output"])]
+    found = [[assumption.name, detail] for assumption, detail in contradictions(case["output"])]
     assert found == case["says"]
 
 

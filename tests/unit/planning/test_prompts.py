@@ -14,7 +14,7 @@ from tests.unit.planning.given import (
     bundle,
     revise_request,
 )
-from workers.llm.calls import Question, Speaker
+from workers.llm.calls import ModelQuestion, Speaker
 from workers.llm.prompts import (
     PromptTexts,
     complaint,
@@ -51,7 +51,7 @@ QUESTIONS = {
 }
 
 
-def said(question: Question) -> str:
+def said(question: ModelQuestion) -> str:
     (turn,) = question.turns
     assert turn.speaker is Speaker.USER
     return turn.text
