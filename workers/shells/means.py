@@ -15,7 +15,7 @@ from workers.passes.clock import Clock, wait_unless
 from workers.passes.means import Coming, Try
 from workers.passes.outcomes import outcome_of
 from workers.passes.ports import PassControl
-from workers.shells.corrections.correction import Failure, Proposal
+from workers.shells.corrections.correction import FailedCommand, Proposal
 from workers.shells.corrections.table import HELD, choose
 from workers.shells.door import Door, HostProbe, Judge
 from workers.shells.ports import Call, Shell
@@ -229,9 +229,9 @@ def _failure(
     check: CommandResult | None,
     command: str,
     waited: float = 0.0,
-) -> Failure:
+) -> FailedCommand:
     out, err = result.streams if result else (b"", b"")
-    return Failure(
+    return FailedCommand(
         command=command,
         exit_code=result.exit_code if isinstance(result, CommandResult) else None,
         stdout=_tail(out),

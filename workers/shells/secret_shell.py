@@ -7,7 +7,7 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
-from workers.secrets import Known
+from workers.secrets import KnownSecrets
 from workers.shells.door import Judge
 from workers.shells.ports import Call, Shell
 from workers.shells.records import Record
@@ -35,7 +35,7 @@ class DiscreetJudge:
 class ProvidedShell:
     """A shell that gives each command the secrets which it names; `used` once one did."""
 
-    def __init__(self, inner: Shell, known: Known) -> None:
+    def __init__(self, inner: Shell, known: KnownSecrets) -> None:
         self.used = False
         self._inner = inner
         self._known = known

@@ -8,7 +8,7 @@ import yaml
 
 from tests.unit.executor.given import ScriptedProbe
 from workers.roles.executor import Guards
-from workers.shells.corrections.correction import Failure
+from workers.shells.corrections.correction import FailedCommand
 from workers.shells.corrections.table import BY_NAME, CORRECTIONS, HELD, choose
 
 CASES = Path(__file__).parents[2] / "cases" / "corrections"
@@ -25,7 +25,7 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("case", cases())
 def test_a_rule_proposes_what_its_case_says(case: dict[str, Any]) -> None:
     """The first rule of the table with something to propose, and its proposal, are the case's."""
-    failure = Failure(**{"exit_code": 1, **case["failure"]})
+    failure = FailedCommand(**{"exit_code": 1, **case["failure"]})
     rules = HELD if case.get("held") else CORRECTIONS
     probe = ScriptedProbe(case.get("probe", {}))
     found = choose(failure, probe, used=case.get("used", ()), tried={failure.command}, rules=rules)
@@ -63,7 +63,7 @@ def test_a_case_that_names_a_rule_it_is_not_for_is_right_about_it() -> None:
     """A rule named under `not` does not apply, or has nothing to propose."""
     for parameter in cases():
         case = parameter.values[0]
-        failure = Failure(**{"exit_code": 1, **case["failure"]})
+        failure = FailedCommand(**{"exit_code": 1, **case["failure"]})
         for name in case.get("not", ()):
             rule = BY_NAME[name]
             probe = ScriptedProbe(case.get("probe", {}))
@@ -99,7 +99,7 @@ def test_rules_have_names_of_their_own_and_a_sentence_for_the_evidence() -> None
 
 def test_no_rule_is_used_twice_and_no_text_runs_twice() -> None:
     """What was used or tried before is passed over for the next rule."""
-    failure = Failure(
+    failure = FailedCommand(
         "apt-get install -y nginx", 100, stderr="E: Failed to fetch http://x/y  404  Not Found"
     )
     probe = ScriptedProbe({})

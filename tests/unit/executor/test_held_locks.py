@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.executor.given import ScriptedProbe
-from workers.shells.corrections.correction import Failure
+from workers.shells.corrections.correction import FailedCommand
 from workers.shells.corrections.held_locks import somebody_holds
 from workers.shells.corrections.table import CORRECTIONS, HELD, choose
 
@@ -70,7 +70,7 @@ def test_a_matter_of_rights_or_room_is_no_held_lock(output: str) -> None:
     """And nothing in the tables waits for it."""
     assert not somebody_holds(output)
     for command in COMMANDS:
-        failure = Failure(command, 100, stderr=output)
+        failure = FailedCommand(command, 100, stderr=output)
         for rules in (HELD, CORRECTIONS):
             found = choose(failure, ScriptedProbe({}), used=(), tried={command}, rules=rules)
             waits = found is not None and found[0].name in ("dpkg_lock", "wait_for_flock")

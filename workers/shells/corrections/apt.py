@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workers.shells.corrections.command_line import Simple, Word, inserted, replaced
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, PlacedWord, insert, replace_word
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _TAKES_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release"})
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
@@ -34,17 +34,19 @@ NO_REMOVE = "--no-remove"
 class Install:
     """An installation inside a command line."""
 
-    simple: Simple
-    program: Word
-    verb: Word
-    packages: tuple[Word, ...]
+    simple: PlacedCommand
+    program: PlacedWord
+    verb: PlacedWord
+    packages: tuple[PlacedWord, ...]
 
     def has(self, *flags: str) -> bool:
         """Whether one of the flags is given."""
         return any(word.text in flags for word in self.simple.arguments)
 
 
-def installs(failure: Failure, *names: str, verbs: tuple[str, ...] = ("install",)) -> list[Install]:
+def installs(
+    failure: FailedCommand, *names: str, verbs: tuple[str, ...] = ("install",)
+) -> list[Install]:
     """The calls of those package managers with one of the verbs, as they stand in the command."""
     return [
         found
@@ -53,14 +55,14 @@ def installs(failure: Failure, *names: str, verbs: tuple[str, ...] = ("install",
     ]
 
 
-def _install(simple: Simple, verbs: tuple[str, ...]) -> Install | None:
+def _install(simple: PlacedCommand, verbs: tuple[str, ...]) -> Install | None:
     operands = tuple(_operands(simple.arguments))
     if simple.program is None or not operands or operands[0].text not in verbs:
         return None
     return Install(simple, simple.program, operands[0], operands[1:])
 
 
-def _operands(words: tuple[Word, ...]) -> Iterator[Word]:
+def _operands(words: tuple[PlacedWord, ...]) -> Iterator[PlacedWord]:
     skip = False
     for word in words:
         if skip:
@@ -71,11 +73,11 @@ def _operands(words: tuple[Word, ...]) -> Iterator[Word]:
             yield word
 
 
-def _apt(failure: Failure) -> list[Install]:
+def _apt(failure: FailedCommand) -> list[Install]:
     return installs(failure, "apt", "apt-get")
 
 
-def _fails_with(failure: Failure, pattern: re.Pattern[str]) -> bool:
+def _fails_with(failure: FailedCommand, pattern: re.Pattern[str]) -> bool:
     return (
         failure.exit_code == _APT_ERROR
         and bool(_apt(failure))
@@ -83,7 +85,7 @@ def _fails_with(failure: Failure, pattern: re.Pattern[str]) -> bool:
     )
 
 
-def _refreshed(failure: Failure, _: Probe) -> Proposal | None:
+def _refresh(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Read the package lists anew; let apt go on without what it cannot fetch (S0.38, S0.39)."""
     found = _apt(failure)[0]
     if found.has("--fix-missing", "-m"):
@@ -94,21 +96,21 @@ def _refreshed(failure: Failure, _: Probe) -> Proposal | None:
         for simple in failure.commands
     )
     return Proposal(
-        inserted(failure.command, found.verb.end, " --fix-missing"),
+        insert(failure.command, found.verb.end, " --fix-missing"),
         first=() if updated_before else (update,),
         allowance=UPDATING,
     )
 
 
-def _without_recommends(failure: Failure, _: Probe) -> Proposal | None:
+def _without_recommends(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Ask for less: only what the package cannot do without (S0.39)."""
     found = _apt(failure)[0]
     if found.has("--no-install-recommends"):
         return None
-    return Proposal(inserted(failure.command, found.verb.end, " --no-install-recommends"))
+    return Proposal(insert(failure.command, found.verb.end, " --no-install-recommends"))
 
 
-def _renamed(failure: Failure, probe: Probe) -> Proposal | None:
+def _rename(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Ask the host's own index which name it has for a package that it does not know (S0.43)."""
     missing = {one or other for one, other in _NOT_FOUND.findall(failure.output)}
     for found in _apt(failure):
@@ -117,7 +119,7 @@ def _renamed(failure: Failure, probe: Probe) -> Proposal | None:
                 continue
             other = _other_name(word.text, probe)
             if other is not None:
-                return Proposal(replaced(failure.command, word, other))
+                return Proposal(replace_word(failure.command, word, other))
     return None
 
 
@@ -150,7 +152,7 @@ def best_name(package: str, known: set[str]) -> str | None:
     return max(found, key=lambda pair: [int(n) for n in pair[0].split(".")])[1] if found else None
 
 
-def _prompts(failure: Failure) -> list[Install]:
+def _prompts(failure: FailedCommand) -> list[Install]:
     verbs = ("install", "upgrade")
     return [
         found
@@ -159,24 +161,24 @@ def _prompts(failure: Failure) -> list[Install]:
     ]
 
 
-def _assured(failure: Failure, _: Probe) -> Proposal | None:
+def _assume_yes(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Nobody can answer a prompt: answer yes, but never to the removal of a package."""
     found = _prompts(failure)[0]
     flags = f" -y {NO_REMOVE}" if found.simple.name.startswith("apt") else " -y"
-    return Proposal(inserted(failure.command, found.verb.end, flags))
+    return Proposal(insert(failure.command, found.verb.end, flags))
 
 
 UPDATE_FIX_MISSING = Correction(
     "apt_update_fix_missing",
     "read the package lists anew (apt update) and installed with --fix-missing",
     lambda failure: _fails_with(failure, _STALE),
-    _refreshed,
+    _refresh,
 )
 OTHER_PACKAGE = Correction(
     "apt_other_package",
     "tried another package name that the host's index knows",
     lambda failure: _fails_with(failure, _NOT_FOUND),
-    _renamed,
+    _rename,
 )
 NO_RECOMMENDS = Correction(
     "apt_no_recommends",
@@ -188,5 +190,5 @@ ASSUME_YES = Correction(
     "answer_prompt",
     "answered the package manager's question with yes",
     lambda failure: bool(_prompts(failure)) and bool(_PROMPT.search(failure.output)),
-    _assured,
+    _assume_yes,
 )

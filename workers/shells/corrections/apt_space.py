@@ -3,13 +3,13 @@
 import re
 
 from workers.shells.corrections.apt import installs
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _NO_ROOM = re.compile(r"You don't have enough free space in /var/cache/apt|No space left on device")
 _VERBS = ("install", "upgrade", "update")
 
 
-def _cleaned(failure: Failure, probe: Probe) -> Proposal | None:
+def _clean(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Give back what apt keeps of packages that were installed: it downloads them again if needed.
 
     Nothing else is touched: whose the rest is, is not for a rule to say.
@@ -30,5 +30,5 @@ CLEAN_CACHE = Correction(
         and installs(failure, "apt", "apt-get", verbs=_VERBS)
         and _NO_ROOM.search(failure.output)
     ),
-    _cleaned,
+    _clean,
 )

@@ -31,7 +31,7 @@ _WRAPPERS: dict[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PlacedWord:
     """A word as the shell would see it; `literal` is False when the shell would expand it."""
 
     text: str
@@ -41,14 +41,14 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
+class PlacedCommand:
     """One simple command: its words from the first assignment on, and where it redirects to."""
 
-    words: tuple[Word, ...]
-    targets: tuple[Word, ...] = ()
+    words: tuple[PlacedWord, ...]
+    targets: tuple[PlacedWord, ...] = ()
 
     @property
-    def program(self) -> Word | None:
+    def program(self) -> PlacedWord | None:
         """The word that names the program, past assignments and wrappers such as sudo."""
         at = self._program_at()
         return self.words[at] if at < len(self.words) else None
@@ -60,7 +60,7 @@ class Simple:
         return program.text.rpartition("/")[2] if program else ""
 
     @property
-    def arguments(self) -> tuple[Word, ...]:
+    def arguments(self) -> tuple[PlacedWord, ...]:
         """The words after the program."""
         return self.words[self._program_at() + 1 :]
 
@@ -69,7 +69,7 @@ class Simple:
         program = self.program
         return text[self.words[0].start : program.start] if program else ""
 
-    def wrapped_in(self, wrapper: str) -> Word | None:
+    def wrapped_in(self, wrapper: str) -> PlacedWord | None:
         """The word of that wrapper, None when the program does not stand under it."""
         before = self.words[: self._program_at()]
         return next((word for word in before if word.text == wrapper), None)
@@ -90,16 +90,16 @@ class Simple:
         return at
 
 
-def read(text: str) -> tuple[Simple, ...]:
+def read(text: str) -> tuple[PlacedCommand, ...]:
     """The simple commands of a text in order; none at all when it is more than plain commands.
 
     Corrections change only what this reader understands: quoting, lists, pipes and redirections.
     """
     if _is_beyond(text):
         return ()
-    commands: list[Simple] = []
-    words: list[Word] = []
-    targets: list[Word] = []
+    commands: list[PlacedCommand] = []
+    words: list[PlacedWord] = []
+    targets: list[PlacedWord] = []
     try:
         for kind, word in _tokens(text):
             if kind == "word":
@@ -107,7 +107,7 @@ def read(text: str) -> tuple[Simple, ...]:
             elif kind == "target":
                 targets.append(word)
             elif words:
-                commands.append(Simple(tuple(words), tuple(targets)))
+                commands.append(PlacedCommand(tuple(words), tuple(targets)))
                 words, targets = [], []
     except ValueError:
         return ()
@@ -116,12 +116,12 @@ def read(text: str) -> tuple[Simple, ...]:
     return tuple(commands)
 
 
-def inserted(text: str, at: int, piece: str) -> str:
+def insert(text: str, at: int, piece: str) -> str:
     """The text with a piece put in at a place."""
     return f"{text[:at]}{piece}{text[at:]}"
 
 
-def replaced(text: str, word: Word, piece: str) -> str:
+def replace_word(text: str, word: PlacedWord, piece: str) -> str:
     """The text with a word exchanged; `piece` is quoted already."""
     return f"{text[: word.start]}{piece}{text[word.end :]}"
 
@@ -133,8 +133,8 @@ def _is_beyond(text: str) -> bool:
     return bool(_SUBSTITUTION.search(unexpanded) or _STRUCTURE.search(bare))
 
 
-def _tokens(text: str) -> Iterator[tuple[str, Word]]:
-    """("word" | "target" | "end", Word) over the text, closed by an "end"."""
+def _tokens(text: str) -> Iterator[tuple[str, PlacedWord]]:
+    """("word" | "target" | "end", PlacedWord) over the text, closed by an "end"."""
     at = 0
     wants_target = False
     while at < len(text):
@@ -147,16 +147,16 @@ def _tokens(text: str) -> Iterator[tuple[str, Word]]:
         elif redirection := _REDIRECTION.match(text, at):
             at, wants_target = redirection.end(), True
         elif operator := _OPERATOR.match(text, at):
-            yield "end", Word(operator[0], at, operator.end(), literal=True)
+            yield "end", PlacedWord(operator[0], at, operator.end(), literal=True)
             at = operator.end()
         else:
             word = _word(text, at)
             yield ("target" if wants_target else "word"), word
             at, wants_target = word.end, False
-    yield "end", Word("", at, at, literal=True)
+    yield "end", PlacedWord("", at, at, literal=True)
 
 
-def _word(text: str, start: int) -> Word:
+def _word(text: str, start: int) -> PlacedWord:
     """The word that begins at `start`; raises ValueError when a quote is left open."""
     at, value, literal = start, [], True
     while at < len(text) and text[at] not in " \t\r\n;|&<>":
@@ -177,7 +177,7 @@ def _word(text: str, start: int) -> Word:
             literal = literal and char not in "$*?[" and not (char == "~" and at == start)
             value.append(char)
         at = end + 1
-    return Word("".join(value), start, min(at, len(text)), literal)
+    return PlacedWord("".join(value), start, min(at, len(text)), literal)
 
 
 def _closing_quote(text: str, opening: int) -> int:

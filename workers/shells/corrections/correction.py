@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from workers.shells.corrections.command_line import Simple, read
+from workers.shells.corrections.command_line import PlacedCommand, read
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedCommand:
     """A failed attempt, as the rules read it.
 
     `command` is what failed, without what an earlier correction ran before it. `exit_code` is None
@@ -26,7 +26,7 @@ class Failure:
     waited: float = 0.0
 
     @cached_property
-    def commands(self) -> tuple[Simple, ...]:
+    def commands(self) -> tuple[PlacedCommand, ...]:
         """The simple commands of the command line; none when it is more than that."""
         return read(self.command)
 
@@ -83,5 +83,5 @@ class Correction:
 
     name: str
     tested: str
-    applies: Callable[[Failure], bool]
-    propose: Callable[[Failure, Probe], Proposal | None]
+    applies: Callable[[FailedCommand], bool]
+    propose: Callable[[FailedCommand, Probe], Proposal | None]

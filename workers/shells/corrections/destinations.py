@@ -4,8 +4,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from workers.shells.corrections.command_line import Simple, inserted
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, insert
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _PATH = re.compile(r"[A-Za-z0-9_.+@%:,/-]+")
 _DANGLING = re.compile(r"cp: not writing through dangling symlink '([^']+)'")
@@ -13,7 +13,7 @@ _BUSY = re.compile(r"cp: cannot create regular file '([^']+)': Text file busy")
 _LINK_EXISTS = re.compile(r"ln: failed to create symbolic link '([^']+)': File exists")
 
 
-def _named(failure: Failure, name: str) -> Iterator[Simple]:
+def _calls_of(failure: FailedCommand, name: str) -> Iterator[PlacedCommand]:
     return (simple for simple in failure.commands if simple.name == name and simple.program)
 
 
@@ -26,7 +26,7 @@ def _dangles(path: str, probe: Probe) -> bool:
     )
 
 
-def _copied_anew(failure: Failure, probe: Probe) -> Proposal | None:
+def _copy_anew(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Put the copy in the place of a link to nothing, or of the file of a running program.
 
     What runs keeps its file; of a link to nothing, nothing is lost.
@@ -34,19 +34,19 @@ def _copied_anew(failure: Failure, probe: Probe) -> Proposal | None:
     dangling = _DANGLING.search(failure.output)
     if dangling is not None and not _dangles(dangling[1], probe):
         return None
-    simple = next(_named(failure, "cp"), None)
+    simple = next(_calls_of(failure, "cp"), None)
     if simple is None or simple.program is None or "--remove-destination" in failure.command:
         return None
-    return Proposal(inserted(failure.command, simple.program.end, " --remove-destination"))
+    return Proposal(insert(failure.command, simple.program.end, " --remove-destination"))
 
 
-def _linked_anew(failure: Failure, probe: Probe) -> Proposal | None:
+def _link_anew(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Put the link in the place of one that leads nowhere."""
     found = _LINK_EXISTS.search(failure.output)
-    simple = next(_named(failure, "ln"), None)
+    simple = next(_calls_of(failure, "ln"), None)
     if found is None or simple is None or simple.program is None or not _dangles(found[1], probe):
         return None
-    return Proposal(inserted(failure.command, simple.program.end, " -fn"))
+    return Proposal(insert(failure.command, simple.program.end, " -fn"))
 
 
 COPY_ANEW = Correction(
@@ -55,11 +55,11 @@ COPY_ANEW = Correction(
     lambda failure: bool(
         failure.exit_code and (_DANGLING.search(failure.output) or _BUSY.search(failure.output))
     ),
-    _copied_anew,
+    _copy_anew,
 )
 LINK_ANEW = Correction(
     "link_anew",
     "put the link in the place of one that led nowhere",
     lambda failure: bool(failure.exit_code and _LINK_EXISTS.search(failure.output)),
-    _linked_anew,
+    _link_anew,
 )

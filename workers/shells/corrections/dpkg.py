@@ -2,8 +2,8 @@
 
 import re
 
-from workers.shells.corrections.command_line import Simple, inserted
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, insert
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 from workers.shells.corrections.held_locks import somebody_holds
 
 _LOCK = re.compile(
@@ -21,18 +21,18 @@ _CONFIGURING = 300.0
 """Seconds that completing what was left half-installed may take."""
 
 
-def _package_commands(failure: Failure) -> list[Simple]:
+def _package_commands(failure: FailedCommand) -> list[PlacedCommand]:
     return [s for s in failure.commands if s.name in ("apt", "apt-get", "aptitude", "dpkg")]
 
 
-def _lock_is_held(failure: Failure) -> bool:
+def _lock_is_held(failure: FailedCommand) -> bool:
     """Read from what was said: a held lock has the same exit code as a package that is absent."""
     return bool(
         failure.exit_code and _LOCK.search(failure.output) and somebody_holds(failure.output)
     )
 
 
-def _wait_for_lock(failure: Failure, _: Probe) -> Proposal | None:
+def _wait_for_lock(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Let apt wait for dpkg's locks itself; for those it cannot wait for, come back a little later.
 
     `DPkg::Lock::Timeout` has no effect on the locks of the lists and of the archives.
@@ -44,39 +44,39 @@ def _wait_for_lock(failure: Failure, _: Probe) -> Proposal | None:
     if apt_can_wait and programs:
         command = failure.command
         for program in reversed(programs):
-            command = inserted(command, program.end, f" -o DPkg::Lock::Timeout={LOCK_PATIENCE}")
+            command = insert(command, program.end, f" -o DPkg::Lock::Timeout={LOCK_PATIENCE}")
         return Proposal(command, allowance=LOCK_PATIENCE)
     if failure.waited >= LOCK_PATIENCE:
         return None
     return Proposal(failure.command, pause=max(1.0, min(15.0, failure.waited)))
 
 
-def _before(failure: Failure, remedy: str) -> Proposal | None:
+def _prepend(failure: FailedCommand, remedy: str) -> Proposal | None:
     simple = _package_commands(failure)[0]
     first = f"{simple.prefix(failure.command)}{remedy}"
     return Proposal(failure.command, first=(first,), allowance=_CONFIGURING)
 
 
-def _configured(failure: Failure, _: Probe) -> Proposal | None:
+def _configure(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Do what dpkg asks for before anything else."""
-    return _before(failure, "dpkg --configure -a --force-confdef --force-confold")
+    return _prepend(failure, "dpkg --configure -a --force-confdef --force-confold")
 
 
-def _mended(failure: Failure, _: Probe) -> Proposal | None:
+def _fix_broken(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Complete half-installed dependencies, taking nothing away."""
-    return _before(failure, "apt-get -y --no-remove --fix-broken install")
+    return _prepend(failure, "apt-get -y --no-remove --fix-broken install")
 
 
-def _keeps_conffiles(failure: Failure, _: Probe) -> Proposal | None:
+def _keep_conffiles(failure: FailedCommand, _: Probe) -> Proposal | None:
     """A changed configuration file stays as the administrator left it."""
     found = next((s for s in _package_commands(failure) if s.name in ("apt", "apt-get")), None)
     if found is None or found.program is None or "--force-conf" in failure.command:
         return None
     options = "".join(f" -o Dpkg::Options::=--force-{choice}" for choice in ("confdef", "confold"))
-    return Proposal(inserted(failure.command, found.program.end, options))
+    return Proposal(insert(failure.command, found.program.end, options))
 
 
-def _says(pattern: re.Pattern[str], failure: Failure) -> bool:
+def _says(pattern: re.Pattern[str], failure: FailedCommand) -> bool:
     return bool(failure.exit_code and _package_commands(failure) and pattern.search(failure.output))
 
 
@@ -90,17 +90,17 @@ INTERRUPTED = Correction(
     "dpkg_configure",
     "completed an interrupted installation (dpkg --configure -a)",
     lambda failure: _says(_INTERRUPTED, failure),
-    _configured,
+    _configure,
 )
 FIX_BROKEN = Correction(
     "apt_fix_broken",
     "completed broken dependencies (apt-get --fix-broken install)",
     lambda failure: _says(_BROKEN, failure),
-    _mended,
+    _fix_broken,
 )
 KEEP_CONFFILES = Correction(
     "dpkg_keep_conffiles",
     "kept changed configuration files as they are (--force-confold)",
     lambda failure: _says(_CONFFILE, failure),
-    _keeps_conffiles,
+    _keep_conffiles,
 )

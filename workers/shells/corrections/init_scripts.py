@@ -3,8 +3,8 @@
 import re
 import shlex
 
-from workers.shells.corrections.command_line import Simple
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _NO_SYSTEMD = re.compile(
     r"systemctl: (?:command )?not found|System has not been booted with systemd"
@@ -15,7 +15,7 @@ _SAME = frozenset({"start", "stop", "restart", "reload", "status"})
 _QUIET = frozenset({"-q", "--quiet", "--no-pager"})
 
 
-def _systemctl(failure: Failure) -> tuple[Simple, str, str] | None:
+def _systemctl(failure: FailedCommand) -> tuple[PlacedCommand, str, str] | None:
     """The call of systemctl, its verb and its unit, where it is as plain as that."""
     for simple in failure.commands:
         if simple.name != "systemctl" or not all(word.literal for word in simple.arguments):
@@ -29,7 +29,7 @@ def _systemctl(failure: Failure) -> tuple[Simple, str, str] | None:
     return None
 
 
-def _by_script(failure: Failure, probe: Probe) -> Proposal | None:
+def _by_script(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Have the service's own script do the same."""
     found = _systemctl(failure)
     if found is None or found[0].program is None:

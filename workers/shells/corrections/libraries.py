@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _NOT_LOADED = re.compile(
     r"error while loading shared libraries: (lib[\w.+-]+): cannot open shared object file"
@@ -13,7 +13,7 @@ _READING = 30.0
 """Seconds that reading all libraries anew may take."""
 
 
-def _known_to_linker(failure: Failure, probe: Probe) -> Proposal | None:
+def _refresh_linker_cache(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Have the linker read its folders anew, where the library lies in one of them."""
     found = _NOT_LOADED.search(failure.output)
     if found is None:
@@ -31,5 +31,5 @@ LINKER_CACHE = Correction(
     "linker_cache",
     "had the linker read its folders anew (ldconfig)",
     lambda failure: bool(failure.exit_code and _NOT_LOADED.search(failure.output)),
-    _known_to_linker,
+    _refresh_linker_cache,
 )

@@ -2,14 +2,14 @@
 
 import re
 
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _TOO_MANY = re.compile(r"Too many open files(?! in system)|\bEMFILE\b")
 ENOUGH = 65_536
 """Open files that are asked for at most."""
 
 
-def _more_files(failure: Failure, probe: Probe) -> Proposal | None:
+def _more_files(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """As many open files as the account may have: its soft limit goes up to its hard one."""
     soft, hard = (_limit(probe.ask(f"ulimit -{kind} -n")) for kind in ("S", "H"))
     wanted = min(hard, ENOUGH)

@@ -3,8 +3,8 @@
 import re
 import shlex
 
-from workers.shells.corrections.command_line import Simple, Word, replaced
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, PlacedWord, replace_word
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _PID_FILE = re.compile(r"(?:^|[\s'\"(:=])([A-Za-z0-9_.+/-]+\.pid)\b", re.MULTILINE)
 _NEVER = re.compile(r"(?:^|/)postmaster\.pid$")
@@ -16,7 +16,7 @@ PATIENCE = 120
 """Seconds to wait for a lock that another job holds."""
 
 
-def _pid_files(failure: Failure) -> list[str]:
+def _pid_files(failure: FailedCommand) -> list[str]:
     """The pid files that the output names; relative ones only where nothing changed the folder."""
     moved = any(simple.name in ("cd", "pushd") for simple in failure.commands)
     found = dict.fromkeys(_PID_FILE.findall(failure.output))
@@ -25,7 +25,7 @@ def _pid_files(failure: Failure) -> list[str]:
     ]
 
 
-def _put_aside(failure: Failure, probe: Probe) -> Proposal | None:
+def _put_aside(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Put a pid file aside that names a process which does not run; nothing is deleted."""
     for path in _pid_files(failure):
         quoted = shlex.quote(path)
@@ -39,7 +39,7 @@ def _put_aside(failure: Failure, probe: Probe) -> Proposal | None:
     return None
 
 
-def _not_waiting(failure: Failure) -> tuple[Simple, Word] | None:
+def _nonblocking_flock(failure: FailedCommand) -> tuple[PlacedCommand, PlacedWord] | None:
     """A call of flock that gave up at once, and the option by which it did."""
     if failure.exit_code != _HELD or failure.output.strip():
         return None
@@ -51,9 +51,9 @@ def _not_waiting(failure: Failure) -> tuple[Simple, Word] | None:
     return None
 
 
-def _waits(failure: Failure, probe: Probe) -> Proposal | None:
+def _wait(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Wait for the lock, where it is held."""
-    found = _not_waiting(failure)
+    found = _nonblocking_flock(failure)
     if found is None or len(found[0].arguments) <= 1:
         return None
     option, file = found[1], found[0].arguments[1]
@@ -61,7 +61,7 @@ def _waits(failure: Failure, probe: Probe) -> Proposal | None:
         return None
     if probe.holds(f"flock -n {shlex.quote(file.text)} true"):
         return None
-    return Proposal(replaced(failure.command, option, f"-w {PATIENCE}"), allowance=PATIENCE)
+    return Proposal(replace_word(failure.command, option, f"-w {PATIENCE}"), allowance=PATIENCE)
 
 
 DEAD_PID_FILE = Correction(
@@ -73,6 +73,6 @@ DEAD_PID_FILE = Correction(
 WAIT_FOR_FLOCK = Correction(
     "wait_for_flock",
     "waited for the lock that another job held",
-    lambda failure: _not_waiting(failure) is not None,
-    _waits,
+    lambda failure: _nonblocking_flock(failure) is not None,
+    _wait,
 )

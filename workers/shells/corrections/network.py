@@ -2,8 +2,8 @@
 
 import re
 
-from workers.shells.corrections.command_line import Simple, inserted
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, insert
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _HOST = re.compile(r"(?=.{4,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)+")
 _UNRESOLVED = re.compile(
@@ -42,12 +42,12 @@ PAUSE = 3.0
 """Seconds before what a passing fault has cut off is repeated."""
 
 
-def _is_cut_off(failure: Failure) -> bool:
+def _is_cut_off(failure: FailedCommand) -> bool:
     texts = (_UNRESOLVED, _NAME_SERVICE, _UNREACHABLE)
     return bool(failure.exit_code and any(text.search(failure.output) for text in texts))
 
 
-def _wait_for_name(failure: Failure, _: Probe) -> Proposal | None:
+def _wait_for_name(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Repeat once the name resolves, or the host has a way out; not at all before."""
     found = _UNRESOLVED.search(failure.output)
     host = next((group for group in found.groups() if group), "") if found else ""
@@ -55,7 +55,7 @@ def _wait_for_name(failure: Failure, _: Probe) -> Proposal | None:
     return Proposal(failure.command, until=until, patience=PATIENCE)
 
 
-def _downloads(failure: Failure) -> list[Simple]:
+def _downloads(failure: FailedCommand) -> list[PlacedCommand]:
     return [
         simple
         for simple in failure.commands
@@ -65,7 +65,7 @@ def _downloads(failure: Failure) -> list[Simple]:
     ]
 
 
-def _download_was_cut(failure: Failure) -> bool:
+def _download_was_cut(failure: FailedCommand) -> bool:
     if not failure.exit_code or not _downloads(failure):
         return False
     name = _downloads(failure)[0].name
@@ -73,7 +73,7 @@ def _download_was_cut(failure: Failure) -> bool:
     return failure.exit_code in known or bool(_RESET.search(failure.output))
 
 
-def _retried(failure: Failure, _: Probe) -> Proposal | None:
+def _retry(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Let the downloader itself try again."""
     simple = _downloads(failure)[0]
     if simple.program is None or "--retry" in failure.command or "--tries" in failure.command:
@@ -83,15 +83,15 @@ def _retried(failure: Failure, _: Probe) -> Proposal | None:
         if simple.name == "curl"
         else " --tries=4 --waitretry=2 --retry-connrefused --retry-on-http-error=502,503,504"
     )
-    return Proposal(inserted(failure.command, simple.program.end, flags), allowance=_RETRYING)
+    return Proposal(insert(failure.command, simple.program.end, flags), allowance=_RETRYING)
 
 
-def _fetch_was_cut(failure: Failure) -> bool:
+def _fetch_was_cut(failure: FailedCommand) -> bool:
     fetches = any(simple.name in _FETCHERS for simple in failure.commands)
     return bool(failure.exit_code and fetches and _RESET.search(failure.output))
 
 
-def _repeated(failure: Failure, _: Probe) -> Proposal | None:
+def _repeat(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Repeat as it is: these programs begin anew or go on by themselves."""
     pushes = any(w.text in ("push", "publish") for s in failure.commands for w in s.arguments)
     return None if pushes else Proposal(failure.command, pause=PAUSE)
@@ -104,8 +104,8 @@ WAIT_FOR_NETWORK = Correction(
     _wait_for_name,
 )
 RETRY_DOWNLOAD = Correction(
-    "retry_download", "let the download try again by itself", _download_was_cut, _retried
+    "retry_download", "let the download try again by itself", _download_was_cut, _retry
 )
 REPEAT_FETCH = Correction(
-    "repeat_fetch", "repeated a transfer that was cut off", _fetch_was_cut, _repeated
+    "repeat_fetch", "repeated a transfer that was cut off", _fetch_was_cut, _repeat
 )

@@ -5,8 +5,8 @@ import posixpath
 import re
 import shlex
 
-from workers.shells.corrections.command_line import Simple, Word, replaced
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, PlacedWord, replace_word
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _PATH = re.compile(r"[A-Za-z0-9_.+@%:,/-]+")
 _UNCREATED = re.compile(
@@ -42,16 +42,16 @@ _CLEARLY = 0.05
 """How like a name must be (1 is equal), and by how much more than the next."""
 
 
-def _missing_target(failure: Failure) -> str | None:
+def _missing_target(failure: FailedCommand) -> str | None:
     """The path that could not be made, if the command itself names it (or its end)."""
     for groups in _UNCREATED.findall(failure.output):
         path: str = next(group for group in groups if group)
-        if _PATH.fullmatch(path) and _named(failure, path) is not None:
+        if _PATH.fullmatch(path) and _find_word(failure, path) is not None:
             return path
     return None
 
 
-def _named(failure: Failure, path: str) -> tuple[Simple, Word] | None:
+def _find_word(failure: FailedCommand, path: str) -> tuple[PlacedCommand, PlacedWord] | None:
     """Where the command names the path, or the folder that the path lies in."""
     wanted = posixpath.normpath(path)
     for simple in failure.commands:
@@ -62,10 +62,10 @@ def _named(failure: Failure, path: str) -> tuple[Simple, Word] | None:
     return None
 
 
-def _made_parent(failure: Failure, probe: Probe) -> Proposal | None:
+def _make_parent(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Make the folder that the file is to lie in."""
     path = _missing_target(failure)
-    found = _named(failure, path) if path else None
+    found = _find_word(failure, path) if path else None
     if path is None or found is None:
         return None
     simple, word = found
@@ -79,7 +79,7 @@ def _made_parent(failure: Failure, probe: Probe) -> Proposal | None:
     return Proposal(failure.command, first=(f"{sudo}mkdir -p -- {shlex.quote(folder)}",))
 
 
-def _wanted_folder(simple: Simple, word: Word, path: str) -> str:
+def _wanted_folder(simple: PlacedCommand, word: PlacedWord, path: str) -> str:
     """The folder that is missing: the path's own, or the path itself where a folder is named."""
     if simple.name != "tar" or word in simple.targets:
         return path.rstrip("/") if path.endswith("/") else posixpath.dirname(path)
@@ -88,7 +88,7 @@ def _wanted_folder(simple: Simple, word: Word, path: str) -> str:
     return path if into else ""
 
 
-def _nearest(failure: Failure, probe: Probe) -> Proposal | None:
+def _nearest(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Put the nearest existing path in place of one that does not exist."""
     missing = _missing_paths(failure)
     for simple in failure.commands:
@@ -97,11 +97,11 @@ def _nearest(failure: Failure, probe: Probe) -> Proposal | None:
                 continue
             existing = nearest_path(word.text, probe)
             if existing is not None:
-                return Proposal(replaced(failure.command, word, shlex.quote(existing)))
+                return Proposal(replace_word(failure.command, word, shlex.quote(existing)))
     return None
 
 
-def _read_by(simple: Simple) -> tuple[Word, ...]:
+def _read_by(simple: PlacedCommand) -> tuple[PlacedWord, ...]:
     """The words that may name something to read; what is copied to comes last and is left out."""
     words = tuple(w for w in simple.arguments if w.literal and "/" in w.text)
     if simple.name != "cp":
@@ -110,12 +110,12 @@ def _read_by(simple: Simple) -> tuple[Word, ...]:
     return () if into else tuple(w for w in words if w is not simple.arguments[-1])
 
 
-def _missing_paths(failure: Failure) -> set[str]:
+def _missing_paths(failure: FailedCommand) -> set[str]:
     found = _MISSING.findall(failure.output)
     return {path for groups in found for path in groups if path and _PATH.fullmatch(path)}
 
 
-def _only_reads(failure: Failure) -> bool:
+def _only_reads(failure: FailedCommand) -> bool:
     return all(simple.name in _READERS for simple in failure.commands)
 
 
@@ -154,7 +154,7 @@ def _likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 
 
-def _fails(failure: Failure) -> bool:
+def _fails(failure: FailedCommand) -> bool:
     return bool(failure.exit_code) and bool(failure.commands)
 
 
@@ -162,7 +162,7 @@ MISSING_PARENT = Correction(
     "make_parent_folder",
     "made the folder that the file was to lie in",
     lambda failure: _fails(failure) and _missing_target(failure) is not None,
-    _made_parent,
+    _make_parent,
 )
 NEAREST_PATH = Correction(
     "nearest_path",

@@ -3,8 +3,8 @@
 import re
 import shlex
 
-from workers.shells.corrections.command_line import Simple, replaced
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, replace_word
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _NO_PROGRAM = 127
 _SUDO_FAILED = 1
@@ -71,7 +71,7 @@ _INSTALLING = 300.0
 """Seconds that installing a small tool may take."""
 
 
-def _lost(failure: Failure) -> Simple | None:
+def _missing_command(failure: FailedCommand) -> PlacedCommand | None:
     """The simple command whose program was not found."""
     missing = {name for groups in _NOT_FOUND.findall(failure.output) for name in groups if name}
     for simple in failure.commands:
@@ -80,36 +80,38 @@ def _lost(failure: Failure) -> Simple | None:
     return None
 
 
-def _not_found(failure: Failure) -> bool:
-    return failure.exit_code in (_SUDO_FAILED, _NO_PROGRAM) and _lost(failure) is not None
+def _not_found(failure: FailedCommand) -> bool:
+    return (
+        failure.exit_code in (_SUDO_FAILED, _NO_PROGRAM) and _missing_command(failure) is not None
+    )
 
 
-def _full_path(failure: Failure, probe: Probe) -> Proposal | None:
+def _full_path(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """The program lies where this account's PATH does not look."""
-    simple = _lost(failure)
+    simple = _missing_command(failure)
     if simple is None or simple.program is None:
         return None
     places = [shlex.quote(f"{folder}/{simple.program.text}") for folder in _FOLDERS]
     found = [line for line in probe.ask(f"ls -1d {' '.join(places)}").split("\n") if line]
     if not found or shlex.quote(found[0]) not in places:
         return None
-    return Proposal(replaced(failure.command, simple.program, found[0]))
+    return Proposal(replace_word(failure.command, simple.program, found[0]))
 
 
-def _other_name(failure: Failure, probe: Probe) -> Proposal | None:
+def _other_name(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """The program goes by another name here."""
-    simple = _lost(failure)
+    simple = _missing_command(failure)
     if simple is None or simple.program is None:
         return None
     for other, is_there in _OTHER_NAMES.get(simple.program.text, ()):
         if probe.holds(is_there):
-            return Proposal(replaced(failure.command, simple.program, other))
+            return Proposal(replace_word(failure.command, simple.program, other))
     return None
 
 
-def _installed(failure: Failure, probe: Probe) -> Proposal | None:
+def _install(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Install a small tool that is missing (Debian and its kin)."""
-    simple = _lost(failure)
+    simple = _missing_command(failure)
     package = _PACKAGES.get(simple.name) if simple else None
     if simple is None or package is None or not probe.holds("command -v apt-get"):
         return None
@@ -122,7 +124,7 @@ def _installed(failure: Failure, probe: Probe) -> Proposal | None:
     return Proposal(failure.command, first=first, allowance=_INSTALLING)
 
 
-def _without_sudo(failure: Failure, probe: Probe) -> Proposal | None:
+def _without_sudo(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Leave sudo out where it is absent and not needed: rights stay as they are."""
     if probe.ask("id -u").strip() != "0":
         return None
@@ -134,7 +136,7 @@ def _without_sudo(failure: Failure, probe: Probe) -> Proposal | None:
     return Proposal(command) if command != failure.command else None
 
 
-def _is_plain_sudo(simple: Simple) -> bool:
+def _is_plain_sudo(simple: PlacedCommand) -> bool:
     before = simple.words[: len(simple.words) - len(simple.arguments) - 1]
     return all(word.text in ("sudo", "-n", "-H", "-E", "--non-interactive") for word in before)
 
@@ -152,7 +154,7 @@ INSTALL_TOOL = Correction(
     "install_tool",
     "installed the small tool that was missing",
     _not_found,
-    _installed,
+    _install,
 )
 SUDO_NOT_NEEDED = Correction(
     "sudo_not_needed",

@@ -3,8 +3,8 @@
 import re
 import shlex
 
-from workers.shells.corrections.command_line import Simple
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _FLAGS = frozenset({"-q", "--quiet", "-U", "--upgrade", "--user", "--no-input", "--no-cache-dir"})
@@ -14,7 +14,7 @@ _INSTALLING = 300.0
 """Seconds that the distribution's packages may take where pip's were refused at once."""
 
 
-def _pip_install(failure: Failure) -> tuple[Simple, list[str]] | None:
+def _pip_install(failure: FailedCommand) -> tuple[PlacedCommand, list[str]] | None:
     """A whole command that is one plain `pip install NAME…`, with its names."""
     if len(failure.commands) != 1:
         return None
@@ -30,7 +30,7 @@ def _pip_install(failure: Failure) -> tuple[Simple, list[str]] | None:
     return (simple, names) if names and all(map(_NAME.fullmatch, names)) else None
 
 
-def _from_distribution(failure: Failure, probe: Probe) -> Proposal | None:
+def _from_distribution(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Take the distribution's own packages, as the refusal itself recommends, if it has them all.
 
     `--break-system-packages` may do what it says. A virtual environment would exit with 0 and leave

@@ -7,8 +7,8 @@ which the guard rightly asks a person about.
 import re
 import shlex
 
-from workers.shells.corrections.command_line import Simple, Word, inserted
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, PlacedWord, insert
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _NOT_STARTED = frozenset({126, 127})
 _WHY = (
@@ -32,7 +32,7 @@ _INTERPRETERS: dict[str, tuple[str, ...]] = {
 its name is not exchanged: that choice belongs to the planner."""
 
 
-def _not_started(failure: Failure) -> Simple | None:
+def _unstarted_command(failure: FailedCommand) -> PlacedCommand | None:
     """The simple command whose program is a path, and was not started."""
     if failure.exit_code not in _NOT_STARTED:
         return None
@@ -45,7 +45,7 @@ def _not_started(failure: Failure) -> Simple | None:
     return None
 
 
-def _first_line(word: Word, probe: Probe) -> str:
+def _first_line(word: PlacedWord, probe: Probe) -> str:
     """The first line of the file; empty when it is no script."""
     path = shlex.quote(word.text)
     if not probe.holds(f"test -f {path}"):
@@ -54,12 +54,12 @@ def _first_line(word: Word, probe: Probe) -> str:
     return line if line.startswith("#!") else ""
 
 
-def _by_interpreter(failure: Failure, probe: Probe) -> Proposal | None:
+def _by_interpreter(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Name the interpreter, where its own place is wrong, or the script is not marked as a program.
 
     Rights stay as they are: whoever may read a script may hand it to its interpreter.
     """
-    simple = _not_started(failure)
+    simple = _unstarted_command(failure)
     if simple is None or simple.program is None:
         return None
     found = _FIRST_LINE.fullmatch(_first_line(simple.program, probe))
@@ -68,13 +68,13 @@ def _by_interpreter(failure: Failure, probe: Probe) -> Proposal | None:
     for name in _INTERPRETERS.get(found[1], ()):
         if probe.holds(f"command -v {name}"):
             words = f"{name} {found[2]} " if found[2] else f"{name} "
-            return Proposal(inserted(failure.command, simple.program.start, words))
+            return Proposal(insert(failure.command, simple.program.start, words))
     return None
 
 
 INTERPRETER = Correction(
     "script_interpreter",
     "gave the script to its interpreter, since it could not be started by itself",
-    lambda failure: _not_started(failure) is not None,
+    lambda failure: _unstarted_command(failure) is not None,
     _by_interpreter,
 )

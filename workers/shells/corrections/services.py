@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from workers.shells.corrections.command_line import Simple, read
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.command_line import PlacedCommand, read
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _UNIT = re.compile(r"[A-Za-z0-9][\w@:.-]*")
 _VERBS = frozenset(
@@ -40,7 +40,7 @@ _NEVER = re.compile(r"network|systemd-|NetworkManager|dbus|firewalld|init\b|ssh"
 """Services through which the host itself is reached or held together: never restarted by a rule."""
 
 
-def _concerned(failure: Failure) -> Iterator[tuple[Simple, str]]:
+def _services(failure: FailedCommand) -> Iterator[tuple[PlacedCommand, str]]:
     """The services that the command, and then its check, is about."""
     for simple in (*failure.commands, *(read(failure.check) if failure.check else ())):
         arguments = [word.text for word in simple.arguments if not word.text.startswith("-")]
@@ -54,17 +54,15 @@ def _concerned(failure: Failure) -> Iterator[tuple[Simple, str]]:
                 yield simple, name
 
 
-def _service_is_silent(failure: Failure) -> bool:
+def _service_is_silent(failure: FailedCommand) -> bool:
     if failure.check_is_red:
-        return any(_concerned(failure))
-    return bool(
-        failure.exit_code and _NO_ANSWER.search(failure.output) and any(_concerned(failure))
-    )
+        return any(_services(failure))
+    return bool(failure.exit_code and _NO_ANSWER.search(failure.output) and any(_services(failure)))
 
 
-def _restarted(failure: Failure, probe: Probe) -> Proposal | None:
+def _restart(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Restart a service that exists and does not run, then repeat."""
-    for simple, name in _concerned(failure):
+    for simple, name in _services(failure):
         if not probe.holds(f"systemctl cat {name}") or probe.holds(f"systemctl is-active {name}"):
             continue
         sudo = "sudo -n " if simple.wrapped_in("sudo") else ""
@@ -73,14 +71,14 @@ def _restarted(failure: Failure, probe: Probe) -> Proposal | None:
     return None
 
 
-def _unit_is_stale(failure: Failure) -> bool:
+def _unit_is_stale(failure: FailedCommand) -> bool:
     uses = any(simple.name in ("systemctl", "service") for simple in failure.commands)
     return bool(failure.exit_code and uses and _STALE_UNIT.search(failure.output))
 
 
-def _reloaded(failure: Failure, probe: Probe) -> Proposal | None:
+def _reload(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Let systemd read its units anew, when a file of that unit is there."""
-    for simple, name in _concerned(failure):
+    for simple, name in _services(failure):
         unit = name if "." in name else f"{name}.service"
         places = " ".join(f"{folder}/{unit}" for folder in _UNIT_FOLDERS)
         if probe.ask(f"ls -1d {places}").strip():
@@ -92,8 +90,8 @@ def _reloaded(failure: Failure, probe: Probe) -> Proposal | None:
 _UNIT_FOLDERS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 RESTART = Correction(
-    "restart_service", "restarted the service and repeated", _service_is_silent, _restarted
+    "restart_service", "restarted the service and repeated", _service_is_silent, _restart
 )
 DAEMON_RELOAD = Correction(
-    "daemon_reload", "let systemd read its units anew", _unit_is_stale, _reloaded
+    "daemon_reload", "let systemd read its units anew", _unit_is_stale, _reload
 )

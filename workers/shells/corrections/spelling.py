@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 _TYPOGRAPHY = {
     "\u201c": '"',
@@ -23,22 +23,22 @@ _BASH = re.compile(
 )
 
 
-def _is_garbled(failure: Failure) -> bool:
+def _is_garbled(failure: FailedCommand) -> bool:
     if failure.exit_code not in (2, 126, 127) or not _UNREADABLE.search(failure.output):
         return False
-    return _cleaned(failure.command) != failure.command
+    return _clean(failure.command) != failure.command
 
 
-def _cleaned(command: str) -> str:
+def _clean(command: str) -> str:
     return "".join(_TYPOGRAPHY.get(char, char) for char in _PROMPT.sub("", command))
 
 
-def _plain_text(failure: Failure, _: Probe) -> Proposal | None:
+def _plain_text(failure: FailedCommand, _: Probe) -> Proposal | None:
     """Without a copied prompt, typographic quotes, hard spaces and carriage returns."""
-    return Proposal(_cleaned(failure.command))
+    return Proposal(_clean(failure.command))
 
 
-def _in_bash(failure: Failure, probe: Probe) -> Proposal | None:
+def _in_bash(failure: FailedCommand, probe: Probe) -> Proposal | None:
     """Give the command to the shell that it was written for."""
     if not probe.holds("command -v bash"):
         return None

@@ -27,7 +27,7 @@ from workers.shells.corrections import (
     services,
     spelling,
 )
-from workers.shells.corrections.correction import Correction, Failure, Probe, Proposal
+from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 HELD: tuple[Correction, ...] = (dpkg.LOCK_HELD,)
 """What is in the way and goes away by itself: waited for in the same attempt, not counted."""
@@ -73,7 +73,7 @@ TESTED: dict[str, str] = {name: rule.tested for name, rule in BY_NAME.items()}
 
 
 def choose(
-    failure: Failure,
+    failure: FailedCommand,
     probe: Probe,
     *,
     used: Collection[str] = (),
