@@ -21,7 +21,7 @@ _FRESH_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSecrets:
     """The secrets that some commands need, and the masker that hides them and all others.
 
     `given` are variables that are no secrets, for the commands that get them.
@@ -56,7 +56,7 @@ class Secrecy:
         self._listed_at = -_FRESH_SECONDS
         self._lock = threading.Lock()
 
-    def known(self, commands: Iterable[str] = ()) -> Known:
+    def secrets_for(self, commands: Iterable[str] = ()) -> KnownSecrets:
         """What the commands need; raises Misconfigured when a vault cannot give it."""
         names = dict.fromkeys(name for command in commands for name in _names(command))
         asked = self._vaults.secrets(names)
@@ -65,7 +65,7 @@ class Secrecy:
                 self._learn(self._vaults.listed())
                 self._listed_at = monotonic()
             self._learn(asked)
-            return Known(self._masker, {secret.name: secret for secret in asked})
+            return KnownSecrets(self._masker, {secret.name: secret for secret in asked})
 
     def reveal(self, name: str) -> str:
         """The value of a secret that a host's entry names; raises Misconfigured as `known`."""
@@ -77,7 +77,7 @@ class Secrecy:
     def text(self, text: str) -> str:
         """A text for people, models and logs, without any value that is known by now."""
         with suppress(ReplanError):
-            self.known()
+            self.secrets_for()
         return self._masker.text(text)
 
     def _learn(self, secrets: Iterable[Secret]) -> None:

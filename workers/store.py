@@ -34,7 +34,7 @@ class TaskBrief:
     plan_given: bool = False
 
     @property
-    def wanted(self) -> str:
+    def effective_prompt(self) -> str:
         """The prompt that counts: the improved one, if there is one (S0.25)."""
         return self.improved_prompt or self.prompt
 
@@ -126,7 +126,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
     return PassBrief(
         policy=from_json(Policy, row.policy),
         token=row.token,
-        host=_usable(connection, hosts.joined(row, row.target), row.target),
+        host=_usable_host(connection, hosts.joined(row, row.target), row.target),
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
@@ -187,7 +187,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     return StepBrief(
         task=task,
         run_id=job.run_id,
-        host=_usable(connection, hosts.find(connection, row.target), row.target),
+        host=_usable_host(connection, hosts.find(connection, row.target), row.target),
         step=step,
         author=Author(Role(row.author_role), row.author_backend),
         revisions=_revisions(connection, job.run_id, step, job.revision),
@@ -260,7 +260,7 @@ def _revisions(
     return (first, *later)
 
 
-def _usable(connection: Connection, host: Host | None, name: str) -> Host:
+def _usable_host(connection: Connection, host: Host | None, name: str) -> Host:
     if host is None:
         raise Misconfigured(
             f"host {name!r} is not enrolled",

@@ -80,7 +80,7 @@ def test_whoever_drives_an_attempt_to_its_end_removes_what_another_wrote(
         jobs.release(connection, [(job.id, job.fence)])
         (again,) = jobs.claim(connection, [job.id], "another", 30)
     journal = Journal(database, "another")
-    journal.ended(again, replace(ATTEMPT, run_id=job.run_id or 0))
+    journal.end_attempt(again, replace(ATTEMPT, run_id=job.run_id or 0))
     journal.close()
     assert stands(database) == []
 

@@ -251,9 +251,9 @@ def test_the_journal_writes_once(link: Link) -> None:
             begun = Record(hold.job.id, hold.job.fence, runs, ended=False, worker="w")
             attempts.record(connection, [begun])
         link.losses = 1
-        journal.output("k9", "stdout", b"live")
-        journal.ended(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
-        journal.ended(hold.job, attempt(hold.job, 2, hold.job.run_id or 0))
+        journal.add_output("k9", "stdout", b"live")
+        journal.end_attempt(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
+        journal.end_attempt(hold.job, attempt(hold.job, 2, hold.job.run_id or 0))
         return finished(hold, journal)
 
     with worker(link, perform) as lifecycle:
@@ -272,7 +272,7 @@ def test_what_had_begun_is_written_when_its_job_is_put_off(link: Link) -> None:
     (job_id,) = open_jobs(link)
 
     def perform(hold: Hold, journal: Journal) -> PassFinished:
-        journal.began(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
+        journal.begin_attempt(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
         raise Transient("the link is down", stage="connect")
 
     with worker(link, perform) as lifecycle:

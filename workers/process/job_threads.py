@@ -8,7 +8,7 @@ import structlog
 
 from shared.domain.errors import ReplanError
 from workers.process.capacity import Capacity
-from workers.process.lifecycle import Lifecycle, Taken
+from workers.process.lifecycle import ClaimedJob, Lifecycle
 
 log = structlog.get_logger()
 
@@ -39,43 +39,43 @@ class Crew:
         if job_ids[places:]:
             pass_on(job_ids[places:])
         for beside in taken[1:]:
-            self._hand(beside.job.id, partial(self._lifecycle.do, beside))
+            self._submit(beside.job.id, partial(self._lifecycle.do, beside))
         if taken:
-            self._in_place(partial(self._lifecycle.do, taken[0]))
+            self._run_in_place(partial(self._lifecycle.do, taken[0]))
         return len(taken)
 
     def hand_on(self, job_id: int) -> None:
         """Do a job, if it is to be had, in another thread; its place has been taken already."""
-        self._hand(job_id, partial(self._lifecycle.carry_out, job_id))
+        self._submit(job_id, partial(self._lifecycle.carry_out, job_id))
 
     def close(self) -> None:
         """Begin nothing more; jobs in hand go on."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _take(self, job_ids: Sequence[int]) -> list[Taken]:
+    def _take(self, job_ids: Sequence[int]) -> list[ClaimedJob]:
         """Claim jobs for which places were taken; the places of those not had are given back."""
-        taken: list[Taken] = []
+        taken: list[ClaimedJob] = []
         try:
             taken = self._lifecycle.take(job_ids)
         finally:
             self._capacity.give_back(len(job_ids) - len(taken))
         return taken
 
-    def _hand(self, job_id: int, work: Callable[[], object]) -> None:
+    def _submit(self, job_id: int, work: Callable[[], object]) -> None:
         try:
-            self._pool.submit(self._beside, job_id, work)
+            self._pool.submit(self._run_beside, job_id, work)
         except RuntimeError:  # no further thread: it is in the line of those that there are
             log.exception("no_thread_for_job", job=job_id)
 
-    def _in_place(self, work: Callable[[], object]) -> None:
+    def _run_in_place(self, work: Callable[[], object]) -> None:
         try:
             work()
         finally:
             self._capacity.give_back()
 
-    def _beside(self, job_id: int, work: Callable[[], object]) -> None:
+    def _run_beside(self, job_id: int, work: Callable[[], object]) -> None:
         try:
-            self._in_place(work)
+            self._run_in_place(work)
         except ReplanError as error:
             log.warning("job_put_back", job=job_id, reason=error.reason)
         except Exception:

@@ -40,7 +40,7 @@ _RETRY_PAUSE = 0.2
 
 
 @dataclass(slots=True)
-class _Group:
+class _Batch:
     records: dict[str, Record] = field(default_factory=dict)
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Journal:
         self._database = database
         self._worker = worker
         self._changed = threading.Condition()
-        self._urgent = _Group()
+        self._urgent = _Batch()
         self._begun: dict[str, tuple[float, Record]] = {}
         self._started: dict[tuple[int, int], tuple[float, Job, Fact]] = {}
         self._chunks: list[tuple[str, str, bytes]] = []
@@ -82,14 +82,14 @@ class Journal:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
-    def started(self, job: Job, fact: Fact) -> None:
+    def begin_job(self, job: Job, fact: Fact) -> None:
         """The job is at work: told with the first that there is to tell of it, or soon alone."""
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
             self._started[job.id, job.fence] = (due, job, fact)
             self._wake_by(due)
 
-    def began(self, job: Job, attempt: Attempt) -> None:
+    def begin_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt begins. It is written only if it lasts, so that short ones cost one row."""
         entry = Record(job.id, job.fence, attempt, ended=False, worker=self._worker)
         with self._changed:
@@ -97,14 +97,14 @@ class Journal:
             self._begun[attempt.key] = (due, entry)
             self._wake_by(due)
 
-    def output(self, key: str, stream: str, chunk: bytes) -> None:
+    def add_output(self, key: str, stream: str, chunk: bytes) -> None:
         """Live output of an attempt; it is written while the attempt lasts."""
         with self._changed:
             self._chunks.append((key, stream, chunk))
             if key not in self._begun:
                 self._wake_by(self._output_due)
 
-    def ended(self, job: Job, attempt: Attempt) -> None:
+    def end_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt has ended."""
         key = attempt.key
         entry = Record(job.id, job.fence, attempt, ended=True, worker=self._worker)
@@ -142,7 +142,7 @@ class Journal:
             self._wake_by(self._urgent.due)
         return future
 
-    def refused(self, job: Job) -> bool:
+    def is_refused(self, job: Job) -> bool:
         """Whether something of this job was refused: somebody else has it now."""
         return (job.id, job.fence) in self._refused
 
@@ -200,8 +200,8 @@ class Journal:
             due = min(due, self._output_due)
         return min(due, self._urgent.due)
 
-    def _take(self) -> _Group:
-        group, self._urgent = self._urgent, _Group()
+    def _take(self) -> _Batch:
+        group, self._urgent = self._urgent, _Batch()
         now = monotonic()
         for key, (due, entry) in list(self._begun.items()):
             if due <= now:
@@ -220,7 +220,7 @@ class Journal:
             self._output_due = now + _OUTPUT_EVERY
         return group
 
-    def _write_until_done(self, group: _Group) -> None:
+    def _write_until_done(self, group: _Batch) -> None:
         while True:
             try:
                 self._write(group)
@@ -234,12 +234,12 @@ class Journal:
                 Exception
             ) as error:  # a journal that ended would leave its process alive and dumb
                 log.exception("journal_failed")
-                self._note_refused(group.records.values())
+                self._note_refusals(group.records.values())
                 return _fail(group, error)
             else:
                 return None
 
-    def _write(self, group: _Group) -> None:
+    def _write(self, group: _Batch) -> None:
         """One commit, safe to repeat.
 
         If an earlier try was committed after all, nothing of it is written twice: its jobs are no
@@ -266,18 +266,18 @@ class Journal:
             ]
             inbox.send_dated(connection, told)
             free = jobs.release(connection, [(job.id, job.fence) for job, _ in group.given_back])
-        self._note_refused(r for r in records if r.attempt.key not in written)
+        self._note_refusals(r for r in records if r.attempt.key not in written)
         for job, _, future in group.reports:
             future.set_result(job.id in ours)
         for job, future in group.given_back:
             future.set_result(job.id in free)
 
-    def _note_refused(self, records: Iterable[Record]) -> None:
+    def _note_refusals(self, records: Iterable[Record]) -> None:
         for entry in records:
             self._refused.add((entry.job_id, entry.fence))
 
 
-def _fail(group: _Group, error: Exception) -> None:
+def _fail(group: _Batch, error: Exception) -> None:
     waiting = [future for _, _, future in group.reports]
     for future in (*waiting, *(future for _, future in group.given_back)):
         future.set_exception(error)

@@ -34,11 +34,11 @@ class Hold:
         self.given_up = threading.Event()
         self.unwanted: set[str] = set()
         self.afterwards: list[Callable[[], None]] = []
-        self.unwant(job.cancel_attempt)
+        self.request_end(job.cancel_attempt)
         if job.ending:
             self.withdrawn.set()
 
-    def unwant(self, key: str | None) -> None:
+    def request_end(self, key: str | None) -> None:
         """Have the attempt with that key ended; None for none."""
         if key is not None:
             self.unwanted.add(key)
@@ -122,7 +122,7 @@ class LeaseKeeper:
                 pause = max(0.0, min(due - monotonic(), 1.0))
                 self._beat()
                 for payload in self._database.notified(listener, pause):
-                    self._heard(payload)
+                    self._receive(payload)
 
     def _renew(self) -> None:
         with self._lock:
@@ -137,20 +137,20 @@ class LeaseKeeper:
         for hold in held:
             if hold.job.id in kept:
                 hold.valid_until = asked_at + self._lease
-                hold.unwant(kept[hold.job.id])
+                hold.request_end(kept[hold.job.id])
             elif hold.job.id in withdrawn:
                 hold.withdrawn.set()
             else:
                 hold.lost.set()
 
-    def _heard(self, payload: str) -> None:
+    def _receive(self, payload: str) -> None:
         """`7`: job 7 was withdrawn; `7 KEY`: the attempt with that key of it is to be ended."""
         job_id, _, key = payload.partition(" ")
-        hold = self._held(int(job_id))
+        hold = self._find(int(job_id))
         if hold is None:
             return
         if key:
-            hold.unwant(key)
+            hold.request_end(key)
         else:
             hold.withdrawn.set()
 
@@ -160,6 +160,6 @@ class LeaseKeeper:
             if self._holds.get(hold.job.id) is hold:
                 del self._holds[hold.job.id]
 
-    def _held(self, job_id: int) -> Hold | None:
+    def _find(self, job_id: int) -> Hold | None:
         with self._lock:
             return self._holds.get(job_id)

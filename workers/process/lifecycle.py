@@ -29,7 +29,7 @@ CLAIM_PAUSES = (0.05, 0.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ClaimedJob:
     """A job that was claimed, and when it was asked for (`time.monotonic`)."""
 
     job: Job
@@ -67,7 +67,7 @@ class Lifecycle:
             self.do(each)
         return bool(taken)
 
-    def take(self, job_ids: Sequence[int]) -> list[Taken]:
+    def take(self, job_ids: Sequence[int]) -> list[ClaimedJob]:
         """Claim those of the jobs that are to be had; each of them is to be done, and at once.
 
         More than once where an answer was lost: it is one claim all the same. Raises Transient
@@ -82,7 +82,7 @@ class Lifecycle:
                 time.sleep(pause)
         return self._try_claim(job_ids, owner, again=True)
 
-    def do(self, taken: Taken) -> None:
+    def do(self, taken: ClaimedJob) -> None:
         """Do a job that was taken, and report what came of it."""
         job = taken.job
         with (
@@ -90,29 +90,29 @@ class Lifecycle:
             self._keeper.hold(job, taken.asked_at) as hold,
         ):
             if job.kind is JobKind.EXECUTE and job.step is not None and not job.ending:
-                self._journal.started(job, PassStarted(job.step, job.revision, job.pass_no))
+                self._journal.begin_job(job, PassStarted(job.step, job.revision, job.pass_no))
             if self._conclude(hold, self._perform(hold)):
                 _follow_up(hold)
             self._journal.forget(job)
 
-    def _try_claim(self, job_ids: Sequence[int], owner: str, *, again: bool) -> list[Taken]:
+    def _try_claim(self, job_ids: Sequence[int], owner: str, *, again: bool) -> list[ClaimedJob]:
         asked_at = monotonic()
         with self._database.at_once() as connection:
             claimed = jobs.claim(connection, job_ids, owner, self._lease, self._queues, again=again)
-        return [Taken(job, asked_at) for job in claimed]
+        return [ClaimedJob(job, asked_at) for job in claimed]
 
     def _perform(self, hold: Hold) -> Fact:
         try:
             return self._performers[hold.job.kind](hold)
         except ReplanError as error:
             log.warning("job_failed", family=error.family, stage=error.stage, reason=error.reason)
-            return self._failed(hold.job, error)
+            return self._failure(hold.job, error)
         except Exception as error:
             log.exception("job_broke")
             reason = f"{type(error).__name__}: {error}"
-            return self._failed(hold.job, Defect(reason, stage=hold.job.kind.value))
+            return self._failure(hold.job, Defect(reason, stage=hold.job.kind.value))
 
-    def _failed(self, job: Job, error: ReplanError) -> JobFailed:
+    def _failure(self, job: Job, error: ReplanError) -> JobFailed:
         return JobFailed(
             kind=job.kind,
             step=job.step,
@@ -121,7 +121,7 @@ class Lifecycle:
             family=error.family,
             stage=error.stage,
             reason=self._mask(error.reason),
-            next_step=_of_task(error.next_step, job),
+            next_step=_for_task(error.next_step, job),
             retry_after=getattr(error, "retry_after", None),
             postponed=job.postponed,
         )
@@ -133,14 +133,14 @@ class Lifecycle:
 
         A report on what is another's by now, or was withdrawn, is refused; then it is let go of.
         """
-        if hold.given_up.is_set() and _unfinished(fact):
+        if hold.given_up.is_set() and _is_unfinished(fact):
             log.info("job_given_back")
             self._journal.give_back(hold.job).result()
             return False
         return self._journal.report(hold.job, fact).result()
 
 
-def _of_task(step: Advice | None, job: Job) -> Advice | None:
+def _for_task(step: Advice | None, job: Job) -> Advice | None:
     """The step for this very task: who failed may not know which it was about."""
     return step.fill("TASK", f"T{job.task_id}") if isinstance(step, NextStep) else step
 
@@ -153,7 +153,7 @@ def _follow_up(hold: Hold) -> None:
             log.warning("not_followed_up", stage=error.stage, reason=error.reason)
 
 
-def _unfinished(fact: Fact) -> bool:
+def _is_unfinished(fact: Fact) -> bool:
     """Whether the work was broken off: cut short, or failed while it was to stop."""
     if isinstance(fact, PassFinished):
         return fact.ending is Ending.CANCELLED

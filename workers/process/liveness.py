@@ -18,7 +18,7 @@ _LOOK_EVERY = 1.0
 
 
 @dataclass(slots=True)
-class _Part:
+class _Source:
     why: Callable[[], str]
     heard: float = field(default_factory=monotonic)
     ever: bool = False
@@ -40,7 +40,7 @@ class Liveness:
         in_hand: Callable[[], bool],
         leave: Callable[[int], None] = os._exit,
     ) -> None:
-        self._parts = {name: _Part(why) for name, why in parts.items()}
+        self._parts = {name: _Source(why) for name, why in parts.items()}
         self._limit = limit
         self._in_hand = in_hand
         self._leave = leave
@@ -71,13 +71,13 @@ class Liveness:
                 self._at_work = monotonic()
             last = max(self._at_work, *(part.heard for part in self._parts.values()))
             if monotonic() - last > self._limit:
-                told = {name: _told(part) for name, part in self._parts.items()}
+                told = {name: _describe(part) for name, part in self._parts.items()}
                 log.error("worker_cut_off", limit=self._limit, exit_code=CUT_OFF, **told)
                 self._leave(CUT_OFF)
                 return
 
 
-def _told(part: _Part) -> str:
+def _describe(part: _Source) -> str:
     """When the part was last heard, and why it says nothing."""
     age = monotonic() - part.heard
     then = (datetime.now(UTC) - timedelta(seconds=age)).isoformat(timespec="seconds")

@@ -51,10 +51,10 @@ def fault_of(message: Any) -> str:
         return "it does not name jobs by their numbers"
     if not isinstance(embedded, dict) or any(embedded.values()):
         return "it has other messages in it"
-    if any(any(limit) if isinstance(limit, list) else limit for limit in _asked(message)):
+    if any(any(limit) if isinstance(limit, list) else limit for limit in _extras(message)):
         return "it asks for a delay, an end or a successor"
     return ""
 
 
-def _asked(message: Any) -> list[Any]:
+def _extras(message: Any) -> list[Any]:
     return [message.headers.get(name) for name in _UNWANTED]

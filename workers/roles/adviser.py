@@ -19,7 +19,7 @@ class Adviser:
         """The advice on the pass that failed last."""
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
-        backend = self._backends.named(brief.task.policy.subtask_planner)
+        backend = self._backends.get(brief.task.policy.subtask_planner)
         advice = backend.advise(
             ReviseRequest(
                 stored.bundle,

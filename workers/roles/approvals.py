@@ -47,10 +47,10 @@ class PassApprovals:
                 if self.signatures.believes(self.task, approval)
             ]
             if offered and not believed:
-                raise _unsigned(offered[0][1])
+                raise _unsigned_error(offered[0][1])
             return any(approvals.spend(connection, number, key) for number in believed)
 
-    def asked(self, unapproved: Unapproved, masker: Masker) -> Asked:
+    def question(self, unapproved: Unapproved, masker: Masker) -> Asked:
         """The question to a person about a text: all that it would be approved for.
 
         The text stands there byte for byte: the guard lets nobody approve one with a secret in it.
@@ -79,7 +79,7 @@ class PassApprovals:
         )
 
 
-def _unsigned(approval: Approval) -> Misconfigured:
+def _unsigned_error(approval: Approval) -> Misconfigured:
     return Misconfigured(
         f"it is approved by {approval.given_by}, it says, but no key that this executor knows has "
         "signed that: give it the key of those who approve (approval_keys)",

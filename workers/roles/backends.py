@@ -14,7 +14,7 @@ class Backends:
         self._makers = makers
         self._made: dict[str, PlannerBackend] = {}
 
-    def named(self, name: str) -> PlannerBackend:
+    def get(self, name: str) -> PlannerBackend:
         """The backend; raises Misconfigured when there is none of that name."""
         if name not in self._makers:
             known = ", ".join(sorted(self._makers))

@@ -30,7 +30,7 @@ LOOK_EVERY = 0.1
 PATIENCE = 15.0
 """Seconds to wait for the end of a command that is being ended; then the evidence goes without."""
 
-TOLD_OF_EARLIER = 4
+MOST_OF_EARLIER = 4
 """Sentences about what came of an earlier revision, its last ones."""
 
 TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
@@ -90,7 +90,7 @@ class EscalationHandler:
 def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
     """The bundle, from what the rows say and what the host shows."""
     newest = brief.revisions[-1]
-    tried = _tried(brief.attempts, newest.revision)
+    tried = _attempts_of(brief.attempts, newest.revision)
     place = Ref(brief.task.id, brief.step.ordinal, target=brief.host.name)
     return Bundle(
         task_ref=f"T{brief.task.id}",
@@ -102,9 +102,11 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
         step_instruction=brief.step.instruction,
         revision=newest.revision,
         reason=brief.reason,
-        subtasks=tuple(_logged_subtask(s, tried) for s in newest.subtasks),
-        attempts=tuple(_logged(a, place) for a in tried),
-        earlier_revisions=tuple(_told(r, brief.attempts) for r in brief.revisions[:-1]),
+        subtasks=tuple(_subtask_entry(s, tried) for s in newest.subtasks),
+        attempts=tuple(_attempt_entry(a, place) for a in tried),
+        earlier_revisions=tuple(
+            _describe_revision(r, brief.attempts) for r in brief.revisions[:-1]
+        ),
         snapshot=dict(snapshot),
         failed_assumptions=failed_assumptions(tried),
         hypotheses=hypotheses(tried, TESTED),
@@ -114,7 +116,7 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
     )
 
 
-def _tried(attempts: Sequence[Attempt], revision: int) -> tuple[Attempt, ...]:
+def _attempts_of(attempts: Sequence[Attempt], revision: int) -> tuple[Attempt, ...]:
     """The attempts of a revision, and what was undone for it, which stands under older ones."""
     passes = {a.pass_no for a in attempts if a.revision < revision and not a.rollback}
     later = {a.pass_no for a in attempts if a.revision > revision and not a.rollback}
@@ -128,7 +130,7 @@ def _is_of(attempt: Attempt, revision: int, first: int, last: int | None) -> boo
     return attempt.pass_no > first and (last is None or attempt.pass_no < last)
 
 
-def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtask:
+def _subtask_entry(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtask:
     own = [a for a in tried if a.subtask == subtask.ordinal and not a.rollback]
     outcomes = [a.outcome for a in own]
     status = outcomes[-1].value if outcomes else Progress.NOT_REACHED.value
@@ -150,7 +152,7 @@ def _logged_subtask(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubta
     )
 
 
-def _logged(attempt: Attempt, place: Ref) -> LoggedAttempt:
+def _attempt_entry(attempt: Attempt, place: Ref) -> LoggedAttempt:
     result, check = attempt.result, attempt.check
     out, err = result.streams if result is not None else (b"", b"")
     ref = Ref(place.task, place.step, attempt.subtask, attempt.number, place.target)
@@ -178,15 +180,15 @@ def _text(output: bytes) -> str:
     return output.decode(errors="backslashreplace")
 
 
-def _told(revision: Revision, attempts: Sequence[Attempt]) -> str:
+def _describe_revision(revision: Revision, attempts: Sequence[Attempt]) -> str:
     """An earlier list: whose, why, what it undid, what came of it, and its commands."""
     lines = [
         f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")
     ]
     if revision.rollback:
         lines.append(f"undone before: {', '.join(revision.rollback)}")
-    came_of_it = hypotheses(_tried(attempts, revision.revision), TESTED)
-    last = (" ".join(sentence.split()) for sentence in came_of_it[-TOLD_OF_EARLIER:])
+    came_of_it = hypotheses(_attempts_of(attempts, revision.revision), TESTED)
+    last = (" ".join(sentence.split()) for sentence in came_of_it[-MOST_OF_EARLIER:])
     lines += [f"what came of it: {sentence}" for sentence in last]
     lines += [f"  {subtask.command}" for subtask in revision.subtasks]
     return "\n".join(lines)

@@ -69,8 +69,8 @@ class Executor:
         order = _order(brief, job)
         everything = _every_subtask(order)
         known = replace(
-            self._secrecy.known(texts_of(everything)),
-            given=_answered(order, job.answer or order.step.answer),
+            self._secrecy.secrets_for(texts_of(everything)),
+            given=_answer_variables(order, job.answer or order.step.answer),
         )
         whole = self._guards(order.policy.forbidden_commands, brief.host.name)
         guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
@@ -111,9 +111,9 @@ class Executor:
             ending=result.ending,
             errors=result.errors,
             reason=known.masker.text(result.reason),
-            asked=tuple(approvals.asked(each, known.masker) for each in result.unapproved),
+            asked=tuple(approvals.question(each, known.masker) for each in result.unapproved),
             error_class=result.error_class,
-            question=_discreet(result.question, known.masker),
+            question=_mask_question(result.question, known.masker),
         )
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
@@ -135,26 +135,26 @@ class HeldLog:
 
     def started(self, attempt: Attempt) -> None:
         """An attempt begins."""
-        self._journal.began(self._hold.job, self._discreet(attempt))
+        self._journal.begin_attempt(self._hold.job, self._mask(attempt))
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Output of an attempt arrived."""
-        self._journal.output(key, stream, chunk)
+        self._journal.add_output(key, stream, chunk)
 
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""
-        self._journal.ended(self._hold.job, self._discreet(attempt))
+        self._journal.end_attempt(self._hold.job, self._mask(attempt))
 
-    def _discreet(self, attempt: Attempt) -> Attempt:
+    def _mask(self, attempt: Attempt) -> Attempt:
         # Output has been masked where it came from. Of a command only values are: it may run again.
         return replace(
             attempt,
             command=self._masker.values(attempt.command),
             reason=self._masker.text(attempt.reason),
-            result=attempt.result and self._masked(attempt.result),
+            result=attempt.result and self._mask_result(attempt.result),
         )
 
-    def _masked(self, result: Ran) -> Ran:
+    def _mask_result(self, result: Ran) -> Ran:
         left_over = tuple(map(self._masker.text, result.left_over))
         if isinstance(result, AgentResult):
             summary = self._masker.text(result.summary)
@@ -179,7 +179,7 @@ class HeldLog:
         return (
             hold.lost.is_set()
             or hold.given_up.is_set()
-            or (self._journal.refused(hold.job) and not hold.withdrawn.is_set())
+            or (self._journal.is_refused(hold.job) and not hold.withdrawn.is_set())
         )
 
 
@@ -220,7 +220,7 @@ class Guards:
             return self._looks
 
 
-def _answered(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
+def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
     """What a person answered, for the snippets of the step: commands run in what was approved."""
     if answer is None:
         return {}
@@ -228,7 +228,7 @@ def _answered(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]
     return {snippet.command: {ANSWER: answer} for snippet in snippets}
 
 
-def _discreet(question: Question | None, masker: Masker) -> Question | None:
+def _mask_question(question: Question | None, masker: Masker) -> Question | None:
     if question is None:
         return None
     return Question(masker.text(question.text), tuple(map(masker.text, question.options)))

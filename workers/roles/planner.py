@@ -22,15 +22,15 @@ class Planner:
         """The plan. Raises Rejected when the backend has none that can be carried out."""
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
-        backend = self._backends.named(task.policy.planner)
-        told = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
+        backend = self._backends.get(task.policy.planner)
+        briefing = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
         plan = backend.plan(
             PlanRequest(
-                task.wanted,
-                told.targets,
+                task.effective_prompt,
+                briefing.targets,
                 task.policy,
-                facts=told.facts,
-                rules=told.rules,
+                facts=briefing.facts,
+                rules=briefing.rules,
                 replies=task.replies,
             )
         )

@@ -26,10 +26,10 @@ class Replanner:
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
         policy = brief.task.policy
-        told = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
+        briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
         request = ReplanRequest(
-            prompt=brief.task.wanted,
-            targets=told.targets,
+            prompt=brief.task.effective_prompt,
+            targets=briefing.targets,
             policy=policy,
             plan=brief.plan,
             phases=brief.phases,
@@ -37,9 +37,9 @@ class Replanner:
             bundle=stored.bundle,
             reason=job.note,
             evidence=stored.evidence,
-            rules=told.rules,
+            rules=briefing.rules,
         )
-        draft = self._backends.named(policy.planner).replan(request)
+        draft = self._backends.get(policy.planner).replan(request)
         check_steps(draft.steps)
         return PlanRevised(
             step=brief.step.ordinal,

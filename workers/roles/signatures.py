@@ -26,7 +26,7 @@ class Signatures:
     def believes(self, task: int, approval: Approval) -> bool:
         """Whether a person whose key is known has said exactly this of that task."""
         keys = self._pinned or self._own()
-        return not keys or any(_signed(key, task, approval) for key in keys)
+        return not keys or any(_is_signed(key, task, approval) for key in keys)
 
     def _own(self) -> list[Ed25519PublicKey]:
         """The key of the persons on this machine, which may have been made since the start."""
@@ -35,11 +35,11 @@ class Signatures:
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as error:
-            raise _unusable(str(self._file), str(error)) from error
+            raise _key_error(str(self._file), str(error)) from error
         return [_key(text, str(self._file))]
 
 
-def _signed(key: Ed25519PublicKey, task: int, approval: Approval) -> bool:
+def _is_signed(key: Ed25519PublicKey, task: int, approval: Approval) -> bool:
     try:
         key.verify(b64decode(approval.signature), statement(task, approval))
     except (InvalidSignature, ValueError):
@@ -51,10 +51,10 @@ def _key(text: str, where: str) -> Ed25519PublicKey:
     try:
         return Ed25519PublicKey.from_public_bytes(b64decode(text, validate=True))
     except ValueError as error:
-        raise _unusable(where, f"{text!r} is no public key") from error
+        raise _key_error(where, f"{text!r} is no public key") from error
 
 
-def _unusable(where: str, why: str) -> Misconfigured:
+def _key_error(where: str, why: str) -> Misconfigured:
     return Misconfigured(
         f"the keys that sign approvals cannot be read from {where}: {why}",
         stage="config",

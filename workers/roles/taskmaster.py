@@ -20,7 +20,7 @@ class Taskmaster:
         """The improved prompt, kept beside the original one, or what a person has to be asked."""
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
-        backend = self._backends.named(task.policy.taskmaster)
+        backend = self._backends.get(task.policy.taskmaster)
         request = PlanRequest(task.prompt, task.targets, task.policy, replies=task.replies)
         answer = backend.refine(request)
         if isinstance(answer, Question):

@@ -57,7 +57,7 @@ class RunbookBackend:
 
         Raises Rejected when the library knows no such job.
         """
-        found = self._library.asked(request.prompt)
+        found = self._library.find_job(request.prompt)
         if found is None:
             known = ", ".join(job.id for job in self._library.jobs) or "none"
             raise Rejected(
@@ -68,7 +68,7 @@ class RunbookBackend:
         job, parameters = found
         origin = Origin(f"job {job.id} of the library", "plan", PLAN_BY_HAND)
         document = job.document()
-        lacking = _lacking(document, job.names, parameters)
+        lacking = _missing_parameter(document, job.names, parameters)
         if lacking is not None:
             raise origin.error(lacking)
         document = fill(document, parameters)
@@ -100,10 +100,13 @@ class RunbookBackend:
             if groups is None:
                 continue
             values = {**parameters, **groups}
-            if _lacking(alternative.document(), names | alternative.names, values) is not None:
+            if (
+                _missing_parameter(alternative.document(), names | alternative.names, values)
+                is not None
+            ):
                 continue
             subtasks = _subtasks(alternative, values, request)
-            if not _tried(subtasks, request):
+            if not _was_tried(subtasks, request):
                 return RevisionDraft(subtasks, alternative.reason)
         raise Rejected(
             f"the runbook library has no further alternative for what step "
@@ -122,7 +125,7 @@ class RunbookBackend:
 
     def _alternatives(self, request: ReviseRequest) -> list[_Open]:
         bundle = request.bundle
-        found = self._library.asked(bundle.improved_prompt or bundle.prompt)
+        found = self._library.find_job(bundle.improved_prompt or bundle.prompt)
         listed: list[_Open] = []
         if found is not None:
             job, parameters = found
@@ -134,7 +137,9 @@ class RunbookBackend:
         return listed + [(alternative, frozenset(), {}) for alternative in self._library.revisions]
 
 
-def _lacking(document: object, names: frozenset[str], values: dict[str, str]) -> str | None:
+def _missing_parameter(
+    document: object, names: frozenset[str], values: dict[str, str]
+) -> str | None:
     """Why the parameters cannot be filled in; None when they can.
 
     What a prompt says, and still more what a host has printed, has to be nothing but a value:
@@ -169,7 +174,7 @@ def _subtasks(
     return revision_in(document, policy=request.policy, origin=origin)
 
 
-def _tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:
+def _was_tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:
     """Whether these commands are those of the present revision or of an earlier one."""
     commands = [subtask.command for subtask in subtasks]
     if commands == [subtask.command for subtask in request.subtasks]:

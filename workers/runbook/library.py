@@ -20,7 +20,7 @@ class Library:
     jobs: tuple[RunbookJob, ...]
     revisions: tuple[Alternative, ...]
 
-    def asked(self, prompt: str) -> tuple[RunbookJob, dict[str, str]] | None:
+    def find_job(self, prompt: str) -> tuple[RunbookJob, dict[str, str]] | None:
         """The first job that the prompt asks for, with its parameters."""
         for job in self.jobs:
             parameters = job.asked_in(prompt)

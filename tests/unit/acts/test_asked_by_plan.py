@@ -57,7 +57,7 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
-    there = here.asked(Unapproved(1, Part.COMMAND, text, GUARD.judge(text)), Masker())
+    there = here.question(Unapproved(1, Part.COMMAND, text, GUARD.judge(text)), Masker())
     assert there.subject == asked.subject
     assert there.subject.digest == asked.subject.digest
 

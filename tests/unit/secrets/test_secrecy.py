@@ -32,14 +32,14 @@ def secrecy(environ: dict[str, str]) -> Secrecy:
 def test_what_vaults_list_is_hidden_without_being_asked_for() -> None:
     of = secrecy({"REPLAN_SECRET_A": "value of A"})
     masked = "‹secret:A›, ‹secret:OWN›"
-    assert of.known().masker.text("value of A, our own key") == masked
+    assert of.secrets_for().masker.text("value of A, our own key") == masked
     assert of.text("value of A, our own key") == masked
 
 
 def test_what_cannot_be_listed_is_hidden_once_it_was_fetched() -> None:
     of = secrecy({})
     assert of.text("printed-for-X") == "printed-for-X"
-    known = of.known([USES_X, "true"])
+    known = of.secrets_for([USES_X, "true"])
     assert known.variables(USES_X) == {"REPLAN_SECRET_X": "printed-for-X"}
     assert known.variables("true") == {}
     assert of.text("printed-for-X") == "‹secret:X›"
@@ -48,15 +48,15 @@ def test_what_cannot_be_listed_is_hidden_once_it_was_fetched() -> None:
 def test_a_changed_value_counts_and_the_old_one_stays_hidden() -> None:
     environ = {"REPLAN_SECRET_X": "the old value"}
     of = secrecy(environ)
-    of.known([USES_X])
+    of.secrets_for([USES_X])
     environ["REPLAN_SECRET_X"] = "one that is new"
-    assert of.known([USES_X]).variables(USES_X) == {"REPLAN_SECRET_X": "one that is new"}
+    assert of.secrets_for([USES_X]).variables(USES_X) == {"REPLAN_SECRET_X": "one that is new"}
     assert of.text("the old value, one that is new") == "‹secret:X›, ‹secret:X›"
 
 
 def test_a_secret_that_is_not_there_is_told() -> None:
     with pytest.raises(Misconfigured, match="no vault has the secret X"):
-        Secrecy(Vaults([EnvironmentVault({})])).known([USES_X])
+        Secrecy(Vaults([EnvironmentVault({})])).secrets_for([USES_X])
 
 
 def test_a_vault_in_no_order_stops_work_and_no_text(tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ def test_a_vault_in_no_order_stops_work_and_no_text(tmp_path: Path) -> None:
     folder.mkdir(mode=0o755)
     of = Secrecy(Vaults([FileVault(folder)]), [Secret("OWN", "our own key")])
     with pytest.raises(Misconfigured):
-        of.known()
+        of.secrets_for()
     assert of.text("our own key") == "‹secret:OWN›"
 
 
 def test_threads_learn_from_each_other() -> None:
     of = secrecy({f"REPLAN_SECRET_N{n}": f"the value {n:03d}." for n in range(40)})
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: of.known([f"echo $REPLAN_SECRET_N{n}"]), range(40)))
+        list(pool.map(lambda n: of.secrets_for([f"echo $REPLAN_SECRET_N{n}"]), range(40)))
     told = of.text(" ".join(f"the value {n:03d}." for n in range(40)))
     assert told == " ".join(f"‹secret:N{n}›" for n in range(40))
 
@@ -93,7 +93,7 @@ def test_a_subtask_runs_with_variables_in_place_of_secrets() -> None:
 
 def test_a_command_with_a_value_in_it_is_denied() -> None:
     """In whatever form, and the verdict does not show it."""
-    masker = secrecy({"REPLAN_SECRET_A": "value of A"}).known().masker
+    masker = secrecy({"REPLAN_SECRET_A": "value of A"}).secrets_for().masker
     judge = DiscreetJudge(ScriptedJudge(), masker)
     assert judge.judge("echo value").allowed
     for command in ("echo 'value of A'", "echo dmFsdWUgb2YgQQ== | base64 -d"):
@@ -104,7 +104,7 @@ def test_a_command_with_a_value_in_it_is_denied() -> None:
 
 
 def test_a_shell_gives_each_command_what_it_names() -> None:
-    known = secrecy({}).known([USES_X])
+    known = secrecy({}).secrets_for([USES_X])
     inner = ScriptedShell()
     shell = ProvidedShell(inner, known)
     shell.pipeline(Call(text, 5) for text in ("true", USES_X))
