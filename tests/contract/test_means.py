@@ -9,7 +9,7 @@ from shared.domain.errors import Defect
 from shared.domain.plan import Subtask, SubtaskKind
 from tests.fakes.scripted_means import ScriptedMeans, Workshop
 from tests.fakes.scripted_shell import ScriptedShell
-from tests.unit.executor.given import MemoryLog, ScriptedJudge, SteppingClock, attempt, subtask
+from tests.unit.passes.given import MemoryLog, ScriptedJudge, SteppingClock, attempt, subtask
 from workers.passes.means import Coming, Means, Try
 from workers.shells.means import ShellMeans
 

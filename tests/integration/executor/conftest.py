@@ -11,7 +11,7 @@ import pytest
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, default_entries, only_forbidden
-from tests.unit.executor.given import Approving, MemoryLog, shell_means
+from tests.unit.passes.given import Approving, MemoryLog, shell_means
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
 from workers.passes.ports import Cancelled, PassOrder, PassResult

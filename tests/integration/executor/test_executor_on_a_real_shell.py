@@ -13,7 +13,7 @@ from shared.domain.config import Policy
 from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, load_site
 from tests.integration.executor.conftest import Carry, NarrowShell
-from tests.unit.executor.given import MemoryLog, order, subtask
+from tests.unit.passes.given import MemoryLog, order, subtask
 from workers.evidence.failed_assumptions import failed_assumptions
 from workers.evidence.hypotheses import hypotheses
 from workers.shells.corrections.table import TESTED

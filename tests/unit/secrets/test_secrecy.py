@@ -15,7 +15,7 @@ from shared.secrets.vaults.environment import EnvironmentVault
 from shared.secrets.vaults.files import FileVault
 from shared.secrets.vaults.vault import Vaults
 from tests.fakes.scripted_shell import ScriptedShell
-from tests.unit.executor.given import ScriptedJudge
+from tests.unit.passes.given import ScriptedJudge
 from workers.secrets import Secrecy, texts_of
 from workers.shells.ports import Call
 from workers.shells.secret_shell import DiscreetJudge, ProvidedShell

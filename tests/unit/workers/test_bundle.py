@@ -8,7 +8,7 @@ from shared.domain.bundle import REQUEST, Bundle
 from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
-from tests.unit.executor.given import NOON, attempt, ended
+from tests.unit.passes.given import NOON, attempt, ended
 from workers.roles.escalation import compose
 from workers.store import StepBrief, TaskBrief
 

@@ -6,7 +6,7 @@ from shared.domain.attempt import CommandResult, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import carried_out, order, subtask
+from tests.unit.passes.given import carried_out, order, subtask
 from workers.evidence.failed_assumptions import failed_assumptions
 from workers.evidence.hypotheses import hypotheses
 from workers.shells.corrections.table import TESTED

@@ -9,7 +9,7 @@ from shared.domain.attempt import CommandResult, EndedBy, Outcome
 from shared.domain.budget import Ending
 from shared.domain.plan import Subtask
 from tests.fakes.scripted_shell import ScriptedAnswer, ScriptedShell
-from tests.unit.executor.given import (
+from tests.unit.passes.given import (
     NOON,
     MemoryLog,
     ScriptedJudge,

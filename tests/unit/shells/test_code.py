@@ -2,7 +2,7 @@
 
 from shared.domain.plan import SubtaskKind
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import carried_out, order, subtask
+from tests.unit.passes.given import carried_out, order, subtask
 
 
 def test_a_snippet_reaches_the_host_as_python_and_is_judged_as_it_reaches_it() -> None:

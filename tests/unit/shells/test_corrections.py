@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.unit.executor.given import ScriptedProbe
+from tests.unit.passes.given import ScriptedProbe
 from workers.roles.executor import Guards
 from workers.shells.corrections.correction import FailedCommand
 from workers.shells.corrections.table import BY_NAME, CORRECTIONS, HELD, choose

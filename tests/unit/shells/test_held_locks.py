@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.executor.given import ScriptedProbe
+from tests.unit.passes.given import ScriptedProbe
 from workers.shells.corrections.correction import FailedCommand
 from workers.shells.corrections.held_locks import somebody_holds
 from workers.shells.corrections.table import CORRECTIONS, HELD, choose

@@ -12,7 +12,7 @@ from shared.domain.errors import Misconfigured
 from shared.domain.plan import SubtaskKind
 from shared.domain.snippet import as_command
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import (
+from tests.unit.passes.given import (
     NOON,
     MemoryLog,
     ScriptedJudge,

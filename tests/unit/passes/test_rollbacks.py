@@ -11,7 +11,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import (
+from tests.unit.passes.given import (
     MemoryLog,
     Pass,
     ScriptedJudge,

@@ -6,7 +6,7 @@ from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import (
+from tests.unit.passes.given import (
     MemoryLog,
     ScriptedJudge,
     SteppingClock,

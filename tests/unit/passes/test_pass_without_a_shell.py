@@ -16,7 +16,7 @@ from shared.domain.host import LOCALHOST
 from shared.domain.plan import Author, Plan, Revision, Role, SubtaskKind
 from shared.domain.prediction import Prediction
 from tests.fakes.scripted_means import ScriptedMeans, Workshop
-from tests.unit.executor.given import Approving, MemoryLog, SteppingClock, order, subtask
+from tests.unit.passes.given import Approving, MemoryLog, SteppingClock, order, subtask
 from workers.passes.passes import carry_out
 from workers.passes.ports import PassOrder, PassResult, Undo
 from workers.passes.to_undo import to_undo

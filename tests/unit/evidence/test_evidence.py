@@ -8,7 +8,7 @@ import yaml
 
 from shared.domain.attempt import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import ScriptedJudge, attempt, ended
+from tests.unit.passes.given import ScriptedJudge, attempt, ended
 from workers.evidence.failed_assumptions import (
     ASSUMPTIONS,
     contradictions,

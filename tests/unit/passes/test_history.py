@@ -7,7 +7,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.plan import Recovery
 from tests.fakes.scripted_shell import Answer, ScriptedAnswer, ScriptedShell
-from tests.unit.executor.given import (
+from tests.unit.passes.given import (
     attempt,
     carried_out,
     ended,

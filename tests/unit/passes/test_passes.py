@@ -7,7 +7,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Rejected, Transient
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import (
+from tests.unit.passes.given import (
     MemoryLog,
     ScriptedJudge,
     carried_out,

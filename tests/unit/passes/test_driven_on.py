@@ -9,7 +9,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from tests.fakes.scripted_shell import Answer as Says
 from tests.fakes.scripted_shell import ScriptedShell
-from tests.unit.executor.given import MemoryLog, attempt, carried_out, order, subtask
+from tests.unit.passes.given import MemoryLog, attempt, carried_out, order, subtask
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shared.domain.attempt import Answer, Attempt, Outcome
 from shared.domain.plan import Author, Revision, Role, Subtask, SubtaskKind
-from tests.unit.executor.given import attempt, ended
+from tests.unit.passes.given import attempt, ended
 from workers.passes.to_undo import to_undo
 
 AUTHOR = Author(Role.SUBTASK_PLANNER, "runbook")

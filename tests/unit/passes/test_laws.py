@@ -11,7 +11,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import Pass, ScriptedJudge, carried_out, order
+from tests.unit.passes.given import Pass, ScriptedJudge, carried_out, order
 
 COMMANDS = (
     "apt-get install nginx",

@@ -9,7 +9,7 @@ from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from tests.fakes.scripted_shell import Answer, ScriptedShell
-from tests.unit.executor.given import MemoryLog, Pass, ScriptedJudge, carried_out, order, subtask
+from tests.unit.passes.given import MemoryLog, Pass, ScriptedJudge, carried_out, order, subtask
 
 DRY = Policy(dry_run_mode=True)
 
