@@ -1,11 +1,11 @@
 """`python -m workers`: starts workers, and looks at hosts on behalf of the CLI.
 
     python -m workers start executor planner --threads 16
-    python -m workers host-key    < host.json    the host key that a server shows
-    python -m workers host-check  < host.json    whether a host can be used
-    python -m workers replay 7 --model NAME      the question of a call, asked of another model
+    python -m workers host-key    < host.json    fetch the host key of a server
+    python -m workers host-check  < host.json    check that a host can be used
+    python -m workers replay 7 --model NAME      repeat a recorded call with another model
 
-The last three answer with one JSON object; two of them read a host as JSON on standard input.
+The last three print one JSON object; two of them read a host as JSON from standard input.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from shared.wire import from_json, to_json
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit code: 0, 2 for bad input or a refusal, 4 for what cannot be reached."""
+    """Return the exit code: 0, 2 for bad input or a refusal, 4 when something is unreachable."""
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.verb == "start":
@@ -52,12 +52,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    start = verbs.add_parser("start", help="consume the queues of some roles")
+    start = verbs.add_parser("start", help="consume the queues of one or more roles")
     start.add_argument("roles", nargs="+", metavar="ROLE")
-    start.add_argument("--threads", type=int, help="jobs carried out side by side")
+    start.add_argument("--threads", type=int, help="the number of jobs to run at once")
     verbs.add_parser("host-key", help="fetch the host key of a server")
-    verbs.add_parser("host-check", help="look whether a host can be used")
-    replay = verbs.add_parser("replay", help="ask the question of a call of another model")
+    verbs.add_parser("host-check", help="check that a host can be used")
+    replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
     replay.add_argument("--model", required=True)
     return parser

@@ -1,4 +1,4 @@
-"""The secrets of this installation itself: they are hidden in output like those that plans name."""
+"""The secrets of the installation itself; output hides them like the secrets that plans name."""
 
 from urllib.parse import unquote, urlsplit
 
@@ -9,10 +9,10 @@ from shared.settings import ServerSettings
 
 
 def own_secrets(settings: ServerSettings) -> tuple[Secret, ...]:
-    """The keys of the model and the passwords in the addresses of database and broker.
+    """The keys of the model and the passwords in the database and broker addresses.
 
-    One that cannot be hidden (it is short, or a word of the masks) is left out: nobody named it in
-    a plan, and a development database may well have such a password.
+    A value that cannot be hidden (because it is short, or a word that masks use) is left out: no
+    plan names it, and a development database may well have such a password.
     """
     given = {
         "ANTHROPIC_API_KEY": settings.anthropic_api_key,

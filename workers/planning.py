@@ -1,4 +1,4 @@
-"""What the planning roles ask of whoever plans: a model, or a library of known jobs."""
+"""The port of a planner backend: what the planning roles ask a model or a library of jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from shared.domain.question import Question, Reply
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a planner is told about a task. `targets` describes each target in a line or more.
+    """What a planner is told about a task. `targets` describes each target in one or more lines.
 
-    `facts` is what the targets say of themselves, `rules` what the guard lets run on them,
-    `replies` what the person who wants it has answered since.
+    `facts` is what was observed on the targets, `rules` is what the guard allows on them, and
+    `replies` holds the answers of the person who submitted the task.
     """
 
     prompt: str
@@ -29,9 +29,9 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class DetailRequest:
-    """What the subtask planner is told about a step; `plan` gives it the steps around.
+    """What the subtask planner is told about a step; `plan` shows it the other steps.
 
-    `facts` and `rules` as in `PlanRequest`; `past_fixes` tells what helped before, each in words.
+    `facts` and `rules` are as in `PlanRequest`; `past_fixes` describes fixes that helped before.
     """
 
     prompt: str
@@ -47,11 +47,12 @@ class DetailRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviseRequest:
-    """What the author of a step is told when it must be revised; `note` is the operator's.
+    """What the author of a step is told when it must revise the step.
 
-    `earlier` are all lists that have failed, the present one last: none of them is wanted again
-    (`workers.repetition`). `evidence` is the text of the bundle, where it was kept; `target`
-    says how the host is reached, `rules` and `past_fixes` are as in `DetailRequest`.
+    `note` comes from the operator. `earlier` holds all lists that have failed, the current one
+    last; none of them may be proposed again (`workers.repetition`). `evidence` is the stored text
+    of the bundle, or empty. `target` says how the host is reached; `rules` and `past_fixes` are as
+    in `DetailRequest`.
     """
 
     bundle: Bundle
@@ -70,7 +71,7 @@ class ReviseRequest:
 class RevisionDraft:
     """A planner's answer to a bundle.
 
-    `rollback` names subtasks of earlier lists, by key, that are to be undone first if they ran.
+    `rollback` names, by key, the subtasks of earlier lists to undo first if they ran.
     """
 
     subtasks: tuple[Subtask, ...]
@@ -82,9 +83,9 @@ class RevisionDraft:
 class ReplanRequest:
     """What the planner of a task is told about a step that cannot be done as planned.
 
-    `plan` is the plan of the run and `phases` say where its steps stand, by number; `reason` is
-    what the author of the step says, and the operator's note. `evidence` is as in `ReviseRequest`,
-    `rules` as in `DetailRequest`.
+    `plan` is the plan of the run and `phases` the state of each of its steps, by number. `reason`
+    holds the words of the step's author and the operator's note. `evidence` is as in
+    `ReviseRequest`, `rules` as in `DetailRequest`.
     """
 
     prompt: str
@@ -100,12 +101,12 @@ class ReplanRequest:
 
 
 class NotAsPlanned(Rejected):
-    """A planner says of what it was asked that it cannot be done as it was planned."""
+    """A planner says that the request cannot be carried out as it was planned."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryAdvice:
-    """Whether a failed step is worth another try as it is, after how many seconds, and why."""
+    """Whether to retry a failed step unchanged, after how many seconds, and why."""
 
     retry: bool
     delay: float
@@ -113,22 +114,22 @@ class RetryAdvice:
 
 
 class PlannerBackend(Protocol):
-    """Who answers for the planning roles: a model or a library of known jobs.
+    """A backend that answers for the planning roles: a model or a library of known jobs.
 
-    Every method raises Transient (try later), Rejected (the answer cannot be used, or there is
-    none) or Misconfigured (no key, no library). `uses_facts` says whether it has any use for what
-    the targets say of themselves.
+    Every method raises Transient (try later), Rejected (no answer, or one that cannot be used) or
+    Misconfigured (no key, no library). `uses_facts` says whether the backend can use facts about
+    the targets.
     """
 
     @property
-    def uses_facts(self) -> bool: ...  # noqa: D102 - told above
+    def uses_facts(self) -> bool: ...  # noqa: D102 - described above
 
     def refine(self, request: PlanRequest) -> str | Question:
-        """The improved prompt (S0.2), or what has to be asked before (S3.57)."""
+        """The improved prompt (S0.2), or a question that must be answered first (S3.57)."""
         ...
 
     def plan(self, request: PlanRequest) -> Plan:
-        """The main steps (S0.26); a step may come with its subtasks, then it needs no detailing."""
+        """The main steps (S0.26); a step that already has subtasks needs no detailing."""
         ...
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
@@ -136,19 +137,19 @@ class PlannerBackend(Protocol):
         ...
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
-        """New subtasks for a step, from its evidence (S0.54–S0.57).
+        """New subtasks for a step, based on its evidence (S0.54–S0.57).
 
-        Raises NotAsPlanned when nothing that the step could be made of will do.
+        Raises NotAsPlanned if no list of subtasks can achieve the step.
         """
         ...
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
-        """Whether another try of the same subtasks is worth it, from the evidence (S1.35)."""
+        """Whether to try the same subtasks again, judged from the evidence (S1.35)."""
         ...
 
     def replan(self, request: ReplanRequest) -> Plan:
-        """What takes the place of a step and of all that have not begun, numbered from 1.
+        """The steps that replace a step and all that have not begun, numbered from 1.
 
-        A step may come with its subtasks; one that does not is detailed next.
+        A step may already have subtasks; a step without any is detailed next.
         """
         ...

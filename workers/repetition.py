@@ -1,4 +1,4 @@
-"""Which answers of a planner would only do again what has failed; pure."""
+"""Refuses answers of a planner that would only repeat what has failed; pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,10 +9,10 @@ from shared.domain.plan import Revision, Subtask
 def refuse_repetition(
     subtasks: Sequence[Subtask], rollback: Sequence[str], earlier: Iterable[Revision]
 ) -> None:
-    """Raise Rejected for a list that has failed already, and for a rollback that nothing has.
+    """Raise Rejected for a list that has already failed, and for a rollback that does not exist.
 
-    It is the same list when no command, check or precondition of it differs and none has more time
-    than it had; after undoing something it is another attempt.
+    Two lists are the same if their commands, checks and preconditions are equal and the new one
+    gives no command more time. A list that undoes something first is never a repetition.
     """
     known = tuple(earlier)
     for key in rollback:
@@ -22,8 +22,8 @@ def refuse_repetition(
     for revision in known:
         if _is_repeated(subtasks, revision.subtasks):
             raise Rejected(
-                f"this is revision {revision.revision} of the step again, whose commands have "
-                "failed: give another way, or look first at what the evidence does not show",
+                f"this repeats revision {revision.revision} of the step, whose commands have "
+                "failed: propose another way, or first look at what the evidence does not show",
                 stage="revise",
             )
 
@@ -31,11 +31,11 @@ def refuse_repetition(
 def _refuse_unknown(key: str, known: Sequence[Revision]) -> None:
     named = [s for revision in known for s in revision.subtasks if s.key == key]
     if not named:
-        raise Rejected(f"rollback: no list of this step had a subtask {key!r}", stage="revise")
+        raise Rejected(f"rollback: no revision of this step had a subtask {key!r}", stage="revise")
     if all(subtask.rollback is None for subtask in named):
         raise Rejected(
-            f"rollback: subtask {key!r} says no command that would undo it; "
-            "if it must be undone, make that a subtask",
+            f"rollback: subtask {key!r} has no rollback command; "
+            "if it must be undone, add a subtask that undoes it",
             stage="revise",
         )
 

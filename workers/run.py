@@ -1,4 +1,4 @@
-"""Running a worker: Celery consumes the queues, many jobs side by side in threads."""
+"""Runs a worker: Celery consumes the queues and runs many jobs at once in threads."""
 
 import ctypes
 import threading
@@ -24,9 +24,9 @@ _ARENA_MAX = -8
 def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> None:
     """Consume the queues of the roles until SIGTERM or SIGINT.
 
-    On the signal no new job is taken; those in hand go on for `shutdown_grace` seconds and are then
-    given back, so that another worker goes on with them at once. Raises Rejected for an unknown
-    role, and what `await_servers` raises.
+    After the signal the worker takes no new job. The jobs in hand run on for `shutdown_grace`
+    seconds and are then given back, so that another worker can continue them at once. Raises
+    Rejected for an unknown role, and what `await_servers` raises.
     """
     queues_of(roles)
     _keep_few_arenas()
@@ -34,7 +34,7 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
     worker = make_worker(settings, roles, threads=threads)
     configure_logs(settings.server.log_level, mask=worker.secrecy.text)
     worker_shutting_down.connect(lambda **_: worker.handover.begin(), weak=False)
-    # of running as root: only ids of jobs are ever taken from the broker, never anything pickled
+    # It warns about running as root. Only job ids come from the broker, never anything pickled.
     warnings.simplefilter("ignore", SecurityWarning)
     log.info("worker_started", name=worker.name, threads=threads)
     worker.start()
@@ -57,10 +57,10 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
 
 
 def _keep_few_arenas() -> None:
-    """Let the threads share two arenas of memory.
+    """Let the threads share two memory arenas.
 
-    Each connection has a thread, and an arena for each of many threads is memory that is never used
-    again. Other libraries than glibc have none to be told of.
+    Each connection has a thread. With one arena for each of many threads, memory is never reused.
+    C libraries other than glibc do not have this setting.
     """
     try:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)

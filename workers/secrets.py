@@ -1,4 +1,4 @@
-"""The secrets that a worker gives to the commands which name them, and hides everywhere else."""
+"""Secrets: a worker gives them to the commands that name them and hides them everywhere else."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,14 @@ from shared.secrets.value import Secret
 from shared.secrets.vaults.vault import Vaults
 
 _FRESH_SECONDS = 5.0
-"""For so long the vaults are not asked again what they have."""
+"""How long the list of the vaults' secrets stays fresh."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSecrets:
-    """The secrets that some commands need, and the masker that hides them and all others.
+    """The secrets that some commands need, and the masker that hides all secrets.
 
-    `given` are variables that are no secrets, for the commands that get them.
+    `given` holds further variables that are not secret, by command.
     """
 
     masker: Masker
@@ -32,7 +32,7 @@ class KnownSecrets:
     given: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def variables(self, command: str) -> Mapping[str, str]:
-        """What a command needs in its environment."""
+        """The environment variables that a command needs."""
         secret = {
             variable(name): self.secrets[name].reveal()
             for name in _names(command)
@@ -42,14 +42,14 @@ class KnownSecrets:
 
 
 class Secrecy:
-    """Asks the vaults, and hides every value that they list or that was ever fetched from them.
+    """Reads the vaults and hides every value that they list or that was ever fetched from them.
 
-    Values are fetched anew for each pass: a changed one counts from the next on, while the old one
-    is still hidden. Safe to use from many threads.
+    Values are fetched anew for each pass: a changed value takes effect with the next pass, and the
+    old value stays hidden. Thread-safe.
     """
 
     def __init__(self, vaults: Vaults, own: Iterable[Secret] = ()) -> None:
-        """`own` are hidden, and cannot be named (`workers.installation_secrets`)."""
+        """`own` secrets are hidden, but no plan can name them (`workers.installation_secrets`)."""
         self._vaults = vaults
         self._secrets = {(secret.name, secret.reveal()): secret for secret in own}
         self._masker = Masker(self._secrets.values())
@@ -57,7 +57,7 @@ class Secrecy:
         self._lock = threading.Lock()
 
     def secrets_for(self, commands: Iterable[str] = ()) -> KnownSecrets:
-        """What the commands need; raises Misconfigured when a vault cannot give it."""
+        """The secrets that the commands need; raises Misconfigured if a vault cannot supply one."""
         names = dict.fromkeys(name for command in commands for name in _names(command))
         asked = self._vaults.secrets(names)
         with self._lock:
@@ -68,14 +68,14 @@ class Secrecy:
             return KnownSecrets(self._masker, {secret.name: secret for secret in asked})
 
     def reveal(self, name: str) -> str:
-        """The value of a secret that a host's entry names; raises Misconfigured as `known`."""
+        """The value of a secret that a host entry names; raises as `secrets_for` does."""
         secret = self._vaults.secret(name)
         with self._lock:
             self._learn([secret])
         return secret.reveal()
 
     def text(self, text: str) -> str:
-        """A text for people, models and logs, without any value that is known by now."""
+        """Mask every known secret in a text for people, models and logs."""
         with suppress(ReplanError):
             self.secrets_for()
         return self._masker.text(text)
@@ -88,7 +88,7 @@ class Secrecy:
 
 
 def texts_of(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
-    """Everything in subtasks that a target is asked."""
+    """Every text in the subtasks that a target will run."""
     return tuple(text for subtask in subtasks for _, text in parts(subtask))
 
 

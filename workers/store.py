@@ -1,4 +1,4 @@
-"""What a job's rows say: everything a worker needs beside the id that its message carried."""
+"""Reads the rows of a job: everything a worker needs besides the id in its message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from shared.wire import from_json
 
 @dataclass(frozen=True, slots=True)
 class TaskBrief:
-    """A task as its planners see it; `plan_given` says that a person planned it."""
+    """A task as its planners see it; `plan_given` is true if a person planned it."""
 
     id: int
     prompt: str
@@ -35,15 +35,15 @@ class TaskBrief:
 
     @property
     def effective_prompt(self) -> str:
-        """The prompt that counts: the improved one, if there is one (S0.25)."""
+        """The improved prompt if there is one, otherwise the original (S0.25)."""
         return self.improved_prompt or self.prompt
 
 
 @dataclass(frozen=True, slots=True)
 class StepBrief:
-    """A step in a run: what was planned for it last, by whom, and what was tried.
+    """A step in a run: its latest plan, who planned it, and what was tried.
 
-    `plan` is that of the run; `phases` say where each of its steps stands, by number.
+    `plan` is the plan of the run; `phases` gives the state of each of its steps, by number.
     """
 
     task: TaskBrief
@@ -65,9 +65,10 @@ class StepBrief:
 
 @dataclass(frozen=True, slots=True)
 class PassBrief:
-    """What a pass over a step is about: its place, its subtasks, what was tried before.
+    """What a pass needs to know: the host, the step, its subtasks and the earlier attempts.
 
-    `revisions` are all lists up to the present one, where that one undoes something first.
+    `revisions` holds all lists up to the current one if the current one undoes something first,
+    and is empty otherwise.
     """
 
     policy: Policy
@@ -111,7 +112,7 @@ _AT_WORK = text("""
 
 
 def pass_brief(connection: Connection, job: Job) -> PassBrief:
-    """The pass of a job; raises Misconfigured when its host is not enrolled or disabled."""
+    """The pass of a job; raises Misconfigured if its host is not enrolled or is disabled."""
     if job.step is None or job.run_id is None:
         raise _no_step(job)
     asked = {"run_id": job.run_id, "step": job.step, "revision": job.revision}
@@ -135,7 +136,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
 
 
 def subtasks_of_run(connection: Connection, run_id: int) -> tuple[Subtask, ...]:
-    """Every subtask that was ever planned for a run, in whatever step and revision."""
+    """Every subtask that was ever planned for a run, in any step and any revision."""
     found = connection.execute(_EVERY_SUBTASK, {"run_id": run_id})
     return tuple(from_json(Subtask, row.subtask) for row in found)
 
@@ -168,7 +169,7 @@ def task_brief(connection: Connection, task_id: int) -> TaskBrief:
 
 
 def step_brief(connection: Connection, job: Job) -> StepBrief:
-    """The step of a job; raises Misconfigured when its host is not enrolled or disabled."""
+    """The step of a job; raises Misconfigured if its host is not enrolled or is disabled."""
     task = task_brief(connection, job.task_id)
     if task.plan is None or job.step is None or job.run_id is None:
         raise _no_step(job)
@@ -199,9 +200,9 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
 
 
 def step_with_evidence(database: Database, job: Job) -> tuple[StepBrief, StoredBundle]:
-    """The step of a job that is answered from its newest bundle.
+    """The step of a job and its newest bundle, from which the job is answered.
 
-    Raises as `step_brief`, and Defect when there is no bundle.
+    Raises what `step_brief` raises, and Defect if there is no bundle.
     """
     with database.begin() as connection:
         brief = step_brief(connection, job)
@@ -217,7 +218,7 @@ def _phases(connection: Connection, run_id: int) -> dict[int, str]:
 
 
 def draft_of(connection: Connection, job: Job) -> Draft:
-    """The changed plan that a job is to detail; raises Defect when there is none any more."""
+    """The changed plan that a job must detail; raises Defect if it no longer exists."""
     query = select(RunStepRow.draft).where(
         RunStepRow.run_id == job.run_id, RunStepRow.step == job.step
     )
@@ -228,7 +229,7 @@ def draft_of(connection: Connection, job: Job) -> Draft:
 
 
 def is_at_work(connection: Connection, job: Job) -> bool:
-    """Whether a worker still has a pass of the job's step in hand, if only to end it."""
+    """Whether a worker still holds a pass of the job's step, if only to end it."""
     found = connection.execute(_AT_WORK, {"run_id": job.run_id, "step": job.step})
     return bool(found.scalar_one())
 

@@ -1,4 +1,4 @@
-"""The one place where a worker's parts are chosen and joined."""
+"""The only place that chooses the parts of a worker and puts them together."""
 
 import os
 import socket
@@ -55,9 +55,9 @@ from workers.shells.snapshot import take
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process, ready to consume its queues.
+    """A worker process that is ready to consume its queues.
 
-    `start` before it consumes them, `close` after it has stopped.
+    Call `start` before it consumes them and `close` after it has stopped.
     """
 
     app: Celery
@@ -77,14 +77,14 @@ class Worker:
     secrecy: Secrecy
 
     def start(self) -> None:
-        """Begin with what goes on beside the queues."""
+        """Start everything that runs beside the queues."""
         self.handover.start()
         self.revoker.start()
         self.poller.start()
         self.liveness.start()
 
     def close(self) -> None:
-        """Hand over what is in hand, write what is left and give everything back."""
+        """Hand over the jobs in hand, write what is pending and release all resources."""
         self.liveness.close()
         self.handover.close()
         self.poller.close()
@@ -97,14 +97,14 @@ class Worker:
 
 
 def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
-    """The queues of the named roles ("all": every one); raises Rejected for an unknown one."""
+    """The queues of the named roles ("all" for every role); raises Rejected for an unknown role."""
     if "all" in roles:
         return tuple(ROLES.values())
     unknown = [role for role in roles if role not in ROLES]
     if unknown or not roles:
         raise Rejected(
-            f"{', '.join(unknown) or 'nothing'} is no worker role; "
-            f"there are all, {', '.join(ROLES)}",
+            f"{', '.join(unknown) or 'nothing'} is not a worker role; "
+            f"the roles are all, {', '.join(ROLES)}",
             stage="input",
             next_step=NextStep.of("worker start", "all"),
         )
@@ -112,9 +112,9 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
 
 
 def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None = None) -> Worker:
-    """Join the parts of a worker that has at most `threads` jobs in hand.
+    """Build a worker that runs at most `threads` jobs at once.
 
-    Raises Misconfigured when the database is not to be used.
+    Raises Misconfigured if the database cannot be used.
     """
     queues = queues_of(roles)
     server = settings.server
@@ -164,7 +164,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         pulse.beat("queues")
         liveness.sign("queues")
 
-    # Sent every two seconds by the loop that takes messages, while the broker answers.
+    # While the broker answers, the loop that receives messages sends this every two seconds.
     heartbeat_sent.connect(on_heartbeat, weak=False)
     handover = Handover(
         capacity, keeper, journal, grace=server.shutdown_grace, leave=lambda: _leave(journal)
@@ -189,16 +189,16 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
 
 
 def _why_deaf(broker_url: str) -> str:
-    """Why no message comes, as far as can be told from here."""
+    """Why no message arrives, as far as this process can tell."""
     try:
         knock(broker_url)
     except Transient as error:
         return error.reason
-    return "the broker answers, but the loop that takes messages stands still"
+    return "the broker answers, but the loop that receives messages is stuck"
 
 
 def _leave(journal: Journal) -> None:
-    """End the process although work goes on in it that nothing can interrupt."""
+    """End the process although some of its work cannot be interrupted."""
     journal.close()
     os._exit(0)
 

@@ -169,5 +169,5 @@ def test_a_revision_that_has_failed_is_asked_for_again_and_may_undo_what_ran(
     assert ledger.read_text().split() == ["did", "undid", "then"]
     assert installation.rows("SELECT phase FROM tasks") == [("done",)]
     again = installation.model.asked[3].said
-    assert "this is revision 0 of the step again" in again[-1]
+    assert "this repeats revision 0 of the step" in again[-1]
     assert "it ran) $ echo undid" in again[0]

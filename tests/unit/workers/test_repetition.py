@@ -29,7 +29,7 @@ def test_the_same_commands_checks_and_preconditions_are_refused(
     again: tuple[Subtask, ...], which: int
 ) -> None:
     """Other names, other words and less time are no other way; older lists count as well."""
-    with pytest.raises(Rejected, match=f"this is revision {which} of the step again") as raised:
+    with pytest.raises(Rejected, match=f"this repeats revision {which} of the step") as raised:
         refuse_repetition(again, (), EARLIER)
     assert raised.value.stage == "revise"
 
@@ -58,7 +58,8 @@ def test_the_same_list_after_undoing_something_is_another_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "why"), [("z", "no list of this step had a subtask 'z'"), ("b", "no command that")]
+    ("key", "why"),
+    [("z", "no revision of this step had a subtask 'z'"), ("b", "no rollback command")],
 )
 def test_what_cannot_be_undone_is_refused(key: str, why: str) -> None:
     with pytest.raises(Rejected, match=why):
