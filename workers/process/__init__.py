@@ -1,1 +1,1 @@
-"""A worker process: how it takes jobs, keeps their leases, reports, and ends."""
+"""A worker process: how it claims jobs, renews their leases, reports results and shuts down."""

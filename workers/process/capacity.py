@@ -1,10 +1,10 @@
-"""How much a process may have in hand at once, whichever way the jobs came to it."""
+"""Limits how many jobs a process holds at once, whether it received them or polled for them."""
 
 import threading
 
 
 class Capacity:
-    """`limit` places, one for each job in hand; after `close` there are none."""
+    """Gives out `limit` places, one for each job in hand, and none after `close`."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -14,12 +14,12 @@ class Capacity:
 
     @property
     def taken(self) -> int:
-        """Places that are taken now."""
+        """The number of places in use."""
         with self._changed:
             return self._limit - self._free
 
     def take(self) -> bool:
-        """Wait for a place and take it; False when this process takes no more jobs."""
+        """Wait for a place and take it; returns False if this process takes no more jobs."""
         with self._changed:
             self._changed.wait_for(lambda: self._free > 0 or self._closed)
             if self._closed:
@@ -28,7 +28,7 @@ class Capacity:
             return True
 
     def take_free(self, at_most: int | None = None) -> int:
-        """Take the places that are free now, at most so many; returns how many that was."""
+        """Take the places that are free now, up to `at_most`; returns the number taken."""
         with self._changed:
             taken = 0 if self._closed else self._free
             taken = taken if at_most is None else min(taken, at_most)
@@ -36,13 +36,13 @@ class Capacity:
             return taken
 
     def give_back(self, places: int = 1) -> None:
-        """Free places that were taken."""
+        """Return places that were taken."""
         with self._changed:
             self._free += places
             self._changed.notify(places)
 
     def close(self) -> None:
-        """Give nobody a place any more."""
+        """Give out no more places."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""A worker that is told to stop gives what it has in hand to others, within seconds."""
+"""Hands over the jobs of a worker that must stop to other workers, within seconds."""
 
 import threading
 import time
@@ -14,16 +14,16 @@ from workers.process.leases import LeaseKeeper
 log = structlog.get_logger()
 
 PARTING = 2.0
-"""Seconds that a job has to end by itself once it was told that it is given up."""
+"""Seconds that a job has to end by itself after `given_up` was set."""
 
 _LOOK_EVERY = 0.05
 
 
 class Handover:
-    """Once begun: takes no new job, lets those in hand go on for `grace` seconds, gives them back.
+    """Stops a worker: no new jobs; those in hand run on for `grace` seconds, then are given back.
 
-    A job that does not end when it is told that it is given up (nothing can interrupt a question
-    to a model) is given back all the same, and `leave` is called to end the process without it.
+    A job that does not end after `given_up` is set (nothing can interrupt a call to a model) is
+    given back all the same, and `leave` is called to end the process without waiting for it.
     """
 
     def __init__(
@@ -41,19 +41,19 @@ class Handover:
         self._grace = grace
         self._leave = leave
         self._begun = threading.Event()
-        # Started beforehand: a signal handler must not start threads.
+        # The thread starts early, because a signal handler must not start threads.
         self._thread = threading.Thread(target=self._run, name="handover", daemon=True)
 
     def start(self) -> None:
-        """Be ready."""
+        """Start the thread that waits for `begin`."""
         self._thread.start()
 
     def begin(self) -> None:
-        """Hand over, and return at once; may be called by a signal handler, and again."""
+        """Begin the handover and return at once; safe in a signal handler, and safe to repeat."""
         self._begun.set()
 
     def close(self) -> None:
-        """Hand over, and return when nothing is in hand any more."""
+        """Begin the handover and return once no job is in hand."""
         self._begun.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -69,7 +69,7 @@ class Handover:
             self._leave()
 
     def _ended_within(self, seconds: float, *, given_up: bool = False) -> bool:
-        """Whether nothing is in hand any more before so long; `given_up` tells what is."""
+        """Whether all jobs end within that time; `given_up` tells them to end."""
         until = monotonic() + seconds
         while self._capacity.taken:
             if given_up:

@@ -1,4 +1,4 @@
-"""Who carries out jobs in this process: the threads of the queues, and some beside them."""
+"""Runs the jobs of this process, in the threads of the queues and in a pool of its own."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,23 +14,23 @@ log = structlog.get_logger()
 
 
 class Crew:
-    """Carries out jobs within `capacity`: in the thread that asks, and in `threads` of its own."""
+    """Carries out jobs within `capacity`: in the caller's thread and in `threads` of its own."""
 
     def __init__(self, capacity: Capacity, lifecycle: Lifecycle, threads: int) -> None:
         self._capacity = capacity
         self._lifecycle = lifecycle
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="crew")
-        self._pool.submit(int)  # one thread there is from now on, whatever the system refuses later
+        self._pool.submit(int)  # start one thread now: later the system may refuse to start any
 
     def carry_out(
         self, job_ids: Sequence[int], pass_on: Callable[[Sequence[int]], None]
     ) -> int | None:
-        """Do those of the jobs that are to be had, and return how many that were.
+        """Claim the jobs that are free and carry them out; return how many were claimed.
 
-        One in this thread, which waits for a place if it must; of the others those that there are
-        places for now, beside it and not waited for. `pass_on` is given the rest, for any worker
-        to do. None, and nothing is begun, when this process takes no more jobs. Raises Transient
-        while the database is away.
+        The first runs in this thread, which waits for a place if necessary. The others run in
+        other threads as far as there are free places; this call does not wait for them. `pass_on`
+        gets the rest, for any worker to take. If this process takes no more jobs, nothing starts
+        and the result is None. Raises Transient while the database is unavailable.
         """
         if not self._capacity.take():
             return None
@@ -45,15 +45,15 @@ class Crew:
         return len(taken)
 
     def hand_on(self, job_id: int) -> None:
-        """Do a job, if it is to be had, in another thread; its place has been taken already."""
+        """Claim a job and carry it out in another thread; its place must already be taken."""
         self._submit(job_id, partial(self._lifecycle.carry_out, job_id))
 
     def close(self) -> None:
-        """Begin nothing more; jobs in hand go on."""
+        """Start no more jobs; those in hand continue."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _take(self, job_ids: Sequence[int]) -> list[ClaimedJob]:
-        """Claim jobs for which places were taken; the places of those not had are given back."""
+        """Claim jobs for which places were taken; give back the places of jobs not claimed."""
         taken: list[ClaimedJob] = []
         try:
             taken = self._lifecycle.take(job_ids)
@@ -64,7 +64,7 @@ class Crew:
     def _submit(self, job_id: int, work: Callable[[], object]) -> None:
         try:
             self._pool.submit(self._run_beside, job_id, work)
-        except RuntimeError:  # no further thread: it is in the line of those that there are
+        except RuntimeError:  # no new thread could start; the job waits for an existing one
             log.exception("no_thread_for_job", job=job_id)
 
     def _run_in_place(self, work: Callable[[], object]) -> None:

@@ -1,8 +1,8 @@
-"""The journal: one thread a process writes what all its passes report, in groups.
+"""The journal: one thread per process writes the reports of all its passes, in batches.
 
-While one group is being committed the next gathers, so that commits cost little however many passes
-run side by side. Everything written carries the fence of its job; what is refused belongs to
-somebody else by now, and the pass is told to stop.
+While one batch is being committed, the next one fills up, so commits stay cheap however many passes
+run at once. Every write carries the fence of its job. If a write is refused, another worker has the
+job, and the pass is told to stop.
 """
 
 import threading
@@ -25,13 +25,13 @@ from shared.store.database import Database
 log = structlog.get_logger()
 
 _BEGUN_AFTER = 0.2
-"""Seconds an attempt must last before its beginning is written on its own."""
+"""Seconds that an attempt must last before its start is written separately."""
 
 _LINGER = 0.1
-"""Seconds that an ended attempt may wait for company before it is committed."""
+"""Seconds that an ended attempt may wait so that others share its commit."""
 
 _APART = 0.01
-"""Seconds from one commit to the next, at least: ends that come close together share one."""
+"""The minimum of seconds between two commits: ends that come close together share one."""
 
 _OUTPUT_EVERY = 0.3
 """Seconds between two writes of live output."""
@@ -83,14 +83,14 @@ class Journal:
         self._thread.start()
 
     def begin_job(self, job: Job, fact: Fact) -> None:
-        """The job is at work: told with the first that there is to tell of it, or soon alone."""
+        """A job has started. This is written with its first record, or soon by itself."""
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
             self._started[job.id, job.fence] = (due, job, fact)
             self._wake_by(due)
 
     def begin_attempt(self, job: Job, attempt: Attempt) -> None:
-        """An attempt begins. It is written only if it lasts, so that short ones cost one row."""
+        """An attempt has started. Only a long one is written now, so a short one costs one row."""
         entry = Record(job.id, job.fence, attempt, ended=False, worker=self._worker)
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
@@ -98,7 +98,7 @@ class Journal:
             self._wake_by(due)
 
     def add_output(self, key: str, stream: str, chunk: bytes) -> None:
-        """Live output of an attempt; it is written while the attempt lasts."""
+        """Add live output of an attempt; it is written while the attempt runs."""
         with self._changed:
             self._chunks.append((key, stream, chunk))
             if key not in self._begun:
@@ -120,7 +120,7 @@ class Journal:
             self._wake_by(self._urgent.due)
 
     def report(self, job: Job, fact: Fact) -> "Future[bool]":
-        """End the job with its fact; resolves to whether the job was still ours to end."""
+        """End the job with its fact; resolves to False if the job is no longer ours."""
         future: Future[bool] = Future()
         with self._changed:
             self._write_begun_of(job)
@@ -130,9 +130,9 @@ class Journal:
         return future
 
     def give_back(self, job: Job) -> "Future[bool]":
-        """Release the job undone, once everything of it is written.
+        """Release an unfinished job after everything about it is written.
 
-        Resolves to whether it was still ours to give. Another worker may claim it at once.
+        Resolves to False if the job is no longer ours. Another worker may claim it at once.
         """
         future: Future[bool] = Future()
         with self._changed:
@@ -143,17 +143,17 @@ class Journal:
         return future
 
     def is_refused(self, job: Job) -> bool:
-        """Whether something of this job was refused: somebody else has it now."""
+        """Whether a write for this job was refused, because another worker has it now."""
         return (job.id, job.fence) in self._refused
 
     def forget(self, job: Job) -> None:
-        """The job is no longer at hand here."""
+        """Forget a job that this process no longer holds."""
         with self._changed:
             self._refused.discard((job.id, job.fence))
             self._started.pop((job.id, job.fence), None)
 
     def close(self) -> None:
-        """Write what is left and end."""
+        """Write everything that is pending, then stop."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -170,7 +170,7 @@ class Journal:
             self._written = monotonic()
 
     def _await_something(self) -> None:
-        """Until something has waited, or has lasted, long enough to be written."""
+        """Wait until something is due to be written."""
         while not self._closing:
             due = self._next_due()
             pause = due - monotonic()
@@ -181,7 +181,7 @@ class Journal:
             self._sleeps_until = 0.0
 
     def _write_begun_of(self, job: Job) -> None:
-        """Under its fence, while that counts: who drives the pass on learns of the beginning."""
+        """Write started attempts while the fence is valid: the next worker must learn of them."""
         held = (job.id, job.fence)
         for key, (_, entry) in list(self._begun.items()):
             if (entry.job_id, entry.fence) == held:
@@ -189,7 +189,7 @@ class Journal:
                 del self._begun[key]
 
     def _wake_by(self, due: float) -> None:
-        """While it writes, or when it wakes in time anyway, the thread is left alone."""
+        """Wake the thread only if it would otherwise sleep past that time."""
         if due < self._sleeps_until:
             self._changed.notify()
 
@@ -230,9 +230,7 @@ class Journal:
                     if self._closing:
                         return _fail(group, error)
                     self._changed.wait(_RETRY_PAUSE)
-            except (
-                Exception
-            ) as error:  # a journal that ended would leave its process alive and dumb
+            except Exception as error:  # if this thread ended, the process could report nothing
                 log.exception("journal_failed")
                 self._note_refusals(group.records.values())
                 return _fail(group, error)
@@ -240,10 +238,10 @@ class Journal:
                 return None
 
     def _write(self, group: _Batch) -> None:
-        """One commit, safe to repeat.
+        """Write a batch in one commit; safe to repeat.
 
-        If an earlier try was committed after all, nothing of it is written twice: its jobs are no
-        longer open, its attempts have their keys and its live output its numbers.
+        If an earlier try was committed after all, nothing is written twice: its jobs are no longer
+        open, its attempts have keys, and its live output has numbers.
         """
         records = list(group.records.values())
         with self._database.begin() as connection:

@@ -1,4 +1,4 @@
-"""Leases kept alive by a timer, whatever the work is doing (S2.47), and lost ones noticed."""
+"""Renews leases by a timer, whatever the work is doing (S2.47), and notices lost ones."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -18,12 +18,13 @@ log = structlog.get_logger()
 class Hold:
     """A job in hand.
 
-    `withdrawn` is set once it is cancelled: what runs for it is to be ended. `lost` is set once
-    somebody else has it, `given_up` once this process wants to stop: then the work ends as it
-    stands, and whoever has the job next goes on from there.
-    `unwanted` are the keys of attempts that an operator wants ended, while the pass goes on. Nobody
-    else can have it before `valid_until` (`time.monotonic`). `afterwards` is called, one after
-    another, once what came of the job is recorded; never when it is not ours to record.
+    `withdrawn` is set when the job is cancelled: its running command must be ended. `lost` is set
+    when another worker has the job, `given_up` when this process wants to stop: in both cases the
+    work stops where it is, and the next worker continues from there.
+    `unwanted` holds the keys of attempts that an operator wants ended while the pass continues. No
+    other worker can claim the job before `valid_until` (`time.monotonic`). The functions in
+    `afterwards` are called in order once the result of the job is recorded, and never if it was
+    not ours to record.
     """
 
     def __init__(self, job: Job, valid_until: float) -> None:
@@ -39,13 +40,13 @@ class Hold:
             self.withdrawn.set()
 
     def request_end(self, key: str | None) -> None:
-        """Have the attempt with that key ended; None for none."""
+        """Ask for the attempt with that key to be ended; None does nothing."""
         if key is not None:
             self.unwanted.add(key)
 
 
 class LeaseKeeper:
-    """Renews the leases of everything this process has in hand every `heartbeat` seconds.
+    """Renews the leases of all jobs in hand every `heartbeat` seconds.
 
     `beat` is called at least once a second while the database answers.
     """
@@ -71,9 +72,9 @@ class LeaseKeeper:
 
     @contextmanager
     def hold(self, job: Job, asked_at: float) -> Iterator[Hold]:
-        """Keep the lease of a claimed job for as long as the block lasts.
+        """Keep the lease of a claimed job until the block ends.
 
-        `asked_at` is when it was asked for (`time.monotonic`).
+        `asked_at` is the time at which the claim was sent (`time.monotonic`).
         """
         held = Hold(job, asked_at + self._lease)
         with self._lock:
@@ -85,17 +86,17 @@ class LeaseKeeper:
             self._forget(held)
 
     def in_hand(self) -> tuple[Hold, ...]:
-        """Everything that is held now."""
+        """All jobs that are held now."""
         with self._lock:
             return tuple(self._holds.values())
 
     def keeps(self) -> bool:
-        """Whether something is held whose lease has not run out for want of an answer."""
+        """Whether jobs are held and the database has answered within the length of a lease."""
         with self._lock:
             return bool(self._holds) and monotonic() - self._renewed < self._lease
 
     def let_go(self, hold: Hold) -> None:
-        """Hold it no longer although the work goes on: its lease is not renewed again."""
+        """Stop renewing the lease of a job although its work continues."""
         hold.lost.set()
         self._forget(hold)
 
@@ -144,7 +145,7 @@ class LeaseKeeper:
                 hold.lost.set()
 
     def _receive(self, payload: str) -> None:
-        """`7`: job 7 was withdrawn; `7 KEY`: the attempt with that key of it is to be ended."""
+        """`7` means that job 7 was withdrawn; `7 KEY` asks to end its attempt with that key."""
         job_id, _, key = payload.partition(" ")
         hold = self._find(int(job_id))
         if hold is None:
@@ -155,7 +156,7 @@ class LeaseKeeper:
             hold.withdrawn.set()
 
     def _forget(self, hold: Hold) -> None:
-        """The same job may have been taken anew meanwhile; then it stays."""
+        """Drop a hold, unless this process has claimed the same job again meanwhile."""
         with self._lock:
             if self._holds.get(hold.job.id) is hold:
                 del self._holds[hold.job.id]

@@ -1,4 +1,4 @@
-"""Claim, perform, report: the life of every job, and where what goes wrong in it is caught."""
+"""The life of every job: claim, perform, report. All errors of a job are caught here."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -21,23 +21,23 @@ from workers.process.leases import Hold, LeaseKeeper
 log = structlog.get_logger()
 
 Perform = Callable[[Hold], Fact]
-"""Does the work of a job in hand and says what happened."""
+"""Does the work of a job in hand and returns what happened."""
 
 
 CLAIM_PAUSES = (0.05, 0.5, 2.0)
-"""Seconds between two tries of a claim while the database is away; then its job is left alone."""
+"""Seconds between tries of a claim while the database is unavailable; then the claim fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job that was claimed, and when it was asked for (`time.monotonic`)."""
+    """A claimed job and the time at which the claim was sent (`time.monotonic`)."""
 
     job: Job
     asked_at: float
 
 
 class Lifecycle:
-    """Carries out jobs of some queues for a process known as `owner`; a lease lasts `lease` s."""
+    """Carries out jobs of some queues for the process `owner`; a lease lasts `lease` seconds."""
 
     def __init__(
         self,
@@ -61,17 +61,17 @@ class Lifecycle:
         self._performers = performers
 
     def carry_out(self, job_id: int) -> bool:
-        """Do a job if it is to be had; returns whether it was. A stale message changes nothing."""
+        """Claim a job and do it; returns False if it was not free. A stale message does nothing."""
         taken = self.take([job_id])
         for each in taken:
             self.do(each)
         return bool(taken)
 
     def take(self, job_ids: Sequence[int]) -> list[ClaimedJob]:
-        """Claim those of the jobs that are to be had; each of them is to be done, and at once.
+        """Claim the jobs that are free; the caller must do each of them at once.
 
-        More than once where an answer was lost: it is one claim all the same. Raises Transient
-        when the database stays away.
+        If the database's answer is lost, the claim is repeated, and still counts as one claim.
+        Raises Transient if the database stays unavailable.
         """
         owner = f"{self._owner}.{uuid4().hex[:8]}"
         for number, pause in enumerate(CLAIM_PAUSES):
@@ -83,7 +83,7 @@ class Lifecycle:
         return self._try_claim(job_ids, owner, again=True)
 
     def do(self, taken: ClaimedJob) -> None:
-        """Do a job that was taken, and report what came of it."""
+        """Do a claimed job and report its result."""
         job = taken.job
         with (
             structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
@@ -129,9 +129,8 @@ class Lifecycle:
     def _conclude(self, hold: Hold, fact: Fact) -> bool:
         """Report what happened, or give the job back if it was given up before its end.
 
-        Returns whether the report was taken.
-
-        A report on what is another's by now, or was withdrawn, is refused; then it is let go of.
+        Returns whether the report was accepted. It is refused if another worker has the job or if
+        the job was withdrawn; then nothing more is done about it.
         """
         if hold.given_up.is_set() and _is_unfinished(fact):
             log.info("job_given_back")
@@ -141,7 +140,7 @@ class Lifecycle:
 
 
 def _for_task(step: Advice | None, job: Job) -> Advice | None:
-    """The step for this very task: who failed may not know which it was about."""
+    """Fill in the task's reference: the code that raised the error may not know it."""
     return step.fill("TASK", f"T{job.task_id}") if isinstance(step, NextStep) else step
 
 
@@ -154,7 +153,7 @@ def _follow_up(hold: Hold) -> None:
 
 
 def _is_unfinished(fact: Fact) -> bool:
-    """Whether the work was broken off: cut short, or failed while it was to stop."""
+    """Whether the work was cut short, or failed while it was being stopped."""
     if isinstance(fact, PassFinished):
         return fact.ending is Ending.CANCELLED
     return isinstance(fact, JobFailed)

@@ -1,4 +1,4 @@
-"""A worker that is cut off from everything says so and ends, to be started anew."""
+"""Ends a worker that is cut off from everything, so that it is started again."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ import structlog
 log = structlog.get_logger()
 
 CUT_OFF = os.EX_TEMPFAIL
-"""The exit code (75): nothing is wrong with what was asked for; start it again."""
+"""The exit code (75, EX_TEMPFAIL): nothing is wrong with the configuration; start it again."""
 
 _LOOK_EVERY = 1.0
 
@@ -25,11 +25,11 @@ class _Source:
 
 
 class Liveness:
-    """Ends the process once no part has given a sign for `limit` seconds.
+    """Ends the process if no source of jobs has given a sign of life for `limit` seconds.
 
-    `parts` are the ways in which jobs come, each with what says why nothing came that way. While
-    `in_hand` answers True, jobs are in hand whose leases are still renewed; then the process lives
-    on, for it does what it is there for. `leave` is called with the exit code, and once.
+    `parts` maps each source of jobs to a function that says why it is silent. `in_hand` returns
+    True while the process holds jobs whose leases are still renewed; it is then doing its work and
+    is not ended. `leave` is called once, with the exit code.
     """
 
     def __init__(
@@ -49,18 +49,18 @@ class Liveness:
         self._thread = threading.Thread(target=self._run, name="liveness", daemon=True)
 
     def sign(self, name: str) -> None:
-        """The part is alive."""
+        """Record a sign of life of the source."""
         self._parts[name].heard, self._parts[name].ever = monotonic(), True
 
     def start(self) -> None:
-        """Begin to watch; every part has the whole limit from now on."""
+        """Start watching; every source has the full limit from now on."""
         self._at_work = monotonic()
         for part in self._parts.values():
             part.heard = self._at_work
         self._thread.start()
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -78,7 +78,7 @@ class Liveness:
 
 
 def _describe(part: _Source) -> str:
-    """When the part was last heard, and why it says nothing."""
+    """When the source was last heard, and why it is silent."""
     age = monotonic() - part.heard
     then = (datetime.now(UTC) - timedelta(seconds=age)).isoformat(timespec="seconds")
     heard = f"last heard {age:.0f} s ago ({then})" if part.ever else f"never heard in {age:.0f} s"

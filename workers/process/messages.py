@@ -1,7 +1,7 @@
-"""What a message may be: numbers of jobs and nothing else; any other is dropped at the door.
+"""Drops every message that is not a list of job numbers, before Celery unpacks it.
 
-Celery unpacks a message outside every handler of its own: one of another shape would end the
-worker, come back to the next, and end that, too.
+Celery unpacks messages outside its own error handlers. A message of another shape would end the
+worker, be delivered to the next one, and end that one too.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from celery.worker.strategy import default
 from shared.queue.app import JOBS_A_MESSAGE
 
 LARGEST: Final = 2**63 - 1
-"""The largest number that a job can have."""
+"""The largest possible number of a job."""
 
 _UNWANTED: Final = ("eta", "expires", "timelimit", "chord", "chain")
-"""Headers with which a message could hold a worker up or have it send others."""
+"""Headers with which a message could delay a worker or make it send other messages."""
 
 
 def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
-    """Celery's own strategy behind a look at the message (for `Task.Strategy`).
+    """Celery's own strategy (for `Task.Strategy`), after a check of the message.
 
-    It raises InvalidTaskError for any message that does not ask for jobs by their numbers, which
-    Celery logs and drops.
+    Raises InvalidTaskError for any message that does not name jobs by number; Celery logs and
+    drops such a message.
     """
     accept = default(task, app, consumer, **options)
 
@@ -40,17 +40,17 @@ def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..
 
 
 def fault_of(message: Any) -> str:
-    """What is wrong with a message, nothing when it asks for a few jobs by their numbers."""
+    """What is wrong with a message; empty if it names a few jobs by number."""
     try:
         arguments, named, embedded = message.payload
-    except Exception as error:  # noqa: BLE001 - whatever its bytes do to whoever decodes them
-        return f"it is no message of ours: {error}"
+    except Exception as error:  # noqa: BLE001 - decoding foreign bytes can raise anything
+        return f"it is not a message of this program: {error}"
     if not isinstance(arguments, list) or not 0 < len(arguments) <= JOBS_A_MESSAGE or named:
-        return f"it asks for something else than one to {JOBS_A_MESSAGE} jobs"
+        return f"it does not ask for one to {JOBS_A_MESSAGE} jobs"
     if not all(type(each) is int and 0 < each <= LARGEST for each in arguments):
-        return "it does not name jobs by their numbers"
+        return "it does not name jobs by number"
     if not isinstance(embedded, dict) or any(embedded.values()):
-        return "it has other messages in it"
+        return "it contains other messages"
     if any(any(limit) if isinstance(limit, list) else limit for limit in _extras(message)):
         return "it asks for a delay, an end or a successor"
     return ""

@@ -1,4 +1,4 @@
-"""A worker looks for jobs itself, so that a dead broker, or a lost message, costs time only."""
+"""Polls for jobs, so that a dead broker or a lost message costs only time."""
 
 import random
 import threading
@@ -14,17 +14,17 @@ from workers.process.capacity import Capacity
 log = structlog.get_logger()
 
 _SOON = 1.0
-"""Seconds to the next look, at most, while there was something to be found."""
+"""Seconds to the next look, at most, after one that found jobs."""
 
 _JITTER = 0.25
-"""The part of a pause that is left to chance, so that workers do not look all at once."""
+"""The random part of a pause, so that workers do not all look at the same time."""
 
 
 class Poller:
-    """Every `every` seconds, takes up due jobs of the queues as far as `capacity` goes.
+    """Every `every` seconds, takes due jobs of the queues as far as `capacity` allows.
 
-    While everything is in hand it does not look. `hand_on` has a job done, for which a place was
-    taken, and returns at once; `sign` is called after every look that the database answered.
+    It does not look while there is no free place. `hand_on` takes a job whose place is already
+    taken, starts it and returns at once; `sign` is called whenever the database has answered.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class Poller:
 
     @property
     def reason(self) -> str:
-        """What came of the last look, in words."""
+        """The result of the last look, in words."""
         return self._reason
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start polling."""
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more; jobs in hand go on."""
+        """Stop polling; jobs in hand continue."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -70,10 +70,10 @@ class Poller:
             pause *= random.uniform(1 - _JITTER, 1)  # noqa: S311 - chance, no secret
 
     def _look(self) -> int:
-        """Take up what fits; returns how many jobs that was."""
+        """Take as many jobs as there are free places; returns how many."""
         places = self._capacity.take_free()
         if not places:
-            self._reason = "everything it may do at once is in hand"
+            self._reason = "all its places are taken"
             return 0
         found: list[int] = []
         try:
@@ -84,7 +84,7 @@ class Poller:
         except Transient as error:
             self._reason = error.reason
             log.warning("poll_failed", reason=error.reason)
-        except Exception as error:  # a thread that ended would leave its process deaf
+        except Exception as error:  # if this thread ended, the process would stop polling
             self._reason = f"{type(error).__name__}: {error}"
             log.exception("poll_broke")
         finally:

@@ -1,4 +1,4 @@
-"""What a `revoke` of Celery or Flower means here: the runs of the message's jobs are cancelled."""
+"""Handles `revoke` from Celery or Flower: it cancels the runs of the message's jobs."""
 
 import queue
 import threading
@@ -15,16 +15,16 @@ from shared.store.database import Database
 log = structlog.get_logger()
 
 _MOST = 1000
-"""Revoked messages that may wait; whoever sends more has to send them again."""
+"""How many revoked jobs may wait; further ones are dropped and must be revoked again."""
 
 _RETRY_PAUSE = 1.0
 
 
 class Revoker:
-    """Posts for each revoked message what `task cancel` posts; in a thread of its own.
+    """For each revoked message, posts what `task cancel` posts; in a thread of its own.
 
-    Only an open job has somebody to be cancelled: what is unknown, ended, or no name of a message
-    is ignored. Every worker hears a revoke; what they post after the first changes nothing.
+    Only an open job can be cancelled: a job that is unknown or has ended, and a name that is not a
+    message, are ignored. Every worker receives a revoke; only the first post has an effect.
     """
 
     def __init__(self, database: Database) -> None:
@@ -34,11 +34,11 @@ class Revoker:
         self._thread = threading.Thread(target=self._run, name="revoking", daemon=True)
 
     def start(self) -> None:
-        """Begin to post."""
+        """Start posting."""
         self._thread.start()
 
     def revoke(self, messages: Iterable[object]) -> None:
-        """Take these messages in and return at once."""
+        """Accept these messages and return at once."""
         for message in messages:
             job_ids = jobs_of(message) if isinstance(message, str) else ()
             if not job_ids:
@@ -50,7 +50,7 @@ class Revoker:
                     log.warning("revoke_dropped", job=job_id)
 
     def close(self) -> None:
-        """Post no more."""
+        """Stop posting."""
         self._stop.set()
 
     def _run(self) -> None:
