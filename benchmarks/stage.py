@@ -15,8 +15,8 @@ from sqlalchemy import insert, text
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.embedded.stack import Family, together
 from shared.domain.config import Policy
-from shared.domain.host import Connection, Host
-from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
+from shared.domain.host import ConnectionKind, Host
+from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Step, Subtask
 from shared.store.database import Database
 from shared.store.tables import HostRow
 from tests.services.accounts import account_for_tests
@@ -72,7 +72,7 @@ def one_step(commands: Sequence[str]) -> Plan:
         Subtask(number, f"c{number}", command, command, needs=(f"c{number - 1}",) * (number > 1))
         for number, command in enumerate(commands, start=1)
     )
-    author = Author(Role.HUMAN, "human")
+    author = Author(PlanningRole.HUMAN, "human")
     step = Step(1, "s", "benchmark", "", author, recovery=Recovery.RETRY, subtasks=subtasks)
     return Plan((step,))
 
@@ -110,7 +110,7 @@ def enrol(database: Database, name: str, server: SshServer) -> None:
         connection.execute(
             insert(HostRow).values(
                 name=name,
-                connection=Connection.SSH.value,
+                connection=ConnectionKind.SSH.value,
                 address=server.host,
                 port=server.port,
                 user=server.user,

@@ -123,7 +123,7 @@ def _history(database: Database) -> Iterator[Finding]:
 def _hosts(database: Database) -> Iterator[Finding]:
     try:
         with database.begin() as connection:
-            enrolled = hosts.listed(connection)
+            enrolled = hosts.all_hosts(connection)
     except ReplanError as error:
         yield Finding("hosts", False, error.reason, error.next_step or NextStep.of("host list"))
         return

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from orchestrator.core.decisions import Learn
 from shared.domain.facts import StepRevised
-from shared.domain.fix import Failure, Fix, applied, essence, learnt
+from shared.domain.fix import FailurePattern, Fix, apply, essence, learnt
 from shared.domain.plan import Subtask
 from shared.secrets.masking import Masker
 from shared.store import fixes
@@ -55,7 +55,7 @@ def uses(task_id: int, run_id: int, fact: StepRevised) -> list[dict[str, int]]:
 
 def _keep(  # noqa: PLR0917 - what is kept, and where it comes from
     connection: Connection,
-    failure: Failure,
+    failure: FailurePattern,
     fix: Fix,
     lesson: Lesson,
     before: tuple[Subtask, ...],
@@ -64,7 +64,7 @@ def _keep(  # noqa: PLR0917 - what is kept, and where it comes from
     """One that the memory would have given here is the same fix, learnt with other words."""
     found = list(map(essence, lesson.subtasks))
     for known in fixes.matching(connection, failure):
-        given = applied(known.fix, before, failure)
+        given = apply(known.fix, before, failure)
         if given is not None and list(map(essence, given)) == found:
             fixes.count_learnt(connection, known.id)
             return

@@ -65,7 +65,7 @@ class Loop:
         with self._database.listen(self._channel) as listener:
             while not self._stop.is_set():
                 begun = monotonic()
-                self._database.notified(listener, min(self._turn(), 1.0))
+                self._database.notifications(listener, min(self._turn(), 1.0))
                 self._stop.wait(max(0.0, begun + _APART - monotonic()))
 
     def _turn(self) -> float:

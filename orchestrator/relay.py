@@ -26,7 +26,7 @@ class Relay:
         """Ring for what is due; returns the seconds after which to look again at the latest."""
         with self._database.autocommit() as connection:
             due = jobs.waiting(connection, self._ring_again)
-            unclaimed = jobs.unclaimed(connection) if any(job.rung for job in due) else {}
+            unclaimed = jobs.unclaimed_counts(connection) if any(job.rung for job in due) else {}
             pause = jobs.seconds_to_next(connection)
         rung = [*self._ring(job for job in due if not job.rung)]
         rung += self._ring_lost((job for job in due if job.rung), unclaimed)

@@ -9,7 +9,7 @@ from orchestrator.core.decisions import Enqueue, OpenIntervention
 from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain.config import Policy
 from shared.domain.jobs import queue_of
-from shared.domain.plan import Author, Draft, OnFailure, Plan, Recovery, Role
+from shared.domain.plan import Author, Draft, OnFailure, Plan, PlanningRole, Recovery
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from shared.store.jobs import NewJob
 from shared.wire import from_json, to_json
@@ -76,7 +76,7 @@ def step_state(row: Any) -> StepState:
     """A step of a run from its row."""
     return StepState(
         ordinal=row.step,
-        author=Author(Role(row.author_role), row.author_backend),
+        author=Author(PlanningRole(row.author_role), row.author_backend),
         title=row.title,
         depends_on=tuple(row.depends_on),
         recovery=Recovery(row.recovery),

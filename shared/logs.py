@@ -18,7 +18,7 @@ _PASSWORD = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/?#@:]*:)[^\s/]*@", 
 _PARAMETER = re.compile(r"(?P<before>[?&](?:password|sslpassword)=)[^&\s]*", re.IGNORECASE)
 
 
-def masked(text: str) -> str:
+def mask_passwords(text: str) -> str:
     """The text with the password of every URL in it as `***`."""
     return _PARAMETER.sub(r"\g<before>***", _PASSWORD.sub(r"\g<before>***@", text))
 
@@ -66,7 +66,7 @@ def configure_logs(
 def _without_secrets(mask: Callable[[str], str]) -> Processor:
     def discreet(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         return {
-            key: masked(mask(value)) if isinstance(value, str) else value
+            key: mask_passwords(mask(value)) if isinstance(value, str) else value
             for key, value in event.items()
         }
 
@@ -76,7 +76,7 @@ def _without_secrets(mask: Callable[[str], str]) -> Processor:
 def _render_error(mask: Callable[[str], str]) -> Callable[[TextIO, ExcInfo], None]:
     def tell(out: TextIO, error: ExcInfo) -> None:
         text = "".join(traceback.format_exception(*error))
-        out.write(f"\n{masked(mask(text))}")
+        out.write(f"\n{mask_passwords(mask(text))}")
 
     return tell
 

@@ -62,7 +62,7 @@ class Secrecy:
         asked = self._vaults.secrets(names)
         with self._lock:
             if monotonic() - self._listed_at >= _FRESH_SECONDS:
-                self._learn(self._vaults.listed())
+                self._learn(self._vaults.all_secrets())
                 self._listed_at = monotonic()
             self._learn(asked)
             return KnownSecrets(self._masker, {secret.name: secret for secret in asked})

@@ -11,7 +11,7 @@ from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Draft, Plan, Revision, Role, Step, Subtask
+from shared.domain.plan import Author, Draft, Plan, PlanningRole, Revision, Step, Subtask
 from shared.domain.question import Reply
 from shared.store import attempts, bundles, hosts, planned
 from shared.store.bundles import StoredBundle
@@ -127,7 +127,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
     return PassBrief(
         policy=from_json(Policy, row.policy),
         token=row.token,
-        host=_usable_host(connection, hosts.joined(row, row.target), row.target),
+        host=_usable_host(connection, hosts.from_row(row, row.target), row.target),
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
@@ -190,7 +190,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
         run_id=job.run_id,
         host=_usable_host(connection, hosts.find(connection, row.target), row.target),
         step=step,
-        author=Author(Role(row.author_role), row.author_backend),
+        author=Author(PlanningRole(row.author_role), row.author_backend),
         revisions=_revisions(connection, job.run_id, step, job.revision),
         attempts=attempts.of_step(connection, job.run_id, job.step),
         reason=row.reason,
@@ -251,7 +251,7 @@ def _revisions(
         Revision(
             step=row.step,
             revision=row.revision,
-            author=Author(Role(row.author_role), row.author_backend),
+            author=Author(PlanningRole(row.author_role), row.author_backend),
             subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
             reason=row.reason,
             rollback=tuple(row.rollback),
@@ -269,7 +269,7 @@ def _usable_host(connection: Connection, host: Host | None, name: str) -> Host:
             next_step=NextStep.of("host add", name, address=Blank("ADDRESS")),
         )
     hosts.require_trusted(host)
-    return hosts.reached(connection, host)
+    return hosts.with_route(connection, host)
 
 
 def _no_step(job: Job) -> Defect:

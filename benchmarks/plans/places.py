@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from benchmarks.plans.archives import archives, release
 from benchmarks.plans.scenario import Scenario
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from tests.services.availability import UnavailableError
 from tests.services.debian_base import DebianBase, base, own_suite
 from tests.services.debian_host import DebianHost
@@ -42,7 +42,7 @@ class FolderHost:
 
     def described(self) -> Host:
         """It as it is enrolled: local."""
-        return Host(name=self.name, connection=Connection.LOCAL, workdir=str(self.folder))
+        return Host(name=self.name, connection=ConnectionKind.LOCAL, workdir=str(self.folder))
 
     def run(self, script: str, *, timeout: float) -> subprocess.CompletedProcess[str]:
         """Run a script in the folder."""

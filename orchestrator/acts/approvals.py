@@ -5,7 +5,15 @@ from datetime import datetime
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.interventions import InterventionView
-from shared.domain.approval import Approval, Asked, Part, Place, Scope, Subject, parts
+from shared.domain.approval import (
+    Approval,
+    ApprovalRequest,
+    ApprovalScope,
+    Subject,
+    SubtaskPart,
+    SubtaskPlace,
+    parts,
+)
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
@@ -72,7 +80,7 @@ def too_late(view: InterventionView) -> Rejected:
     )
 
 
-def refuse_forbidden(asked: Iterable[Asked], guard_for: GuardFor) -> None:
+def refuse_forbidden(asked: Iterable[ApprovalRequest], guard_for: GuardFor) -> None:
     """Raise Rejected when the guard forbids one of the texts by now: no approval is for that."""
     for each in asked:
         verdict = guard_for(each.subject.host.name).judge(each.subject.command)
@@ -81,27 +89,27 @@ def refuse_forbidden(asked: Iterable[Asked], guard_for: GuardFor) -> None:
 
 
 def approvals_of(
-    asked: Iterable[Asked], scope: Scope, by: str, expires_at: datetime
+    asked: Iterable[ApprovalRequest], scope: ApprovalScope, by: str, expires_at: datetime
 ) -> tuple[Approval, ...]:
     """A person's word for each: once where it stands, or wherever the task has the same bytes.
 
     It counts once it is signed.
     """
     subjects = (each.subject for each in asked)
-    wanted = (s if scope is Scope.ONCE else s.anywhere() for s in subjects)
+    wanted = (s if scope is ApprovalScope.ONCE else s.anywhere() for s in subjects)
     digests = dict.fromkeys(subject.digest for subject in wanted)
     return tuple(Approval(digest, scope, by, expires_at) for digest in digests)
 
 
 def asked_by_plan(
     plan: Plan, task: int, hosts: Iterable[Host], guard_for: GuardFor
-) -> tuple[Asked, ...]:
+) -> tuple[ApprovalRequest, ...]:
     """All that a whole plan would run and a person has to see, on every host.
 
     Every command, and the checks and preconditions that the guard does not allow by itself. Raises
     Rejected when something in it is forbidden.
     """
-    found: list[Asked] = []
+    found: list[ApprovalRequest] = []
     for host in hosts:
         texts = tuple(_texts(plan))
         guard = PlanGuard(guard_for(host.name), (text for _, _, text in texts))
@@ -112,17 +120,17 @@ def asked_by_plan(
             verdict = guard.judge(text)
             if verdict.denied:
                 raise _forbidden(subject, verdict)
-            if not verdict.allowed or part is Part.COMMAND:
+            if not verdict.allowed or part is SubtaskPart.COMMAND:
                 reason = verdict.reason or "a command of the plan"
-                found.append(Asked(part, subject, verdict.rule, reason, verdict.part))
+                found.append(ApprovalRequest(part, subject, verdict.rule, reason, verdict.part))
     return tuple(found)
 
 
-def _texts(plan: Plan) -> Iterable[tuple[Place, Part, str]]:
+def _texts(plan: Plan) -> Iterable[tuple[SubtaskPlace, SubtaskPart, str]]:
     """All that a plan asks a host, where it stands, in the bytes that reach it."""
     for step in plan.steps:
         for subtask in step.subtasks:
-            place = Place(step.ordinal, 0, subtask.ordinal)
+            place = SubtaskPlace(step.ordinal, 0, subtask.ordinal)
             for part, text in parts(as_sent(subtask)):
                 yield place, part, text
 

@@ -8,7 +8,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import act
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
-from shared.logs import masked
+from shared.logs import mask_passwords
 from shared.settings import KEYS
 
 
@@ -51,4 +51,4 @@ def _json(value: object) -> Any:
         return value
     if isinstance(value, tuple):
         return [_json(entry) for entry in value]
-    return masked(str(value))
+    return mask_passwords(str(value))

@@ -14,7 +14,7 @@ from orchestrator.acts.verbs import act
 from orchestrator.probes import hosts as probes
 from orchestrator.probes.hosts import HostReport
 from shared.domain.errors import Rejected
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep, ShellCommand
 from shared.domain.secret import name_of
 from shared.store import hosts
@@ -94,12 +94,12 @@ def add(
     """
     _check_name(name)
     if isinstance(options, LocalOptions):
-        local = Host(name=name, connection=Connection.LOCAL, workdir=options.workdir)
+        local = Host(name=name, connection=ConnectionKind.LOCAL, workdir=options.workdir)
         return _enrol(caller, local, "", replaced, check)
     _check_options(options)
     with caller.database.begin() as connection:
         before = hosts.find(connection, name) if replaced else None
-        host = hosts.reached(connection, _described(name, before, options))
+        host = hosts.with_route(connection, _described(name, before, options))
     line, fingerprint = probes.host_key(host)
     host_keys.require_accepted(host, fingerprint, accept, ask, tell)
     return _enrol(caller, replace(host, host_key=line), fingerprint, replaced, check)
@@ -109,9 +109,9 @@ def add(
 def check(caller: Caller, name: str) -> Done[HostCheck]:
     """Log in to a host and look at what stands in the way. Raises Rejected and Misconfigured."""
     with caller.database.begin() as connection:
-        host = hosts.named(connection, name)
+        host = hosts.get(connection, name)
         hosts.require_trusted(host)
-        host = hosts.reached(connection, host)
+        host = hosts.with_route(connection, host)
     report = probes.check(host)
     with caller.database.begin() as connection:
         audit.record(
@@ -133,7 +133,7 @@ def remove(caller: Caller, name: str) -> Done[NamedHost]:
 def enrolled(caller: Caller) -> tuple[Host, ...]:
     """Every enrolled host, by name."""
     with caller.database.begin() as connection:
-        return hosts.listed(connection)
+        return hosts.all_hosts(connection)
 
 
 def _enrol(
@@ -182,7 +182,7 @@ def _check_options(options: SshOptions) -> None:
 
 def _described(name: str, before: Host | None, options: SshOptions) -> Host:
     """The host as it is to be: as said, else as it is enrolled; trusted anew."""
-    known = before if before is not None and before.connection is Connection.SSH else Host(name)
+    known = before if before is not None and before.connection is ConnectionKind.SSH else Host(name)
     said = {field.name: getattr(options, field.name) for field in fields(options)}
     if options.sudo is None and options.sudo_password:
         said["sudo"] = True

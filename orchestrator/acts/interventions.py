@@ -15,7 +15,7 @@ from orchestrator.views.interventions import InterventionView, asked_of, interve
 from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, step_view
 from orchestrator.views.tasks import task_view
-from shared.domain.approval import Scope
+from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
 from shared.domain.facts import (
@@ -27,7 +27,7 @@ from shared.domain.facts import (
 )
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
-from shared.domain.question import Question, chosen
+from shared.domain.question import Question, choice
 from shared.domain.task import StepPhase, TaskPhase
 
 
@@ -56,7 +56,7 @@ def answer(caller: Caller, name: str, given: str | Answer | None) -> Done[Answer
 
 
 @act("intervention.approve")
-def approve(caller: Caller, name: str, scope: Scope = Scope.ONCE) -> Done[Answered]:
+def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE) -> Done[Answered]:
     """Let run what a step asks to run, exactly as it is shown, as often as the `scope` says.
 
     It serves for no other bytes, host, account or policy. Raises Rejected when it does not ask
@@ -146,7 +146,7 @@ def _answer_question(caller: Caller, asked: InterventionView, given: str | None)
         raise Rejected(
             f"{asked.name} asks: {asked.reason}", stage="input", next_step=asked.next_step
         )
-    said = chosen(Question(asked.reason, asked.options), given, next_step=asked.next_step)
+    said = choice(Question(asked.reason, asked.options), given, next_step=asked.next_step)
     ref = asked.ref
     entry = Act("intervention.answer", str(asked.ref), {"intervention": asked.name})
     by = caller.actor.name

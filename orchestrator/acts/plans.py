@@ -23,7 +23,7 @@ from orchestrator.views.plans import stored_plan
 from orchestrator.views.spending import to_replay
 from orchestrator.views.tasks import TaskView, task_view
 from shared.contracts.planfile import load_plan
-from shared.domain.approval import Asked, Scope, plan_digest
+from shared.domain.approval import ApprovalRequest, ApprovalScope, plan_digest
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
 from shared.domain.facts import PlanApproved, PlanDrafted
@@ -50,7 +50,7 @@ class _Question:
 
     task: TaskView
     plan: Plan
-    asked: tuple[Asked, ...]
+    asked: tuple[ApprovalRequest, ...]
     until: datetime
 
 
@@ -100,8 +100,10 @@ def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
     place = ref.of_task()
     question = _question(caller, place)
     by = caller.actor.name
-    given = approvals.approvals_of(question.asked, Scope.ONCE, by, question.until)
-    often = tuple(caller.signer.sign(place.task, replace(g, scope=Scope.TASK)) for g in given)
+    given = approvals.approvals_of(question.asked, ApprovalScope.ONCE, by, question.until)
+    often = tuple(
+        caller.signer.sign(place.task, replace(g, scope=ApprovalScope.TASK)) for g in given
+    )
     fact = PlanApproved(plan_digest(question.plan), by, often)
     entry = Act("plan.approve", str(question.task.ref), {"plan": fact.plan_digest})
     taken = post(caller, entry, [(place.task, None, fact)])
@@ -121,8 +123,8 @@ def _question(caller: Caller, ref: Ref) -> _Question:
         _refuse_unless_plan_waits(view)
         plan = stored_plan(connection, ref)
         targets = [run.target for run in runs_at(connection, ref)]
-        named = (hosts.named(connection, target) for target in targets)
-        places = [hosts.reached(connection, host) for host in named]
+        named = (hosts.get(connection, target) for target in targets)
+        places = [hosts.with_route(connection, host) for host in named]
         policy = view.policy
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approvals.guards_of(caller.settings.server, policy)
@@ -145,7 +147,7 @@ def _waits_for_approval(task: TaskView) -> bool:
     return any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in task.interventions)
 
 
-def _wanted(asked: Iterable[Asked]) -> tuple[Wanted, ...]:
+def _wanted(asked: Iterable[ApprovalRequest]) -> tuple[Wanted, ...]:
     return tuple(wanted(each) for each in asked)
 
 

@@ -48,7 +48,7 @@ def names(caller: Caller, environ: Mapping[str, str]) -> tuple[Entry, ...]:
 def check(caller: Caller, name: str, environ: Mapping[str, str]) -> Readable:
     """Read a secret and hide it; raises Rejected and Misconfigured where that does not work."""
     _require_name(name, "secret.check")
-    entry, secret = open_vaults(caller.settings.server, environ).found(name)
+    entry, secret = open_vaults(caller.settings.server, environ).find(name)
     written, _names = to_environment(reference(name))
     return Readable(entry, written, Masker([secret]).text(secret.reveal()))
 

@@ -170,7 +170,7 @@ def _told(submission: Submission) -> dict[str, Any]:
 def _not_usable(connection: Connection, target: str) -> Rejected:
     known = {*connection.execute(_HOSTS).scalars(), LOCALHOST.name}
     if target in known:
-        hosts.require_trusted(hosts.named(connection, target))
+        hosts.require_trusted(hosts.get(connection, target))
     return Rejected(
         f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
         stage="input",

@@ -12,7 +12,7 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, next_step, plain
 from orchestrator.envelope import ExitCode
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy comes along: `--help` is quick
@@ -210,7 +210,7 @@ def _key_of(host: Host, fingerprint: str) -> str:
 
 
 def _where(host: Host) -> str:
-    if host.connection is not Connection.SSH:
+    if host.connection is not ConnectionKind.SSH:
         return ""
     through = f" through {host.jump}" if host.jump else ""
     return plain(f"{host.user or ''}@{host.address}:{host.port}{through}")

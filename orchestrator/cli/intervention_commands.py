@@ -10,7 +10,7 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_of, posted
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
-from shared.domain.approval import Scope
+from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
@@ -131,7 +131,7 @@ def approve(
     """
     from orchestrator.acts import interventions
 
-    scope = Scope.TASK if for_task else Scope.ONCE
+    scope = ApprovalScope.TASK if for_task else ApprovalScope.ONCE
     done = interventions.approve(call.caller, name, scope)
     return _answered("intervention.approve", done)
 

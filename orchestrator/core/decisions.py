@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from shared.domain.approval import Approval, Asked
+from shared.domain.approval import Approval, ApprovalRequest
 from shared.domain.attempt import Answer
 from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.plan import Plan, Role, Step
+from shared.domain.plan import Plan, PlanningRole, Step
 from shared.domain.task import RunPhase
 
 
@@ -42,7 +42,7 @@ class Enqueue:
     step: int | None = None
     revision: int = 0
     pass_no: int = 0
-    role: Role = Role.SUBTASK_PLANNER
+    role: PlanningRole = PlanningRole.SUBTASK_PLANNER
     delay: float = 0.0
     postponed: int = 0
     note: str = ""
@@ -68,7 +68,7 @@ class OpenIntervention:
     reason: str
     stage: str
     next_step: Advice | None = None
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ApprovalRequest, ...] = ()
     options: tuple[str, ...] = ()
 
 

@@ -14,7 +14,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.retry_rules import allowance, pause, put_off
 from orchestrator.core.state import StepState, WaitsFor
-from shared.domain.approval import Asked
+from shared.domain.approval import ApprovalRequest
 from shared.domain.budget import Ending, Next, after_failed_pass, may_put_off
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
@@ -32,7 +32,7 @@ from shared.domain.facts import (
 )
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.plan import Draft, OnFailure, Role
+from shared.domain.plan import Draft, OnFailure, PlanningRole
 from shared.domain.question import Reply
 from shared.domain.spending import SPENDING
 from shared.domain.task import StepPhase
@@ -303,7 +303,7 @@ def _asked_again(step: StepState, kind: JobKind) -> Enqueue:
 
 def ask_planner(step: StepState) -> Enqueue:
     """What remains of the plan, this step first, goes to whoever planned the task."""
-    return replace(_again(step, JobKind.REPLAN), role=Role.PLANNER, note=step.note)
+    return replace(_again(step, JobKind.REPLAN), role=PlanningRole.PLANNER, note=step.note)
 
 
 def _ask_person(step: StepState) -> StepAdvance:
@@ -330,7 +330,7 @@ def _wait(
     *,
     stage: str,
     next_step: Advice | None = None,
-    asked: tuple[Asked, ...] = (),
+    asked: tuple[ApprovalRequest, ...] = (),
     options: tuple[str, ...] = (),
 ) -> StepAdvance:
     """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""

@@ -25,7 +25,7 @@ from shared.domain.budget import may_put_off
 from shared.domain.config import PLAN, with_limits
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.plan import Plan, Role
+from shared.domain.plan import Plan, PlanningRole
 from shared.domain.spending import SPENDING
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
 
@@ -182,7 +182,9 @@ def _refine(state: TaskState) -> Advance:
 def _plan(state: TaskState) -> Advance:
     if state.policy.planner == "human":
         return _wait(state, "a person is to plan this task", stage="plan")
-    return replace(state, phase=TaskPhase.PLANNING), (Enqueue(JobKind.PLAN, role=Role.PLANNER),)
+    return replace(state, phase=TaskPhase.PLANNING), (
+        Enqueue(JobKind.PLAN, role=PlanningRole.PLANNER),
+    )
 
 
 def _detail(state: TaskState) -> Advance:
@@ -217,7 +219,7 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
     detailed = replace(state, plan=replace(state.plan, steps=steps))
     if not detailed.undetailed() and not detailed.unanswered():
         return _start(detailed)
-    by_hand = fact.author.role is Role.HUMAN and state.phase is TaskPhase.WAITING
+    by_hand = fact.author.role is PlanningRole.HUMAN and state.phase is TaskPhase.WAITING
     return _detail(detailed) if by_hand else (detailed, ())
 
 
@@ -303,7 +305,7 @@ def _worst(phases: set[RunPhase]) -> RunPhase:
 def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
     if may_put_off(fact.family, fact.postponed, state.policy):
         delay = put_off(state.policy, fact, fact.postponed + 1, *state.runs)
-        role = Role.PLANNER if fact.kind is JobKind.PLAN else Role.SUBTASK_PLANNER
+        role = PlanningRole.PLANNER if fact.kind is JobKind.PLAN else PlanningRole.SUBTASK_PLANNER
         again = Enqueue(fact.kind, fact.step, role=role, delay=delay, postponed=fact.postponed + 1)
         counted = state.postponed + (fact.kind is not JobKind.DETAIL)
         return replace(state, postponed=counted, reason=fact.reason), (again,)

@@ -43,7 +43,7 @@ def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) 
         filled = _filled(steps, word)
         # A name that the commands use themselves, or a place where a value could become a command:
         # then the word stays as it was.
-        used = template.used(steps, [word.name])
+        used = template.parameters_in(steps, [word.name])
         if filled != steps and not used and not template.faults(filled, [word.name]):
             steps, words = filled, [*words, word]
     name = _name(flat)

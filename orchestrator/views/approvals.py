@@ -8,9 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, func, select, text
 
 from orchestrator.views.values import RefValue
-from shared.domain.approval import Asked, Part
-from shared.domain.host import Connection as Via
-from shared.domain.host import Host
+from shared.domain.approval import ApprovalRequest, SubtaskPart
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
 from shared.wire import from_json
 
@@ -42,7 +41,7 @@ class Wanted:
     """
 
     ref: RefValue
-    part: Part
+    part: SubtaskPart
     command: str
     interpreter: str
     host: str
@@ -65,7 +64,7 @@ class Word:
     by: str
 
 
-def wanted(asked: Asked) -> Wanted:
+def wanted(asked: ApprovalRequest) -> Wanted:
     """A question as it is shown."""
     subject = asked.subject
     place, host = subject.place, subject.host
@@ -110,9 +109,9 @@ def visible(written: str) -> str:
     )
 
 
-def asked_in(row: Any) -> tuple[Asked, ...]:
+def asked_in(row: Any) -> tuple[ApprovalRequest, ...]:
     """The questions that stand in the row of an intervention."""
-    return tuple(from_json(Asked, asked) for asked in row.asked)
+    return tuple(from_json(ApprovalRequest, asked) for asked in row.asked)
 
 
 def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Word]:
@@ -131,4 +130,6 @@ def in_seconds(connection: Connection, seconds: float) -> datetime:
 
 
 def _address(host: Host) -> str:
-    return "this machine" if host.connection is Via.LOCAL else f"{host.address}:{host.port}"
+    return (
+        "this machine" if host.connection is ConnectionKind.LOCAL else f"{host.address}:{host.port}"
+    )

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 from orchestrator.rows import PARKED
 from orchestrator.views.messages import Message, MessageKind, Tone, count_of
 from shared.domain import facts as f
-from shared.domain.approval import Scope
+from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.budget import UNAVAILABLE, Ending
 from shared.domain.errors import Defect
@@ -183,6 +183,6 @@ def _revised(fact: f.StepRevised) -> str:
 
 def _approved(fact: f.CommandsApproved) -> str:
     given_by = fact.approvals[0].given_by if fact.approvals else "somebody"
-    once = not fact.approvals or fact.approvals[0].scope is Scope.ONCE
+    once = not fact.approvals or fact.approvals[0].scope is ApprovalScope.ONCE
     often = "once" if once else "for this task"
     return f"{given_by} approved what step {fact.step} would run, {often}"

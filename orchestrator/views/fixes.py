@@ -11,7 +11,7 @@ from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.store import fixes
-from shared.store.fixes import Known
+from shared.store.fixes import StoredFix
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def list_fixes(
 
     Those that are retired, too, if `every` one is wanted.
     """
-    found = fixes.listed(connection, limit=limit + 1, every=every, after=after or 0)
+    found = fixes.page(connection, limit=limit + 1, every=every, after=after or 0)
     lines = tuple(map(_line, found[:limit]))
     return FixList(lines, next=lines[-1].id if len(found) > limit else None)
 
@@ -106,7 +106,7 @@ def fix_view(connection: Connection, number: int) -> FixView:
     )
 
 
-def require_fix(connection: Connection, number: int) -> Known:
+def require_fix(connection: Connection, number: int) -> StoredFix:
     """The fix of that number; raises Rejected for none."""
     known = fixes.find(connection, number)
     if known is None:
@@ -128,7 +128,7 @@ def parse_fix(text: str) -> int:
     return int(digits)
 
 
-def _line(known: Known) -> FixLine:
+def _line(known: StoredFix) -> FixLine:
     return FixLine(
         id=known.id,
         ref=f"F{known.id}",

@@ -12,7 +12,7 @@ from orchestrator.views import questions as asked
 from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
 from orchestrator.views.unknown_outcomes import Evidence, Question, questions
 from orchestrator.views.values import NextStepsValue, RefValue
-from shared.domain.approval import Asked
+from shared.domain.approval import ApprovalRequest
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
@@ -119,7 +119,7 @@ def intervention(connection: Connection, name: str) -> InterventionView:
     return _views(connection, [_row(connection, name)])[0]
 
 
-def asked_of(connection: Connection, name: str) -> tuple[Asked, ...]:
+def asked_of(connection: Connection, name: str) -> tuple[ApprovalRequest, ...]:
     """What that intervention asks a person to approve; nothing where it asks something else."""
     return asked_in(_row(connection, name))
 

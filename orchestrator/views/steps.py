@@ -19,7 +19,7 @@ from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.domain.attempt import GREEN
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
-from shared.domain.plan import Author, OnFailure, Recovery, Role, Step, Subtask
+from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery, Step, Subtask
 from shared.domain.task import COARSE, StepPhase
 from shared.store import planned
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
@@ -286,7 +286,7 @@ def _revisions(
 
 
 def _author(row: Any) -> Author:
-    return Author(Role(row.author_role), row.author_backend)
+    return Author(PlanningRole(row.author_role), row.author_backend)
 
 
 def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -> StepLine:

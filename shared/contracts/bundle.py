@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from shared.contracts.complaints import told
+from shared.contracts.complaints import describe
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Defect
 
@@ -26,7 +26,9 @@ def bundle_from_json(data: object) -> Bundle:
         return _BUNDLE.validate_python(data)
     except ValidationError as error:
         raise Defect(
-            "a stored bundle cannot be read", stage="bundle", story=tuple(told(error).splitlines())
+            "a stored bundle cannot be read",
+            stage="bundle",
+            story=tuple(describe(error).splitlines()),
         ) from error
 
 

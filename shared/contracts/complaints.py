@@ -54,7 +54,7 @@ def faults(error: ValidationError) -> list[tuple[Path, str]]:
     return [_fault(details) for details in error.errors()]
 
 
-def told(error: ValidationError) -> str:
+def describe(error: ValidationError) -> str:
     """All faults, one a line: the path, the value, what is allowed."""
     return "\n".join(f"{spell_path(path)}: {fault}" for path, fault in faults(error))
 

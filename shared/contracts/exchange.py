@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
-from shared.contracts.complaints import Document, told
+from shared.contracts.complaints import Document, describe
 from shared.contracts.fields import Text
 from shared.domain.config import Policy
 from shared.domain.plan import Step, Subtask
@@ -123,7 +123,7 @@ def _validate(kind: type[Message], given: Message | Mapping[str, Any]) -> Messag
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise ValueError(told(error)) from error
+        raise ValueError(describe(error)) from error
 
 
 def _require_text(text: str) -> str:

@@ -7,8 +7,8 @@ import yaml
 from shared.domain.plan import (
     OnFailure,
     Plan,
+    PlanningRole,
     Recovery,
-    Role,
     Step,
     Subtask,
     SubtaskKind,
@@ -70,7 +70,7 @@ def _step(step: Step, depends_on: tuple[int, ...], keys: dict[int, str]) -> dict
     if step.parallel_group is not None:
         document["parallel_group"] = step.parallel_group
     usual = Recovery.RETRY
-    if step.author.role is not Role.HUMAN or step.recovery is Recovery.REPLAN:
+    if step.author.role is not PlanningRole.HUMAN or step.recovery is Recovery.REPLAN:
         document["planner"] = step.author.backend
         usual = Recovery.REPLAN
     if step.recovery is not usual:

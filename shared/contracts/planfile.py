@@ -20,8 +20,8 @@ from shared.domain.plan import (
     Author,
     OnFailure,
     Plan,
+    PlanningRole,
     Recovery,
-    Role,
     Step,
     Subtask,
     check_steps,
@@ -42,7 +42,7 @@ __all__ = [
     "rollback_of",
 ]
 
-BY_HAND = Author(Role.HUMAN, "human")
+BY_HAND = Author(PlanningRole.HUMAN, "human")
 
 REVISE_BY_HAND = NextStep.of("step revise", Blank("STEP"), file=Blank("FILE"))
 
@@ -122,7 +122,7 @@ def authorship(planner: PlannerName | None) -> tuple[Author, Recovery]:
         return BY_HAND, Recovery.RETRY
     if planner == "human":
         return BY_HAND, Recovery.REPLAN
-    return Author(Role.SUBTASK_PLANNER, planner), Recovery.REPLAN
+    return Author(PlanningRole.SUBTASK_PLANNER, planner), Recovery.REPLAN
 
 
 def _steps(

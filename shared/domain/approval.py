@@ -22,14 +22,14 @@ PUBLIC_KEY = "approval-key.pub"
 """The name, in the data folder, of the public half of the key that signs approvals there."""
 
 
-class Scope(StrEnum):
+class ApprovalScope(StrEnum):
     """How often an approval serves."""
 
     ONCE = "once"
     TASK = "task"  # as often as the task needs it
 
 
-class Part(StrEnum):
+class SubtaskPart(StrEnum):
     """What a text is in its subtask."""
 
     COMMAND = "command"
@@ -38,20 +38,20 @@ class Part(StrEnum):
     ROLLBACK = "rollback"
 
 
-def parts(subtask: Subtask) -> Iterator[tuple[Part, str]]:
+def parts(subtask: Subtask) -> Iterator[tuple[SubtaskPart, str]]:
     """All that a subtask asks its target, in the order in which it would run.
 
     The bytes are those of `shared.secrets.sent.as_sent`, if the subtask comes from there.
     """
     if subtask.check is not None:
-        yield Part.CHECK, subtask.check
+        yield SubtaskPart.CHECK, subtask.check
     for precondition in subtask.preconditions:
-        yield Part.PRECONDITION, precondition
-    yield Part.COMMAND, subtask.command
+        yield SubtaskPart.PRECONDITION, precondition
+    yield SubtaskPart.COMMAND, subtask.command
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SubtaskPlace:
     """A subtask under one revision of its step: where in a task a command belongs."""
 
     step: int
@@ -69,7 +69,7 @@ class Subject:
     """
 
     task: int
-    place: Place | None
+    place: SubtaskPlace | None
     command: str
     host: Host
     policy: str
@@ -87,13 +87,13 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApprovalRequest:
     """A text that waits for a person's word, and why.
 
     `rule` and `reason` are the verdict's, `piece` is the piece of the text that it is about.
     """
 
-    part: Part
+    part: SubtaskPart
     subject: Subject
     rule: str
     reason: str
@@ -108,7 +108,7 @@ class Approval:
     """
 
     digest: str
-    scope: Scope
+    scope: ApprovalScope
     given_by: str
     expires_at: datetime
     signature: str = ""

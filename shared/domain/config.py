@@ -84,7 +84,7 @@ Value = bool | int | float | str
 """What such a limit is."""
 
 
-def joined(floor: tuple[str, ...], forbidden: tuple[str, ...]) -> tuple[str, ...]:
+def union(floor: tuple[str, ...], forbidden: tuple[str, ...]) -> tuple[str, ...]:
     """The entries of both lists, each once, in their order."""
     return tuple(dict.fromkeys((*floor, *forbidden)))
 

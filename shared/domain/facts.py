@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from shared.domain.approval import Approval, Asked
+from shared.domain.approval import Approval, ApprovalRequest
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
@@ -121,7 +121,7 @@ class PassFinished:
     ending: Ending
     errors: int
     reason: str = ""
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ApprovalRequest, ...] = ()
     error_class: ErrorClass = ErrorClass.OTHER
     question: Question | None = None
 

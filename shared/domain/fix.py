@@ -18,7 +18,7 @@ from shared.domain.plan import Subtask, check_subtasks
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailurePattern:
     """What a failed step shows, in a form that is the same wherever it fails in that way.
 
     `signature` is a digest of `told`, the normal form of what failed; `family` says on what kind
@@ -70,7 +70,9 @@ def wears_out(worked: int, failed: int) -> bool:
     return worked + failed >= LEAST_USES and worked < failed
 
 
-def learnt(before: Sequence[Subtask], after: Sequence[Subtask], failure: Failure) -> Fix | None:
+def learnt(
+    before: Sequence[Subtask], after: Sequence[Subtask], failure: FailurePattern
+) -> Fix | None:
     """The fix that lies between a revision that failed and one that was done; None for none.
 
     What is the same at the beginning and at the end is left out, but nothing that failed.
@@ -88,7 +90,9 @@ def learnt(before: Sequence[Subtask], after: Sequence[Subtask], failure: Failure
     return Fix(replaced, replacement, failure.hosts)
 
 
-def applied(fix: Fix, subtasks: Sequence[Subtask], failure: Failure) -> tuple[Subtask, ...] | None:
+def apply(
+    fix: Fix, subtasks: Sequence[Subtask], failure: FailurePattern
+) -> tuple[Subtask, ...] | None:
     """A step's subtasks with the fix in them; None where it does not fit exactly.
 
     It fits where the subtasks that it replaces stand one after another, word for word but for the
@@ -129,7 +133,7 @@ def essence(subtask: Subtask) -> tuple[object, ...]:
 
 
 def _in_place(
-    fix: Fix, window: tuple[Subtask, ...], failure: Failure
+    fix: Fix, window: tuple[Subtask, ...], failure: FailurePattern
 ) -> tuple[Subtask, ...] | None:
     """What is to stand in the place of those subtasks; None where they are other ones."""
     pairs = _pairs(fix.replaced, window)
@@ -220,7 +224,9 @@ def _parts(piece: str) -> set[str]:
     return set(_PARTS.findall(piece.casefold()))
 
 
-def _names_host(said: Sequence[str], fix: Fix, failure: Failure, pairs: dict[str, str]) -> bool:
+def _names_host(
+    said: Sequence[str], fix: Fix, failure: FailurePattern, pairs: dict[str, str]
+) -> bool:
     """Whether it names the host that it was learnt on, and nothing says what it would be here."""
     strange = {host for host in fix.hosts if host not in failure.hosts and host not in pairs}
     return any(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Connection(StrEnum):
+class ConnectionKind(StrEnum):
     """How a host is reached."""
 
     SSH = "ssh"
@@ -26,7 +26,7 @@ class Host:
     """
 
     name: str
-    connection: Connection = Connection.SSH
+    connection: ConnectionKind = ConnectionKind.SSH
     address: str = "127.0.0.1"
     port: int = 22
     user: str | None = None
@@ -42,5 +42,5 @@ class Host:
     via: "Host | None" = None
 
 
-LOCALHOST = Host(name="localhost", connection=Connection.LOCAL)
+LOCALHOST = Host(name="localhost", connection=ConnectionKind.LOCAL)
 """The machine that the executor runs on; it needs no enrolment."""

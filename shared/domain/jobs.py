@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from shared.domain.plan import Role
+from shared.domain.plan import PlanningRole
 
 
 class JobKind(StrEnum):
@@ -49,10 +49,10 @@ _QUEUES = {
 }
 
 
-def queue_of(kind: JobKind, role: Role = Role.SUBTASK_PLANNER) -> QueueName:
+def queue_of(kind: JobKind, role: PlanningRole = PlanningRole.SUBTASK_PLANNER) -> QueueName:
     """The queue of a job; a revision goes to the role that planned the step (S0.47)."""
     if kind is JobKind.REVISE:
-        return QueueName.PLANNING if role is Role.PLANNER else QueueName.SUBTASK_PLANNING
+        return QueueName.PLANNING if role is PlanningRole.PLANNER else QueueName.SUBTASK_PLANNING
     return _QUEUES[kind]
 
 

@@ -55,14 +55,14 @@ class NextStep:
     def fill(self, blank: str, value: str) -> "NextStep":
         """The same step with that value wherever the blank of this name stands."""
 
-        def filled(found: str | Blank) -> str | Blank:
+        def fill(found: str | Blank) -> str | Blank:
             return value if isinstance(found, Blank) and found.name == blank else found
 
         return NextStep(
             self.verb,
-            tuple(map(filled, self.arguments)),
+            tuple(map(fill, self.arguments)),
             tuple(
-                option if option.value is None else replace(option, value=filled(option.value))
+                option if option.value is None else replace(option, value=fill(option.value))
                 for option in self.options
             ),
         )

@@ -7,7 +7,7 @@ from enum import StrEnum
 from shared.domain.errors import Rejected
 
 
-class Role(StrEnum):
+class PlanningRole(StrEnum):
     """Who can plan; the value is the role's name in the configuration."""
 
     PLANNER = "planner"
@@ -43,7 +43,7 @@ class Author:
     As text it is one word: `human`, or `subtask_planner/runbook`.
     """
 
-    role: Role
+    role: PlanningRole
     backend: str
 
     def __str__(self) -> str:

@@ -29,12 +29,12 @@ class Reply:
         return f"Asked: {' '.join(self.question.split())}\nAnswered: {self.answer}"
 
 
-def told(replies: Iterable[Reply]) -> str:
+def transcript(replies: Iterable[Reply]) -> str:
     """Questions and answers as a planner reads them; empty when nothing was asked."""
     return "\n".join(map(str, replies))
 
 
-def chosen(question: Question, given: str, *, next_step: Advice | None = None) -> str:
+def choice(question: Question, given: str, *, next_step: Advice | None = None) -> str:
     """The answer that a person means: any text, or where there are options one of them.
 
     An option is meant by its text, whatever its case, or by its number from 1. Raises Rejected

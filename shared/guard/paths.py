@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from shared.guard.words import HOME, Glob, Hole, Piece, Text, Word, known
+from shared.guard.words import HOME, Glob, Hole, Piece, Text, Word, literal_word
 
-START = known(".")
+START = literal_word(".")
 """The directory a command starts in: unknown, but taken as the place it is meant to work in."""
 
 NOWHERE = Word((Hole(),))

@@ -164,17 +164,17 @@ class Run:
     sets: tuple[str, ...] = ()
 
 
-def known(text: str) -> Word:
+def literal_word(text: str) -> Word:
     """A word of which everything is known."""
     return Word((Text(text),))
 
 
-def unknown(*, split: bool = False, makers: tuple["Run", ...] = ()) -> Word:
+def unknown_word(*, split: bool = False, makers: tuple["Run", ...] = ()) -> Word:
     """A word of which nothing is known."""
     return Word((Hole(split=split, makers=makers),))
 
 
-def joined(words: list[Word] | tuple[Word, ...], separator: str = " ") -> Word:
+def join(words: list[Word] | tuple[Word, ...], separator: str = " ") -> Word:
     """The words as one, as `eval` and `ssh` join theirs."""
     pieces: list[Piece] = []
     for index, word in enumerate(words):

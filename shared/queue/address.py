@@ -6,7 +6,7 @@ _ENCRYPTED = "rediss"
 _CHECKED = "ssl_cert_reqs"
 
 
-def verified(broker_url: str) -> str:
+def with_certificate_check(broker_url: str) -> str:
     """The address, and for `rediss://` the certificate is checked unless it says otherwise.
 
     Left alone, kombu checks none when the address names no requirement.

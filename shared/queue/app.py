@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
 from shared.domain.next_step import NextStep
-from shared.queue.address import verified
+from shared.queue.address import with_certificate_check
 from shared.queue.connection import SteadyAMQP
 from shared.queue.events import CalmEvents
 
@@ -58,7 +58,7 @@ def make_app(broker_url: str) -> Celery:
     """
     app = Celery(
         "replan",
-        broker=verified(broker_url),
+        broker=with_certificate_check(broker_url),
         backend=None,
         set_as_current=False,
         amqp=SteadyAMQP,

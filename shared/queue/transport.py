@@ -66,14 +66,14 @@ class Channel(redis.Channel):
                 raise
             raise Empty from error
         except (ValueError, RecursionError) as error:
-            _dropped("of a queue", str(error), "")
+            _log_dropped("of a queue", str(error), "")
             raise Empty from error
 
     def _receive_one(self, c: Any) -> Any:
         try:
             return super()._receive_one(c)  # type: ignore[no-untyped-call]
         except RecursionError as error:
-            _dropped("of the control channel", str(error), "")
+            _log_dropped("of the control channel", str(error), "")
             raise Empty from error
 
     def _removed_foreign_keys(self) -> bool:
@@ -86,7 +86,7 @@ class Channel(redis.Channel):
         with self.conn_or_acquire() as client:
             foreign = [key for key in keys if client.type(key) not in (b"list", b"none")]
             for key in foreign:
-                _dropped(str(key), "it is not a list", "")
+                _log_dropped(str(key), "it is not a list", "")
                 client.delete(key)
         return bool(foreign)
 
@@ -99,10 +99,10 @@ class Transport(redis.Transport):
     def _deliver(self, message: Any, queue: str) -> None:
         fault = fault_of(message, queue)
         if fault:
-            _dropped(queue, fault, repr(message)[:_SHOWN])
+            _log_dropped(queue, fault, repr(message)[:_SHOWN])
         else:
             super()._deliver(message, queue)  # type: ignore[no-untyped-call]
 
 
-def _dropped(queue: str, fault: str, message: str) -> None:
+def _log_dropped(queue: str, fault: str, message: str) -> None:
     log.warning("message_dropped", queue=queue, reason=fault[:_SHOWN], message=message)

@@ -41,7 +41,7 @@ _WRITTEN: dict[Reader, Callable[[str], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _DocumentText:
     """A text of a document, where it stands, and who reads it."""
 
     path: Path
@@ -71,7 +71,7 @@ def fill(value: Any, parameters: Mapping[str, str], *, reader: Reader = Reader.P
     return value
 
 
-def used(document: Any, names: Iterable[str]) -> set[str]:
+def parameters_in(document: Any, names: Iterable[str]) -> set[str]:
     """Those of the names that are parameters of the document."""
     known = set(names)
     return {name for text in _texts(document) for name in _PLACE.findall(text.text)} & known
@@ -92,14 +92,14 @@ def faults(document: Any, names: Iterable[str]) -> list[str]:
     ]
 
 
-def _misspelt(text: _Text, known: list[str]) -> Iterator[str]:
+def _misspelt(text: _DocumentText, known: list[str]) -> Iterator[str]:
     for name in dict.fromkeys(_PLACE.findall(text.text)):
         near = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
         if near and re.search(rf"\b{name}=|\b(?:for|read)\b[^\n;]*\b{name}\b", text.text) is None:
             yield f"${{{name}}} is not a parameter; did you mean ${{{near[0]}}}?"
 
 
-def _faults_of_place(text: _Text, known: list[str]) -> Iterator[str]:
+def _faults_of_place(text: _DocumentText, known: list[str]) -> Iterator[str]:
     if text.reader is Reader.PERSON:
         return
     placed = [name for name in _PLACE.findall(text.text) if name in known]
@@ -118,10 +118,10 @@ def _faults_of_place(text: _Text, known: list[str]) -> Iterator[str]:
             )
 
 
-def _texts(value: Any, path: Path = (), reader: Reader = Reader.PERSON) -> Iterator[_Text]:
+def _texts(value: Any, path: Path = (), reader: Reader = Reader.PERSON) -> Iterator[_DocumentText]:
     match value:
         case str():
-            yield _Text(path, value, reader)
+            yield _DocumentText(path, value, reader)
         case list():
             for position, item in enumerate(value):
                 yield from _texts(item, (*path, position), reader)

@@ -3,7 +3,7 @@
 import re
 
 from shared.secrets.known import KnownValues
-from shared.secrets.spans import Span, replaced
+from shared.secrets.spans import Span, apply_masks
 
 TRIGGER = b"\x1b["
 """What a line with colours holds."""
@@ -18,7 +18,7 @@ def hidden_across_colours(line: bytes, known: KnownValues) -> bytes:
     if not spans:
         return line
     places = _places(line)
-    return replaced(
+    return apply_masks(
         line,
         (Span(places[s.start], places[s.start], places[s.end - 1] + 1, s.mask) for s in spans),
     )

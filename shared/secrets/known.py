@@ -10,7 +10,7 @@ from shared.domain.next_step import NextStep
 from shared.secrets.encodings import SHORTEST_VALUE, forms
 from shared.secrets.kinds import SecretKind
 from shared.secrets.marks import CLOSE, OPEN, mask_for, mask_of
-from shared.secrets.spans import Span, joined
+from shared.secrets.spans import Span, merge
 from shared.secrets.value import Secret
 
 SHORTEST_CUT = 8
@@ -46,7 +46,7 @@ class KnownValues:
         if not self._forms:
             return []
         found = self._whole.find_matches_as_indexes(text, overlapping=True)
-        return joined(
+        return merge(
             Span(start, start, end, self._owners[self._forms[number]])
             for number, start, end in found
         )

@@ -10,7 +10,7 @@ from shared.secrets.colours import TRIGGER, hidden_across_colours
 from shared.secrets.kinds import SecretKind
 from shared.secrets.known import KnownValues
 from shared.secrets.marks import MARK, mask_for
-from shared.secrets.spans import joined
+from shared.secrets.spans import merge
 from shared.secrets.structure import Structure, Suspicion
 
 LONGEST_LINE = 65_536
@@ -71,7 +71,7 @@ class Lines:
         window = text[:LONGEST_LINE]
         rules = [rule for _, asked in self._structure.suspicions(window) for rule in asked]
         cut = LONGEST_LINE - OVERLAP
-        for span in joined(self._structure.found(window, rules)):
+        for span in merge(self._structure.spans(window, rules)):
             if span.begin < cut < span.end:
                 cut = span.begin or span.end
         self._take(text[:cut], last=True)
@@ -108,7 +108,7 @@ class Lines:
                     self._in_key, self._key_ends = True, False
                     self._head, self._swallowed = line, _end_of(whole)
                     return batch[looked:]
-            line = self._structure.masked(line, chain.from_iterable(rules))
+            line = self._structure.mask(line, chain.from_iterable(rules))
             if line is not whole:
                 self._out += [batch[done:start], line]
                 done = looked

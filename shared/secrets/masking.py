@@ -6,7 +6,7 @@ from functools import cache
 from shared.secrets import colours, keyblocks
 from shared.secrets.known import KnownValues
 from shared.secrets.lines import Lines
-from shared.secrets.spans import replaced
+from shared.secrets.spans import apply_masks
 from shared.secrets.structure import Structure
 from shared.secrets.value import Secret
 
@@ -42,7 +42,7 @@ class Masker:
     def values(self, text: str) -> str:
         """A text with the values of known secrets masked, and nothing else."""
         raw = text.encode("utf-8", "surrogatepass")
-        return replaced(raw, self._known.spans(raw)).decode("utf-8", "surrogatepass")
+        return apply_masks(raw, self._known.spans(raw)).decode("utf-8", "surrogatepass")
 
     def text(self, text: str) -> str:
         """A text, masked; masking it once more changes nothing (up to 64 KB a line)."""
@@ -73,7 +73,7 @@ class MaskedStream:
         spans = self._known.spans(text)
         done = spans[-1].end if spans else 0
         spans += self._known.cut_off(text[done:], done)
-        return self._lines.feed(replaced(text, spans)) + self._lines.finish()
+        return self._lines.feed(apply_masks(text, spans)) + self._lines.finish()
 
     def _without_known(self, data: bytes) -> bytes:
         text = self._pending + data
@@ -83,7 +83,7 @@ class MaskedStream:
             if span.start < cut < span.end:
                 cut = span.start
         self._pending = text[cut:]
-        return replaced(text[:cut], (span for span in spans if span.end <= cut))
+        return apply_masks(text[:cut], (span for span in spans if span.end <= cut))
 
 
 @cache

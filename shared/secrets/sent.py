@@ -14,16 +14,16 @@ def as_sent(subtask: Subtask) -> Subtask:
     judged, approved, run and recorded are these bytes. Use it once on a planned subtask, not on
     what it has returned. Raises Rejected where a secret cannot be named like that.
     """
-    command = _expanded(subtask.command)
+    command = _expand(subtask.command)
     if subtask.kind is SubtaskKind.CODE:
         command = as_command(command, timeout=subtask.timeout)
     return replace(
         subtask,
         command=command,
-        check=None if subtask.check is None else _expanded(subtask.check),
-        preconditions=tuple(map(_expanded, subtask.preconditions)),
+        check=None if subtask.check is None else _expand(subtask.check),
+        preconditions=tuple(map(_expand, subtask.preconditions)),
     )
 
 
-def _expanded(text: str) -> str:
+def _expand(text: str) -> str:
     return to_environment(text)[0]

@@ -14,7 +14,7 @@ class Span:
     mask: bytes
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
+def merge(spans: Iterable[Span]) -> list[Span]:
     """The spans in order; those that overlap are made one, under the mask of the longest."""
     apart: list[Span] = []
     longest = 0
@@ -31,7 +31,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
     return apart
 
 
-def replaced(text: bytes, spans: Iterable[Span]) -> bytes:
+def apply_masks(text: bytes, spans: Iterable[Span]) -> bytes:
     """The text with a mask in place of each span; they are in order and apart."""
     pieces = []
     done = 0

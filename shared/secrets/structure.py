@@ -8,7 +8,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 from shared.secrets.marks import MARK, mask_for
 from shared.secrets.rule import MaskRule
 from shared.secrets.rules import RULES
-from shared.secrets.spans import Span, joined, replaced
+from shared.secrets.spans import Span, apply_masks, merge
 
 Suspicion = tuple[int, tuple[MaskRule, ...]]
 """Where something stands that is worth a look, and by which rules; without any: for others."""
@@ -33,14 +33,14 @@ class Structure:
         found = self._triggers.find_matches_as_indexes(text.lower(), overlapping=True)
         return [(start, self._rules[number]) for number, start, _ in found]
 
-    def masked(self, line: bytes, rules: Iterable[MaskRule]) -> bytes:
+    def mask(self, line: bytes, rules: Iterable[MaskRule]) -> bytes:
         """The line with what the rules find replaced, until they find nothing more."""
         asked = tuple(dict.fromkeys(rules))
-        while spans := joined(self.found(line, asked)):
-            line = replaced(line, spans)
+        while spans := merge(self.spans(line, asked)):
+            line = apply_masks(line, spans)
         return line
 
-    def found(self, line: bytes, rules: Iterable[MaskRule]) -> Iterator[Span]:
+    def spans(self, line: bytes, rules: Iterable[MaskRule]) -> Iterator[Span]:
         """What each rule finds that is not hidden yet; a mask is hidden whole or not at all."""
         marks = [found.span() for found in MARK.finditer(line)]
         # The words of a mask are nobody's: `secret:` in one is not followed by a value.

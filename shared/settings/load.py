@@ -8,15 +8,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from shared.domain.config import Policy, joined
+from shared.domain.config import Policy, union
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.settings.connection import ConnectionFile
 from shared.settings.keys import KEYS, Key, KeyScope
-from shared.settings.naming import Fault, lookalike, named
+from shared.settings.naming import KeyFault, find_key, lookalike
 from shared.settings.server import ServerSettings
 from shared.settings.tomlfile import find_file, read_file
-from shared.settings.values import Places, Unfit, Value, from_text, from_toml
+from shared.settings.values import PathBase, Unfit, Value, from_text, from_toml
 
 OVERRIDE = "--set"
 
@@ -63,7 +63,7 @@ class Settings:
         given.refuse_faults()
         forbidden = given.values.get("forbidden_commands")
         if forbidden is not None:
-            given.values["forbidden_commands"] = joined(self.agent.forbidden_commands, forbidden)
+            given.values["forbidden_commands"] = union(self.agent.forbidden_commands, forbidden)
         sources = {**self.sources, **dict.fromkeys(given.values, OVERRIDE)}
         return replace(
             self, agent=replace(self.agent, **given.values), sources=MappingProxyType(sources)
@@ -103,10 +103,10 @@ class _Given:
         self._home = home
         self.values: dict[str, Any] = {}
         self._sources: dict[str, str] = {}
-        self._faults: list[Fault] = []
+        self._faults: list[KeyFault] = []
 
     def read_file(self, path: Path) -> None:
-        places = Places(self._home, path.absolute().parent)
+        places = PathBase(self._home, path.absolute().parent)
         for place, name, value in read_file(path):
             key = self._key(name, place, str(path))
             if key is not None:
@@ -120,13 +120,13 @@ class _Given:
                 self._take_text(key, variable, environ[variable])
         for variable in sorted(environ):
             if variable.startswith("REPLAN_") and (near := lookalike(variable, known)):
-                self._faults.append(Fault(variable, f"is unknown; did you mean {near}?"))
+                self._faults.append(KeyFault(variable, f"is unknown; did you mean {near}?"))
 
     def read_overrides(self, overrides: Iterable[str]) -> None:
         for override in overrides:
             name, equals, value = override.partition("=")
             if not equals:
-                self._faults.append(Fault(f"--set {override}", "has to look like key=value"))
+                self._faults.append(KeyFault(f"--set {override}", "has to look like key=value"))
                 continue
             key = self._key(name.strip(), KeyScope.AGENT.value, OVERRIDE)
             if key is not None:
@@ -183,26 +183,26 @@ class _Given:
         )
 
     def _key(self, name: str, place: str, source: str) -> Key | None:
-        found = named(name, place, source)
-        if isinstance(found, Fault):
+        found = find_key(name, place, source)
+        if isinstance(found, KeyFault):
             self._faults.append(found)
             return None
         return found
 
     def _take_text(self, key: Key, source: str, text: str) -> None:
-        places = Places(self._home, Path.cwd())
+        places = PathBase(self._home, Path.cwd())
         self._take(key, source, partial(from_text, key, text, places))
 
     def _take(self, key: Key, source: str, read: Callable[[], Value]) -> None:
         if key.secret and source not in key.variables:
             told = f"may only come from the environment ({key.variables[0]})"
-            self._faults.append(Fault(key.name, told, source))
+            self._faults.append(KeyFault(key.name, told, source))
             return
         try:
             self.values[key.name] = read()
             self._sources[key.name] = source
         except Unfit as error:
-            self._faults.append(Fault(key.name, str(error), source))
+            self._faults.append(KeyFault(key.name, str(error), source))
 
     def _source(self, name: str) -> str:
         return self._sources.get(name, Implied.DEFAULT)

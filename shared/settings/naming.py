@@ -9,7 +9,7 @@ from shared.settings.keys import KEYS, Key, KeyScope
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class KeyFault:
     """What is wrong with a key, and where it stands."""
 
     name: str
@@ -21,16 +21,16 @@ class Fault:
         return f"{self.name}: {self.told}{place}"
 
 
-def named(name: str, place: str, source: str) -> Key | Fault:
+def find_key(name: str, place: str, source: str) -> Key | KeyFault:
     """The key of that name (`agent.planner`, too) in the scope that `place` names."""
     scope, dot, bare = name.partition(".")
     if dot and scope in {s.value for s in KeyScope} and place in {scope, KeyScope.AGENT.value}:
         place, name = scope, bare
     key = KEYS.get(name)
     if key is None:
-        return Fault(name, _unknown(name, place), source)
+        return KeyFault(name, _unknown(name, place), source)
     if key.scope.value != place:
-        return Fault(name, _wrong_scope(key, source), source)
+        return KeyFault(name, _wrong_scope(key, source), source)
     return key
 
 

@@ -72,14 +72,14 @@ class ServerSettings:
     @property
     def database_url(self) -> str:
         """Where Postgres is; raises Misconfigured when nothing says it."""
-        return self._found("database_url", self.database)
+        return self._address("database_url", self.database)
 
     @property
     def broker_url(self) -> str:
         """Where Redis or Valkey is; raises Misconfigured when nothing says it."""
-        return self._found("broker_url", self.broker)
+        return self._address("broker_url", self.broker)
 
-    def _found(self, key: str, value: str | None) -> str:
+    def _address(self, key: str, value: str | None) -> str:
         if value is not None:
             return value
         raise Misconfigured(

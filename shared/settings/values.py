@@ -18,7 +18,7 @@ class Unfit(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PathBase:
     """What `~` stands for, and where relative folders begin."""
 
     home: Path
@@ -31,7 +31,7 @@ class Places:
         return self.base / text
 
 
-def from_text(key: Key, text: str, places: Places) -> Value:
+def from_text(key: Key, text: str, places: PathBase) -> Value:
     """The value of a text, as it stands in the environment or behind `--set`; raises Unfit.
 
     A list is TOML's `["a", "b"]`, or entries between commas (folders: between colons).
@@ -49,7 +49,7 @@ def from_text(key: Key, text: str, places: Places) -> Value:
     return from_toml(key, text, places)
 
 
-def from_toml(key: Key, value: object, places: Places) -> Value:
+def from_toml(key: Key, value: object, places: PathBase) -> Value:
     """The value of what TOML gave; raises Unfit."""
     match key.kind:
         case ValueKind.FLAG if isinstance(value, bool):
@@ -103,7 +103,7 @@ def _plain(key: Key, given: object) -> str:
     return given.strip()
 
 
-def _folder(key: Key, given: object, places: Places) -> Path:
+def _folder(key: Key, given: object, places: PathBase) -> Path:
     return places.folder(_plain(key, given))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, text
 
-from shared.domain.approval import Approval, Scope
+from shared.domain.approval import Approval, ApprovalScope
 from shared.store.tables import ApprovalRow
 
 _OF_IT = "task_id = :task_id AND digest = ANY(CAST(:digests AS text[]))"
@@ -53,7 +53,7 @@ def holds(connection: Connection, task_id: int, digests: Sequence[str]) -> bool:
     return bool(connection.execute(_HOLDS, asked).scalar())
 
 
-def offered(
+def candidates(
     connection: Connection, task_id: int, digests: Sequence[str], key: str
 ) -> tuple[tuple[int, Approval], ...]:
     """The approvals that an attempt with that key might use, each with its number, best first.
@@ -77,7 +77,7 @@ def spend(connection: Connection, approval_id: int, key: str) -> bool:
 def _approval(row: Any) -> Approval:
     return Approval(
         digest=row.digest,
-        scope=Scope(row.scope),
+        scope=ApprovalScope(row.scope),
         given_by=row.given_by,
         expires_at=row.expires_at,
         signature=row.signature,

@@ -98,7 +98,7 @@ _APPEND = text(f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AttemptWrite:
     """An attempt to be written for a job under its fence; `ended` is False when it only begins."""
 
     job_id: int
@@ -108,7 +108,7 @@ class Record:
     worker: str
 
 
-def record(connection: Connection, records: Sequence[Record]) -> set[str]:
+def record(connection: Connection, records: Sequence[AttemptWrite]) -> set[str]:
     """Write attempts of jobs in hand; returns the keys of those whose job is still ours.
 
     Of a job that was withdrawn it is written, too, how its attempts ended: that is how one learns
@@ -239,7 +239,7 @@ def _check(row: Any) -> CommandResult | None:
     )
 
 
-def _row(entry: Record, blobs: dict[str, bytes]) -> dict[str, Any]:
+def _row(entry: AttemptWrite, blobs: dict[str, bytes]) -> dict[str, Any]:
     attempt = entry.attempt
     return {
         "job_id": entry.job_id,
@@ -274,7 +274,7 @@ def _result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, An
         return {**_NO_OUTPUT, "left_over": []}
     if isinstance(result, AgentResult):
         body = to_json(replace(result, summary=_clean(result.summary)))
-        return {**_NO_OUTPUT, **_how_it_ended(result), "body": body}
+        return {**_NO_OUTPUT, **_ending(result), "body": body}
     out = store_output(result.stdout, result.stdout_dropped)
     err = store_output(result.stderr, result.stderr_dropped)
     for stored, data in ((out, result.stdout), (err, result.stderr)):
@@ -288,11 +288,11 @@ def _result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, An
         "stderr_size": err.size,
         "stdout_blob": out.blob,
         "stderr_blob": err.blob,
-        **_how_it_ended(result),
+        **_ending(result),
     }
 
 
-def _how_it_ended(result: Ran) -> dict[str, Any]:
+def _ending(result: Ran) -> dict[str, Any]:
     return {
         "ran_at": result.started_at,
         "ran_until": result.ended_at,

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.bundle import Bundle
-from shared.domain.fix import Failure
+from shared.domain.fix import FailurePattern
 from shared.store.tables import BundleRow
 from shared.wire import from_json, to_json
 
@@ -24,7 +24,7 @@ class StoredBundle:
     created_at: datetime
     bundle: Bundle
     evidence: str = ""
-    failure: Failure | None = None
+    failure: FailurePattern | None = None
 
 
 def save(
@@ -36,7 +36,7 @@ def save(
     pass_no: int,
     bundle: Bundle,
     evidence: str = "",
-    failure: Failure | None = None,
+    failure: FailurePattern | None = None,
 ) -> int:
     """Keep a bundle; one of the same pass that is there already stays. Returns its id."""
     place = {"run_id": run_id, "step": step, "revision": revision, "pass_no": pass_no}
@@ -64,6 +64,6 @@ def newest(
     row = connection.execute(query.order_by(BundleRow.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
-    failure = None if row.failure is None else from_json(Failure, row.failure)
+    failure = None if row.failure is None else from_json(FailurePattern, row.failure)
     bundle = from_json(Bundle, row.body)
     return StoredBundle(row.revision, row.pass_no, row.created_at, bundle, row.evidence, failure)

@@ -117,7 +117,7 @@ class Database:
             raise Transient(_sentence(error), stage="database") from error
         return connection
 
-    def notified(
+    def notifications(
         self, listener: psycopg.Connection[tuple[object, ...]], timeout: float
     ) -> list[str]:
         """The payloads that arrive within `timeout` seconds, as soon as there is one.

@@ -10,14 +10,14 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.fix import Failure, Fix, essence, wears_out
+from shared.domain.fix import FailurePattern, Fix, essence, wears_out
 from shared.domain.plan import Subtask
 from shared.store.fix_tables import FixRow
 from shared.wire import from_json, to_json
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredFix:
     """A fix as it is kept, and what it was worth: `offered` counts its uses, the rest their ends.
 
     `told` is the failure that it is for, `learnt_from` the step that it was learnt from.
@@ -54,7 +54,7 @@ class Lesson:
     reason: str
     author: str
     ran: frozenset[int]
-    failures: tuple[tuple[Failure, tuple[Subtask, ...]], ...]
+    failures: tuple[tuple[FailurePattern, tuple[Subtask, ...]], ...]
 
 
 _COUNTED = """
@@ -148,7 +148,9 @@ _FAILED = text("""
 """)
 
 
-def keep(connection: Connection, failure: Failure, fix: Fix, lesson: Lesson, step: int) -> None:
+def keep(
+    connection: Connection, failure: FailurePattern, fix: Fix, lesson: Lesson, step: int
+) -> None:
     """Keep a fix; one that is known already is counted as learnt once more."""
     statement = upsert(FixRow).values(
         signature=failure.signature,
@@ -190,17 +192,21 @@ def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Les
         reason=done.reason,
         author=done.author,
         ran=frozenset(done.ran or ()),
-        failures=tuple((from_json(Failure, f.failure), _subtasks(f.subtasks)) for f in failed),
+        failures=tuple(
+            (from_json(FailurePattern, f.failure), _subtasks(f.subtasks)) for f in failed
+        ),
     )
 
 
-def matching(connection: Connection, failure: Failure) -> tuple[Known, ...]:
+def matching(connection: Connection, failure: FailurePattern) -> tuple[StoredFix, ...]:
     """The fixes for a failure that are not retired; what has proved its worth comes first."""
     asked = {"signature": failure.signature, "family": failure.family}
     return tuple(_known(row) for row in connection.execute(_MATCHING, asked))
 
 
-def of_targets(connection: Connection, targets: Sequence[str], *, limit: int) -> tuple[Known, ...]:
+def of_targets(
+    connection: Connection, targets: Sequence[str], *, limit: int
+) -> tuple[StoredFix, ...]:
     """Fixes for hosts of the kinds that these showed when something last failed there."""
     found = connection.execute(_FAMILIES, {"targets": list(targets)}).scalars()
     return of_families(connection, tuple(found), limit=limit)
@@ -208,15 +214,15 @@ def of_targets(connection: Connection, targets: Sequence[str], *, limit: int) ->
 
 def of_families(
     connection: Connection, families: Sequence[str], *, limit: int
-) -> tuple[Known, ...]:
+) -> tuple[StoredFix, ...]:
     """Fixes for hosts of those kinds, what has worked most often first."""
     asked = {"families": list(families), "limit": limit}
     return tuple(_known(row) for row in connection.execute(_OF_FAMILIES, asked))
 
 
-def listed(
+def page(
     connection: Connection, *, limit: int, every: bool = False, after: int = 0
-) -> tuple[Known, ...]:
+) -> tuple[StoredFix, ...]:
     """At most `limit` fixes by number, from the one after `after` on.
 
     Those that are retired, too, if `every` one is wanted.
@@ -225,14 +231,14 @@ def listed(
     return tuple(_known(row) for row in connection.execute(_LISTED, chosen))
 
 
-def find(connection: Connection, number: int) -> Known | None:
+def find(connection: Connection, number: int) -> StoredFix | None:
     """The fix of that number."""
     chosen = {"every": True, "number": number, "after": 0, "limit": 1}
     row = connection.execute(_LISTED, chosen).one_or_none()
     return None if row is None else _known(row)
 
 
-def used(connection: Connection, run_id: int, step: int, revision: int) -> int | None:
+def fix_of(connection: Connection, run_id: int, step: int, revision: int) -> int | None:
     """The number of the fix that a revision came from; None when it came from elsewhere."""
     place = {"run_id": run_id, "step": step, "revision": revision}
     found: int | None = connection.execute(_USED, place).scalar()
@@ -272,7 +278,7 @@ def restore(connection: Connection, number: int) -> bool:
 
 
 def edit(
-    connection: Connection, known: Known, replacement: Sequence[Subtask], *, author: str
+    connection: Connection, known: StoredFix, replacement: Sequence[Subtask], *, author: str
 ) -> bool:
     """Put other subtasks into a fix, its uses counted afresh; False when there is such a one."""
     changed = replace(known.fix, replacement=tuple(replacement))
@@ -290,8 +296,8 @@ def _digest(signature: str, family: str, fix: Fix) -> str:
     return hashlib.sha256(json.dumps([signature, family, said]).encode()).hexdigest()
 
 
-def _known(row: Any) -> Known:
-    return Known(
+def _known(row: Any) -> StoredFix:
+    return StoredFix(
         id=row.id,
         signature=row.signature,
         family=row.family,

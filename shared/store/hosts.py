@@ -7,8 +7,7 @@ from sqlalchemy import Connection, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.host import LOCALHOST, Host
-from shared.domain.host import Connection as Via
+from shared.domain.host import LOCALHOST, ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.task import ENDED_RUN
 from shared.store.tables import HostRow, RunRow
@@ -56,7 +55,7 @@ def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
         )
 
 
-def listed(connection: Connection) -> tuple[Host, ...]:
+def all_hosts(connection: Connection) -> tuple[Host, ...]:
     """Every enrolled host, by name."""
     found = connection.execute(select(HostRow.__table__).order_by(HostRow.name))
     return tuple(_host(row) for row in found)
@@ -65,22 +64,22 @@ def listed(connection: Connection) -> tuple[Host, ...]:
 def find(connection: Connection, name: str) -> Host | None:
     """The host of that name, None when it is not enrolled; `localhost` always is."""
     row = connection.execute(select(HostRow.__table__).where(HostRow.name == name)).one_or_none()
-    return joined(row, name)
+    return from_row(row, name)
 
 
-def joined(row: Any, name: str) -> Host | None:
+def from_row(row: Any, name: str) -> Host | None:
     """The same from the columns of `hosts` in a row, all empty when there is no such host."""
     if row is not None and row.name is not None:
         return _host(row)
     return LOCALHOST if name == LOCALHOST.name else None
 
 
-def named(connection: Connection, name: str) -> Host:
+def get(connection: Connection, name: str) -> Host:
     """The host of that name; raises Rejected, with the names there are, for none."""
     found = find(connection, name)
     if found is not None:
         return found
-    known = ", ".join(host.name for host in listed(connection)) or "none"
+    known = ", ".join(host.name for host in all_hosts(connection)) or "none"
     raise Rejected(
         f"host {name!r} is not enrolled; enrolled: {known}",
         stage="input",
@@ -90,16 +89,16 @@ def named(connection: Connection, name: str) -> Host:
     )
 
 
-def reached(connection: Connection, host: Host) -> Host:
+def with_route(connection: Connection, host: Host) -> Host:
     """The host with the way to it: `via` is looked up, and what that one is reached through.
 
     Raises Misconfigured when a host on the way is not enrolled or distrusted, or the way leads
     nowhere.
     """
-    return _reached(connection, host, (host.name,))
+    return _with_route(connection, host, (host.name,))
 
 
-def _reached(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
+def _with_route(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
     if host.jump is None:
         return host
     if host.jump in way or len(way) > MOST_JUMPS:
@@ -109,7 +108,7 @@ def _reached(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
             next_step=NextStep.of("host list"),
         )
     jump = find(connection, host.jump)
-    if jump is None or jump.connection is not Via.SSH:
+    if jump is None or jump.connection is not ConnectionKind.SSH:
         raise Misconfigured(
             f"{host.name} is reached through {host.jump}, which is not a host enrolled for SSH",
             stage="connect",
@@ -122,7 +121,7 @@ def _reached(connection: Connection, host: Host, way: tuple[str, ...]) -> Host:
             ),
         )
     require_trusted(jump)
-    return replaced(host, via=_reached(connection, jump, (*way, jump.name)))
+    return replaced(host, via=_with_route(connection, jump, (*way, jump.name)))
 
 
 def require_trusted(host: Host) -> None:
@@ -142,7 +141,7 @@ def distrust(connection: Connection, name: str, reason: str) -> bool:
 
 def remove(connection: Connection, name: str) -> None:
     """Take a host out. Raises Rejected while a run on it has not ended, or others need it."""
-    named(connection, name)
+    get(connection, name)
     behind = connection.execute(select(HostRow.name).where(HostRow.jump == name)).scalars().all()
     if behind:
         raise Rejected(
@@ -166,4 +165,4 @@ def remove(connection: Connection, name: str) -> None:
 
 def _host(row: Any) -> Host:
     values = {name: getattr(row, name) for name in _FIELDS}
-    return Host(**{**values, "connection": Via(row.connection)})
+    return Host(**{**values, "connection": ConnectionKind(row.connection)})

@@ -317,7 +317,7 @@ def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
     return {row.id for row in connection.execute(_FINISH, _pairs(held)) if row.ours}
 
 
-def held(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:
+def held_ids(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:
     """Those of the jobs, given as (job id, fence), that are open and nobody else's by now."""
     if not pairs:
         return set()
@@ -336,7 +336,7 @@ def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list
     return list(found.scalars())
 
 
-def unclaimed(connection: Connection) -> dict[str, int]:
+def unclaimed_counts(connection: Connection) -> dict[str, int]:
     """How many jobs of each queue were rung for and wait still."""
     return {row[0]: row[1] for row in connection.execute(_UNCLAIMED)}
 

@@ -36,12 +36,12 @@ class Version:
 
 
 @cache
-def known() -> tuple[str, ...]:
+def known_versions() -> tuple[str, ...]:
     """The versions that this program knows, the oldest first: the last is the one it needs."""
     return tuple(sorted(p.stem.partition("_")[0] for p in MIGRATIONS.glob("versions/[0-9]*.py")))
 
 
-def _found(connection: Connection) -> str | None:
+def _current(connection: Connection) -> str | None:
     if not connection.execute(_TABLE).scalar():
         return None
     return connection.execute(_FOUND).scalar()
@@ -55,18 +55,18 @@ def upgrade(url: str) -> Version:
     database = Database(url, pooled=False)
     with database.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        _refuse_unknown(_found(connection))
+        _refuse_unknown(_current(connection))
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
-        return Version(found=_found(connection), needed=known()[-1])
+        return Version(found=_current(connection), needed=known_versions()[-1])
 
 
 def version(database: Database) -> Version:
     """Which version the database has."""
     with database.begin() as connection:
-        return Version(found=_found(connection), needed=known()[-1])
+        return Version(found=_current(connection), needed=known_versions()[-1])
 
 
 def require_current(database: Database) -> None:
@@ -86,7 +86,7 @@ def require_current(database: Database) -> None:
 
 
 def _refuse_unknown(found: str | None) -> None:
-    if found is not None and found not in known():
+    if found is not None and found not in known_versions():
         raise Misconfigured(
             f"the database is at version {found}, which this program does not know: "
             "it was migrated by a newer replan",

@@ -92,7 +92,7 @@ def of_task(connection: Connection, task_id: int) -> Sequence[Any]:
     return connection.execute(query).all()
 
 
-def kept(connection: Connection, number: int) -> Any | None:
+def find(connection: Connection, number: int) -> Any | None:
     """The whole row of a call; None when there is none."""
     query = select(ModelCallRow.__table__).where(ModelCallRow.id == number)
     return connection.execute(query).one_or_none()

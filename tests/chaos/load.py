@@ -8,12 +8,12 @@ from typing import Final
 from orchestrator.acts.submission import Submission
 from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
-from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role, Step, Subtask
+from shared.domain.plan import Author, OnFailure, Plan, PlanningRole, Recovery, Step, Subtask
 from shared.domain.task import TaskPhase
 from tests.chaos.ledger import Ledger
 from tests.chaos.orders import Known, Order, Try
 
-BY_HAND: Final = Author(Role.HUMAN, "human")
+BY_HAND: Final = Author(PlanningRole.HUMAN, "human")
 RETRIES: Final = 2
 BULK: Final = 5000
 """Lines of a long output: more than a row holds, so that the rest of it goes elsewhere."""

@@ -16,7 +16,7 @@ from shared.domain.facts import Fact, TaskSubmitted
 from shared.domain.jobs import Job
 from shared.domain.plan import Plan
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from shared.store.inbox import Report
 from shared.store.tables import (
@@ -171,7 +171,7 @@ class SqlUnderTest:
             return jobs.renew(connection, [(job.id, job.fence)], LEASE)[job.id]
 
     def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool:
-        entry = Record(job.id, job.fence, attempt, ended=ended, worker="worker")
+        entry = AttemptWrite(job.id, job.fence, attempt, ended=ended, worker="worker")
         with self.database.begin() as connection:
             return attempt.key in attempts.record(connection, [entry])
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from shared.domain.host import LOCALHOST, Connection, Host
+from shared.domain.host import LOCALHOST, ConnectionKind, Host
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.services.sshd import SshServer
 from workers.shells.ports import Call, Shell
@@ -50,7 +50,7 @@ def shell(request: pytest.FixtureRequest) -> Iterator[Shell]:
         yield connections.shell(
             Host(
                 "web1",
-                Connection.SSH,
+                ConnectionKind.SSH,
                 server.host,
                 server.port,
                 server.user,

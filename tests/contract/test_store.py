@@ -18,12 +18,12 @@ from shared.domain.facts import (
     StepRevised,
 )
 from shared.domain.jobs import Job, JobKind
-from shared.domain.plan import Author, Plan, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from shared.store.database import Database
 from tests.contract.store_under_test import LEASE, MemoryUnderTest, SqlUnderTest, StoreUnderTest
 
-AUTHOR = Author(Role.SUBTASK_PLANNER, "runbook")
+AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
 SUBTASKS = (Subtask(1, "a", "a", "true"),)
 PLAN = Plan(
     (

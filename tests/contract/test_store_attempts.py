@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.core.state import WaitsFor
-from shared.domain.approval import Approval, Scope
+from shared.domain.approval import Approval, ApprovalScope
 from shared.domain.attempt import (
     SAID,
     Answer,
@@ -32,7 +32,7 @@ from shared.domain.facts import (
 )
 from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
-from shared.domain.plan import Author, Plan, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.task import StepPhase, TaskPhase
 from shared.store.database import Database
@@ -41,7 +41,7 @@ from tests.contract.store_under_test import LEASE, MemoryUnderTest, SqlUnderTest
 
 LOST = JobFailed(JobKind.EXECUTE, 1, 0, 1, family="transient", stage="s", reason="r")
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-AUTHOR = Author(Role.SUBTASK_PLANNER, "runbook")
+AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
 SUBTASKS = (Subtask(1, "a", "a", "true"),)
 PLAN = Plan(
     (
@@ -163,7 +163,7 @@ def test_a_person_s_word_is_written_down_once(store: StoreUnderTest) -> None:
     ends(store, job, Ending.NEEDS_APPROVAL)
     assert store.interventions(task_id) == ["approval"]
     assert store.approvals(task_id) == []
-    given = Approval("digest", Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC))
+    given = Approval("digest", ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC))
     for _ in range(2):
         report(store, job, CommandsApproved(1, 0, 1, 1, (given,)))
         assert store.approvals(task_id) == ["digest"]

@@ -8,7 +8,7 @@ from orchestrator.coordinator import Coordinator
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome
 from shared.domain.config import Policy
 from shared.store import attempts
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
 from tests.journeys.plans import plan, step
@@ -42,6 +42,6 @@ def test_an_agent_s_result_is_kept_whole(database: Database) -> None:
     assert job.run_id is not None
     attempt = replace(ATTEMPT, run_id=job.run_id)
     with database.begin() as connection:
-        attempts.record(connection, [Record(job.id, job.fence, attempt, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.id, job.fence, attempt, True, "worker")])
         (found,) = attempts.of_step(connection, job.run_id, 1)
     assert found == attempt

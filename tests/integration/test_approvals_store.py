@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from orchestrator.acts.submission import Submission, submit
-from shared.domain.approval import Approval, Scope
+from shared.domain.approval import Approval, ApprovalScope
 from shared.domain.config import Policy
 from shared.store import approvals
 from shared.store.database import Database
@@ -34,7 +34,7 @@ def grant(
     task: int,
     digest: str = "d",
     *,
-    scope: Scope = Scope.ONCE,
+    scope: ApprovalScope = ApprovalScope.ONCE,
     until: datetime = LATER,
 ) -> None:
     with database.begin() as connection:
@@ -43,7 +43,7 @@ def grant(
 
 def spend(database: Database, task: int, key: str, *digests: str) -> bool:
     with database.autocommit() as connection:
-        found = approvals.offered(connection, task, digests or ("d",), key)
+        found = approvals.candidates(connection, task, digests or ("d",), key)
         return any(approvals.spend(connection, number, key) for number, _ in found)
 
 
@@ -75,7 +75,7 @@ def test_one_that_serves_once_serves_one_attempt_however_often_it_asks(
 
 
 def test_one_for_the_task_serves_every_attempt(database: Database, task: int) -> None:
-    grant(database, task, scope=Scope.TASK)
+    grant(database, task, scope=ApprovalScope.TASK)
     assert all(spend(database, task, key) for key in ("first", "second", "first"))
     assert holds(database, task)
 
@@ -84,7 +84,7 @@ def test_what_serves_the_whole_task_is_used_before_what_serves_once(
     database: Database, task: int
 ) -> None:
     grant(database, task)
-    grant(database, task, scope=Scope.TASK)
+    grant(database, task, scope=ApprovalScope.TASK)
     assert spend(database, task, "first")
     with database.begin() as connection:
         found = connection.execute(text("SELECT scope, used_by FROM approvals ORDER BY id")).all()
@@ -93,12 +93,14 @@ def test_what_serves_the_whole_task_is_used_before_what_serves_once(
 
 def test_it_is_of_its_task(database: Database, task: int) -> None:
     other = submit(database, Submission("p", ("localhost",), Policy()))
-    grant(database, task, scope=Scope.TASK)
+    grant(database, task, scope=ApprovalScope.TASK)
     assert not spend(database, other, "k")
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_one_that_has_expired_serves_nobody(database: Database, task: int, scope: Scope) -> None:
+@pytest.mark.parametrize("scope", ApprovalScope)
+def test_one_that_has_expired_serves_nobody(
+    database: Database, task: int, scope: ApprovalScope
+) -> None:
     grant(database, task, scope=scope, until=EARLIER)
     assert not holds(database, task)
     assert not spend(database, task, "k")
@@ -139,7 +141,7 @@ def test_it_is_written_for_good_before_it_is_used(database: Database, task: int)
     """Another connection sees it at once: nothing starts that could start again after a crash."""
     grant(database, task)
     with database.autocommit() as connection:
-        ((number, offered),) = approvals.offered(connection, task, ["d"], "first")
-        assert offered == Approval("d", Scope.ONCE, "ann", LATER)
+        ((number, offered),) = approvals.candidates(connection, task, ["d"], "first")
+        assert offered == Approval("d", ApprovalScope.ONCE, "ann", LATER)
         assert approvals.spend(connection, number, "first")
         assert not spend(database, task, "second")

@@ -14,7 +14,7 @@ from shared.domain.attempt import Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.jobs import Job
 from shared.store import attempts, jobs
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
@@ -34,7 +34,7 @@ def job(database: Database) -> Job:
     running = Attempt(KEY, 1, 1, 0, 1, 1, 0, 1, "sleep 9", Outcome.FAILED, AT, AT)
     with database.begin() as connection:
         (claimed,) = jobs.claim(connection, [1], "worker", NEVER)
-        entry = Record(claimed.id, claimed.fence, running, ended=False, worker="worker")
+        entry = AttemptWrite(claimed.id, claimed.fence, running, ended=False, worker="worker")
         assert attempts.record(connection, [entry]) == {KEY}
     return claimed
 

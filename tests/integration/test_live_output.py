@@ -18,7 +18,7 @@ from shared.domain.facts import PassFinished, PassStarted
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
 from tests.journeys.plans import plan, step
@@ -44,7 +44,7 @@ def write(database: Database, job: Job, *, ended: bool) -> None:
     """Record the attempt as it is."""
     attempt = replace(ATTEMPT, run_id=job.run_id or 0)
     with database.begin() as connection:
-        attempts.record(connection, [Record(job.id, job.fence, attempt, ended, "worker")])
+        attempts.record(connection, [AttemptWrite(job.id, job.fence, attempt, ended, "worker")])
 
 
 def say(database: Database, *lines: bytes) -> list[str]:
@@ -103,7 +103,7 @@ def end_and_drop(database: Database, job: Job) -> None:
     """As a journal does it."""
     attempt = replace(ATTEMPT, run_id=job.run_id or 0)
     with database.begin() as connection:
-        attempts.record(connection, [Record(job.id, job.fence, attempt, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.id, job.fence, attempt, True, "worker")])
         attempts.drop_output(connection, [attempt.key])
 
 
@@ -126,7 +126,7 @@ def test_no_attempt_is_told_before_the_beginning_of_its_pass(database: Database,
     now = datetime.now(UTC)
     done = replace(ATTEMPT, run_id=job.run_id or 0, started_at=now, ended_at=now)
     with database.begin() as connection:
-        attempts.record(connection, [Record(job.id, job.fence, done, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.id, job.fence, done, True, "worker")])
     kinds, cursor = told(database, ref)
     assert MessageKind.SUBTASK not in kinds
     with database.begin() as connection:
@@ -159,7 +159,7 @@ def test_what_a_host_calls_text_and_is_none_is_recorded_all_the_same(
         reason="not \udc80 text",
     )
     with database.begin() as connection:
-        attempts.record(connection, [Record(job.id, job.fence, broken, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.id, job.fence, broken, True, "worker")])
         row = connection.execute(text("SELECT command, correction, reason FROM attempts")).one()
     assert tuple(row) == ("echo \\udcff\\x00", "\\ud800", "not \\udc80 text")
 

@@ -23,7 +23,7 @@ from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job, JobKind, QueueName
 from shared.domain.next_step import command_line
 from shared.store import attempts, jobs
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database, InDoubt
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
@@ -248,7 +248,7 @@ def test_the_journal_writes_once(link: Link) -> None:
     def perform(hold: Hold, journal: Journal) -> PassFinished:
         runs = replace(attempt(hold.job, 9, hold.job.run_id or 0), key="k9")
         with link.database.begin() as connection:
-            begun = Record(hold.job.id, hold.job.fence, runs, ended=False, worker="w")
+            begun = AttemptWrite(hold.job.id, hold.job.fence, runs, ended=False, worker="w")
             attempts.record(connection, [begun])
         link.losses = 1
         journal.add_output("k9", "stdout", b"live")

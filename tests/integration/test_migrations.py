@@ -12,7 +12,7 @@ from shared.domain.attempt import Answer, explain
 from shared.domain.errors import Defect
 from shared.domain.prediction import Prediction
 from shared.store.database import Database
-from shared.store.migrate import MIGRATIONS, known, upgrade
+from shared.store.migrate import MIGRATIONS, known_versions, upgrade
 from shared.store.tables import Row
 
 NEW_COLUMNS = ("told_by_person", "ended_by", "unknown", "prediction", "left_over")
@@ -76,7 +76,7 @@ def test_the_versions_are_those_that_the_migrations_name() -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     scripts = list(ScriptDirectory.from_config(config).walk_revisions())
-    assert tuple(script.revision for script in reversed(scripts)) == known()
+    assert tuple(script.revision for script in reversed(scripts)) == known_versions()
 
 
 def test_a_migrated_database_has_the_tables_of_the_program(database_url: str) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.acts.signing import Signer
-from shared.domain.approval import Approval, Scope
+from shared.domain.approval import Approval, ApprovalScope
 from shared.domain.errors import Misconfigured
 from workers.roles.signatures import Signatures
 
-WORD = Approval("d" * 64, Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC))
+WORD = Approval("d" * 64, ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def test_what_was_signed_here_is_believed_here(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_what_was_signed_here_is_believed_here(tmp_path: Path) -> None:
     assert not signatures.believes(7, WORD)
     assert not signatures.believes(8, signed)
     for changed in (
-        replace(signed, scope=Scope.TASK),
+        replace(signed, scope=ApprovalScope.TASK),
         replace(signed, digest="e" * 64),
         replace(signed, given_by="bob"),
         replace(signed, expires_at=WORD.expires_at + timedelta(hours=1)),

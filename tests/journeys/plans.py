@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from shared.domain.plan import Author, Plan, Recovery, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Step, Subtask
 from tests.fakes.model_server import Says
 from tests.unit.planning.given import detail_answer, plan_answer, step_answer, subtask_answer
 
-RUNBOOK = Author(Role.SUBTASK_PLANNER, "runbook")
-BY_HAND = Author(Role.HUMAN, "human")
+RUNBOOK = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
+BY_HAND = Author(PlanningRole.HUMAN, "human")
 
 
 def step(

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.stage import enrol
 from shared.domain.config import Policy
-from shared.domain.plan import Author, Recovery, Role
+from shared.domain.plan import Author, PlanningRole, Recovery
 from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.journeys.plans import plan, step
 from tests.services.accounts import Account
@@ -15,7 +15,7 @@ from tests.services.ring import Ring
 from tests.services.sshd import SshServers
 from tests.unit.planning.given import revision_answer, subtask_answer
 
-BY_MODEL = Author(Role.SUBTASK_PLANNER, "anthropic")
+BY_MODEL = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 COMMAND = "cat settings/site.conf > served.conf"
 CHECK = "test -s served.conf"
 POLICY = Policy(auto_correction_enabled=False, error_threshold_per_step=1)

@@ -9,7 +9,7 @@ from shared.domain.facts import Fact, PassFinished
 from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from tests.services.ring import eventually
 
@@ -98,6 +98,6 @@ class ScriptedWorker:
             return jobs.renew(connection, [(job.id, job.fence)], self.lease)[job.id]
 
     def _record(self, job: Job, attempt: Attempt, *, ended: bool) -> None:
-        entry = Record(job.id, job.fence, attempt, ended=ended, worker=self.name)
+        entry = AttemptWrite(job.id, job.fence, attempt, ended=ended, worker=self.name)
         with self.database.begin() as connection:
             attempts.record(connection, [entry])

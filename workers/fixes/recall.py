@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from shared.domain.bundle import Bundle
 from shared.domain.facts import StepRevised
-from shared.domain.fix import Failure, applied, essence
+from shared.domain.fix import FailurePattern, apply, essence
 from shared.domain.plan import Subtask
 from shared.store import fixes
 from shared.store.bundles import StoredBundle
 from shared.store.database import Database
-from shared.store.fixes import Known
+from shared.store.fixes import StoredFix
 from workers.fixes.signature import failure_of
 from workers.store import StepBrief
 
@@ -17,7 +17,7 @@ MOST_FIXES = 5
 """A planner is told of so many fixes at most."""
 
 
-def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> Failure | None:
+def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> FailurePattern | None:
     """What the failure of a step is recognised by; None where the memory is switched off."""
     if not brief.task.policy.fix_memory:
         return None
@@ -37,11 +37,11 @@ def recall(
         return None
     ordinal, newest = brief.step.ordinal, brief.revisions[-1].revision
     with database.begin() as connection:
-        if fixes.used(connection, brief.run_id, ordinal, newest) is not None:
+        if fixes.fix_of(connection, brief.run_id, ordinal, newest) is not None:
             return None
         known = fixes.matching(connection, stored.failure)
     for each in known:
-        subtasks = applied(each.fix, brief.subtasks, stored.failure)
+        subtasks = apply(each.fix, brief.subtasks, stored.failure)
         if subtasks is not None and not _was_tried(subtasks, brief):
             return StepRevised(
                 step=ordinal,
@@ -63,7 +63,7 @@ def past_fixes(database: Database, targets: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(_describe, fixes.of_targets(connection, targets, limit=MOST_FIXES)))
 
 
-def past_fixes_for(database: Database, failure: Failure | None) -> tuple[str, ...]:
+def past_fixes_for(database: Database, failure: FailurePattern | None) -> tuple[str, ...]:
     """What has helped on hosts of the kind that showed this failure, in words for a planner."""
     if failure is None:
         return ()
@@ -78,13 +78,13 @@ def _was_tried(subtasks: tuple[Subtask, ...], brief: StepBrief) -> bool:
     return any(wanted == [essence(s) for s in revision.subtasks] for revision in brief.revisions)
 
 
-def _reason(known: Known) -> str:
+def _reason(known: StoredFix) -> str:
     counted = known.worked + known.failed
     worth = f"worked {known.worked} of {counted} times since" if counted else "first use"
     return f"from fix F{known.id}, learnt from {known.learnt_from} ({worth}): {known.reason}"
 
 
-def _describe(known: Known) -> str:
+def _describe(known: StoredFix) -> str:
     failed = "; ".join(known.told)
     helped = " ; then ".join(subtask.command for subtask in known.fix.replacement)
     return f"On {known.family}, when this failed: {failed}. This put it right: {helped}"

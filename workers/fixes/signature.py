@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
-from shared.domain.fix import MOST_TEXT, Failure
+from shared.domain.fix import MOST_TEXT, FailurePattern
 from shared.domain.pieces import Piece, Varies, pieces, rest, shape, variety
 from workers.evidence.failed_assumptions import contradictions
 from workers.fixes.family import family, hosts
@@ -32,7 +32,7 @@ _SOME_HOST = "some-host.invalid"
 _UNIT = re.compile(r"\.(?:service|socket|timer|mount|target)$")
 
 
-def failure_of(bundle: Bundle, *names: str | None) -> Failure | None:
+def failure_of(bundle: Bundle, *names: str | None) -> FailurePattern | None:
     """The failure that a bundle tells of; `names` are what its host is called.
 
     None when no attempt of the revision failed, when its commands are too long to be learnt from,
@@ -51,7 +51,7 @@ def failure_of(bundle: Bundle, *names: str | None) -> Failure | None:
     by_number = {subtask.ordinal: subtask for subtask in bundle.subtasks}
     told = tuple(_describe(by_number[n], attempt, called) for n, attempt in found.items())
     digest = hashlib.sha256("\n".join((_SCHEME, *told)).encode()).hexdigest()
-    return Failure(digest[:32], where, told, tuple(found), called)
+    return FailurePattern(digest[:32], where, told, tuple(found), called)
 
 
 def _first_failure(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAttempt | None:

@@ -14,10 +14,10 @@ from shared.contracts.answers import (
     RefineAnswer,
     RevisionAnswer,
 )
-from shared.contracts.complaints import Document, told
+from shared.contracts.complaints import Document, describe
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, Plan, Role, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Subtask
 from shared.domain.question import Question
 from shared.guard import Guard, load_site
 from workers.llm import prompts
@@ -86,10 +86,10 @@ class AnthropicBackend:
         question = prompts.plan_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.PLANNER.value),
+            model=self._settings.model_of(PlanningRole.PLANNER.value),
             schema=schema_of("plan-answer"),
         )
-        author = Author(Role.PLANNER, BACKEND)
+        author = Author(PlanningRole.PLANNER, BACKEND)
         return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
@@ -97,7 +97,7 @@ class AnthropicBackend:
         question = prompts.detail_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.SUBTASK_PLANNER.value),
+            model=self._settings.model_of(PlanningRole.SUBTASK_PLANNER.value),
             schema=schema_of("detail-answer"),
         )
         return self._ask(
@@ -121,10 +121,10 @@ class AnthropicBackend:
         question = prompts.replan_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.PLANNER.value),
+            model=self._settings.model_of(PlanningRole.PLANNER.value),
             schema=schema_of("plan-answer"),
         )
-        author = Author(Role.PLANNER, BACKEND)
+        author = Author(PlanningRole.PLANNER, BACKEND)
         return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
@@ -132,7 +132,7 @@ class AnthropicBackend:
         question = prompts.advise_question(
             self._texts,
             request,
-            model=self._settings.model_of(Role.SUBTASK_PLANNER.value),
+            model=self._settings.model_of(PlanningRole.SUBTASK_PLANNER.value),
             schema=schema_of("advice-answer"),
         )
         return self._ask(
@@ -195,7 +195,7 @@ def _read(
     except NotAnAnswer as error:
         raise _Unusable(str(error)) from error
     except ValidationError as error:
-        raise _Unusable(told(error)) from error
+        raise _Unusable(describe(error)) from error
     why_not = getattr(answer, "impossible", "").strip()
     if why_not:
         raise NotAsPlanned(

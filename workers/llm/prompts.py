@@ -7,8 +7,8 @@ from typing import Any
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.next_step import Advice, Blank, NextStep
-from shared.domain.plan import Plan, Role, Step
-from shared.domain.question import Reply, told
+from shared.domain.plan import Plan, PlanningRole, Step
+from shared.domain.question import Reply, transcript
 from shared.secrets.marks import MEANING
 from workers.llm.calls import ModelQuestion, Speaker, Turn
 from workers.llm.evidence import clean, cut, evidence, set_apart
@@ -62,7 +62,7 @@ def plan_question(
         _facts(request.facts),
         _policy(request.policy),
     )
-    parts = _Parts("plan", Role.PLANNER.value, texts.plan, said, request.rules)
+    parts = _Parts("plan", PlanningRole.PLANNER.value, texts.plan, said, request.rules)
     return _question(texts, parts, model, schema, PLAN_BY_HAND)
 
 
@@ -79,7 +79,7 @@ def detail_question(
         _past_fixes(request.past_fixes),
         _step(request.step),
     )
-    parts = _Parts("detail", Role.SUBTASK_PLANNER.value, texts.detail, said, request.rules)
+    parts = _Parts("detail", PlanningRole.SUBTASK_PLANNER.value, texts.detail, said, request.rules)
     return _question(texts, parts, model, schema, PLAN_BY_HAND)
 
 
@@ -121,7 +121,7 @@ def advise_question(
         set_apart("evidence", request.evidence or evidence(bundle)),
     )
     command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
-    parts = _Parts("advise", Role.SUBTASK_PLANNER.value, texts.advise, said, request.rules)
+    parts = _Parts("advise", PlanningRole.SUBTASK_PLANNER.value, texts.advise, said, request.rules)
     return _question(texts, parts, model, schema, command)
 
 
@@ -142,7 +142,7 @@ def replan_question(
         + set_apart("words", cut(clean(request.reason), 4000)),
     )
     command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
-    parts = _Parts("replan", Role.PLANNER.value, texts.replan, said, request.rules)
+    parts = _Parts("replan", PlanningRole.PLANNER.value, texts.replan, said, request.rules)
     return _question(texts, parts, model, schema, command)
 
 
@@ -205,7 +205,8 @@ def _replies(replies: tuple[Reply, ...]) -> str:
     """What the person was asked since, and answered."""
     if not replies:
         return ""
-    return f"What the person was asked, and answered:\n{set_apart('answers', clean(told(replies)))}"
+    answers = set_apart("answers", clean(transcript(replies)))
+    return f"What the person was asked, and answered:\n{answers}"
 
 
 def _original(bundle: Bundle) -> str:

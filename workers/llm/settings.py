@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep, ShellCommand
-from shared.domain.plan import Role
+from shared.domain.plan import PlanningRole
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
 
@@ -34,7 +34,7 @@ class LlmSettings:
     @classmethod
     def of(cls, server: ServerSettings) -> "LlmSettings":
         """What the settings of the installation say of models."""
-        roles = (TASKMASTER, Role.PLANNER.value, Role.SUBTASK_PLANNER.value)
+        roles = (TASKMASTER, PlanningRole.PLANNER.value, PlanningRole.SUBTASK_PLANNER.value)
         models = ((role, getattr(server, f"{role}_model")) for role in roles)
         efforts = ((role, getattr(server, f"{role}_effort")) for role in roles)
         return cls(

@@ -1,6 +1,6 @@
 """Whether a text of a subtask may reach the target: by the guard's leave, or by a person's."""
 
-from shared.domain.approval import Part, parts
+from shared.domain.approval import SubtaskPart, parts
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
@@ -86,11 +86,11 @@ class ApprovalGate:
         subtask = subtask_of(work)
         found: list[Unapproved] = []
         for part, text in parts(subtask):
-            of_command = part is Part.COMMAND
+            of_command = part is SubtaskPart.COMMAND
             verdict = self._needed(subtask, text) if of_command else self._means.verdict(text)
             if verdict.allowed or verdict.denied or self._approvals.holds(subtask.ordinal, text):
                 continue
-            shown = Part.ROLLBACK if isinstance(work, Undo) else part
+            shown = SubtaskPart.ROLLBACK if isinstance(work, Undo) else part
             found.append(Unapproved(subtask.ordinal, shown, text, verdict))
         return tuple(found)
 

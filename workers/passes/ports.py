@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.approval import Part
+from shared.domain.approval import SubtaskPart
 from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -57,7 +57,7 @@ class Unapproved:
     """A text of a subtask that waits for a person's approval, and the verdict on it."""
 
     subtask: int
-    part: Part
+    part: SubtaskPart
     text: str
     verdict: Verdict
 

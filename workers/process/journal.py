@@ -19,7 +19,7 @@ from shared.domain.errors import Transient
 from shared.domain.facts import Fact
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import Record
+from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 
 log = structlog.get_logger()
@@ -41,7 +41,7 @@ _RETRY_PAUSE = 0.2
 
 @dataclass(slots=True)
 class _Batch:
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, AttemptWrite] = field(default_factory=dict)
     chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     started: list[tuple[Job, Fact, float]] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Journal:
         self._worker = worker
         self._changed = threading.Condition()
         self._urgent = _Batch()
-        self._begun: dict[str, tuple[float, Record]] = {}
+        self._begun: dict[str, tuple[float, AttemptWrite]] = {}
         self._started: dict[tuple[int, int], tuple[float, Job, Fact]] = {}
         self._chunks: list[tuple[str, str, bytes]] = []
         self._output_due = 0.0
@@ -91,7 +91,7 @@ class Journal:
 
     def begin_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt has started. Only a long one is written now, so a short one costs one row."""
-        entry = Record(job.id, job.fence, attempt, ended=False, worker=self._worker)
+        entry = AttemptWrite(job.id, job.fence, attempt, ended=False, worker=self._worker)
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
             self._begun[attempt.key] = (due, entry)
@@ -107,7 +107,7 @@ class Journal:
     def end_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt has ended."""
         key = attempt.key
-        entry = Record(job.id, job.fence, attempt, ended=True, worker=self._worker)
+        entry = AttemptWrite(job.id, job.fence, attempt, ended=True, worker=self._worker)
         with self._changed:
             self._begun.pop(key, None)
             self._urgent.records[key] = entry
@@ -252,7 +252,7 @@ class Journal:
             attempts.drop_output(connection, sorted(group.dropped))
             ending = [(job.id, job.fence) for job, _, _ in group.reports]
             begun = [(job.id, job.fence) for job, _, _ in group.started]
-            held = jobs.held(connection, [place for place in begun if place not in ending])
+            held = jobs.held_ids(connection, [place for place in begun if place not in ending])
             ours = jobs.finish(connection, ending)
             told = [
                 ((job.task_id, job.run_id, fact), monotonic() - since)
@@ -270,7 +270,7 @@ class Journal:
         for job, future in group.given_back:
             future.set_result(job.id in free)
 
-    def _note_refusals(self, records: Iterable[Record]) -> None:
+    def _note_refusals(self, records: Iterable[AttemptWrite]) -> None:
         for entry in records:
             self._refused.add((entry.job_id, entry.fence))
 

@@ -122,7 +122,7 @@ class LeaseKeeper:
                     due = monotonic() + self._heartbeat
                 pause = max(0.0, min(due - monotonic(), 1.0))
                 self._beat()
-                for payload in self._database.notified(listener, pause):
+                for payload in self._database.notifications(listener, pause):
                     self._receive(payload)
 
     def _renew(self) -> None:

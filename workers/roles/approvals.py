@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shared.domain.approval import Approval, Asked, Place, Subject
+from shared.domain.approval import Approval, ApprovalRequest, Subject, SubtaskPlace
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.next_step import NextStep
@@ -40,7 +40,7 @@ class PassApprovals:
         Raises Transient, and Misconfigured when there are some, but none that is to be believed.
         """
         with self.database.autocommit() as connection:
-            offered = approvals.offered(connection, self.task, self._digests(subtask, text), key)
+            offered = approvals.candidates(connection, self.task, self._digests(subtask, text), key)
             believed = [
                 number
                 for number, approval in offered
@@ -50,13 +50,13 @@ class PassApprovals:
                 raise _unsigned_error(offered[0][1])
             return any(approvals.spend(connection, number, key) for number in believed)
 
-    def question(self, unapproved: Unapproved, masker: Masker) -> Asked:
+    def question(self, unapproved: Unapproved, masker: Masker) -> ApprovalRequest:
         """The question to a person about a text: all that it would be approved for.
 
         The text stands there byte for byte: the guard lets nobody approve one with a secret in it.
         """
         verdict = unapproved.verdict
-        return Asked(
+        return ApprovalRequest(
             part=unapproved.part,
             subject=self._subject(unapproved.subtask, unapproved.text),
             rule=verdict.rule,
@@ -71,7 +71,7 @@ class PassApprovals:
     def _subject(self, subtask: int, text: str) -> Subject:
         return Subject(
             task=self.task,
-            place=Place(self.step, self.revision, subtask),
+            place=SubtaskPlace(self.step, self.revision, subtask),
             command=text,
             host=self.host,
             policy=self.policy,

@@ -8,7 +8,7 @@ from time import monotonic
 import structlog
 
 from shared.domain.errors import ReplanError
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.guard import CommandPolicy
 from shared.store import hosts
 from shared.store.database import Database
@@ -75,7 +75,7 @@ class Briefings:
         with self._database.begin() as connection:
             found = {name: hosts.find(connection, name) for name in names}
             reached = {
-                name: None if host is None else hosts.reached(connection, host)
+                name: None if host is None else hosts.with_route(connection, host)
                 for name, host in found.items()
             }
         told = tuple(_line(name, host) for name, host in reached.items())
@@ -119,7 +119,7 @@ def _line(name: str, host: Host | None) -> str:
     if host is None:
         return f"{name}: not enrolled yet"
     account = f"account {host.user}" if host.user else "the account of the executor"
-    way = "the executor's own machine" if host.connection is Connection.LOCAL else "over SSH"
+    way = "the executor's own machine" if host.connection is ConnectionKind.LOCAL else "over SSH"
     root = "; commands run as root, through sudo" if host.sudo else ""
     where = f"; commands start in {host.workdir}" if host.workdir else ""
     return f"{name}: {way}, {account}{root}{where}. No other connection may be used."

@@ -10,7 +10,7 @@ from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
 from shared.store import bundles
@@ -196,7 +196,7 @@ def _describe_revision(revision: Revision, attempts: Sequence[Attempt]) -> str:
 
 def _way_to(host: Host) -> dict[str, str]:
     """S0.52: which machine it is, as whom commands run there, and with which rights."""
-    if host.connection is Connection.LOCAL:
+    if host.connection is ConnectionKind.LOCAL:
         way = {"connection": "local"}
     else:
         way = {"connection": "ssh", "address": f"{host.address}:{host.port}"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import AgentResult, Attempt, Ran
-from shared.domain.config import joined
+from shared.domain.config import union
 from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.jobs import Job
@@ -206,7 +206,7 @@ class Guards:
         asked = (forbidden, host)
         with self._lock:
             if asked not in self._by_asked:
-                policy = self._site.for_host(host, joined(self._forbidden, forbidden))
+                policy = self._site.for_host(host, union(self._forbidden, forbidden))
                 if policy.version not in self._by_version:
                     self._by_version[policy.version] = Guard(policy)
                 self._by_asked[asked] = self._by_version[policy.version]

@@ -40,7 +40,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
     database = Database(server.database_url, pooled=False)
     try:
         with database.begin() as connection:
-            row = model_calls.kept(connection, number)
+            row = model_calls.find(connection, number)
         if row is None or row.purpose not in _SCHEMAS:
             reason = f"no call {number} that can be asked again was kept"
             raise Rejected(reason, stage="replay", next_step=NextStep.of("task list"))

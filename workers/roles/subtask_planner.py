@@ -6,7 +6,7 @@ from shared.domain.errors import Defect, Rejected
 from shared.domain.facts import Fact, PlanRevised, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Plan, Role, Step, check_steps, check_subtasks
+from shared.domain.plan import Author, Plan, PlanningRole, Step, check_steps, check_subtasks
 from shared.domain.question import Reply
 from shared.store.database import Database
 from workers.fixes.recall import past_fixes, past_fixes_for, recall
@@ -54,7 +54,7 @@ class SubtaskPlanner:
             )
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
-        return StepDetailed(step.ordinal, subtasks, Author(Role.SUBTASK_PLANNER, name))
+        return StepDetailed(step.ordinal, subtasks, Author(PlanningRole.SUBTASK_PLANNER, name))
 
     def _detail_changed_plan(self, job: Job) -> Fact:
         with self._database.begin() as connection:
@@ -86,7 +86,7 @@ class SubtaskPlanner:
                 rules=briefing.rules,
             )
         )
-        return replace(step, subtasks=subtasks, author=Author(Role.SUBTASK_PLANNER, name))
+        return replace(step, subtasks=subtasks, author=Author(PlanningRole.SUBTASK_PLANNER, name))
 
 
 class Reviser:
@@ -123,7 +123,7 @@ class Reviser:
         try:
             draft = backend.revise(request)
         except NotAsPlanned as error:
-            if brief.author.role is not Role.SUBTASK_PLANNER:
+            if brief.author.role is not PlanningRole.SUBTASK_PLANNER:
                 raise
             planner = _planner_of(brief)
             return StepHandedUp(
@@ -155,8 +155,8 @@ def _planner_of(brief: StepBrief) -> Author:
     the fact carries it, and the coordinator decides who is asked.
     """
     if brief.task.plan_given:
-        return Author(Role.HUMAN, "human")
-    return Author(Role.PLANNER, brief.task.policy.planner)
+        return Author(PlanningRole.HUMAN, "human")
+    return Author(PlanningRole.PLANNER, brief.task.policy.planner)
 
 
 def _refuse_repetition(brief: StepBrief, draft: RevisionDraft) -> None:

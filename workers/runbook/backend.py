@@ -10,9 +10,9 @@ from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Plan, Recovery, Role, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Subtask
 from shared.runbook.entries import Alternative
-from shared.runbook.template import fill, used
+from shared.runbook.template import fill, parameters_in
 from workers.planning import (
     DetailRequest,
     PlanRequest,
@@ -73,7 +73,7 @@ class RunbookBackend:
             raise origin.error(lacking)
         document = fill(document, parameters)
         plan = plan_in(document, policy=request.policy, origin=origin)
-        author = Author(Role.PLANNER, "runbook")
+        author = Author(PlanningRole.PLANNER, "runbook")
         steps = tuple(replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps)
         return replace(plan, steps=steps)
 
@@ -145,7 +145,7 @@ def _missing_parameter(
     What a prompt says, and still more what a host has printed, has to be nothing but a value:
     a command would take `-x` for an option.
     """
-    for name in sorted(used(document, names)):
+    for name in sorted(parameters_in(document, names)):
         if name not in values:
             return f"nothing says what {name} is"
         if values[name].startswith("-") or not values[name].isprintable():

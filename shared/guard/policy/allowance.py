@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shared.guard.policy.notation import NUMBER, Option, Options, Slot
+from shared.guard.policy.notation import NUMBER, Options, OptionSpec, Slot
 from shared.guard.policy.operands import COMMAND, EXEC, REST, Ground, kind_of
 from shared.guard.programs.interpreters import shell_program
-from shared.guard.words import Glob, Hole, Word, known
+from shared.guard.words import Glob, Hole, Word, literal_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Fitting:
         if self._allowed.shell:
             words = self._without_program(words)
         elif self._allowed.bundle and words and not words[0].prefix.startswith("-"):
-            words = (Word((known("-").pieces[0], *words[0].pieces)), *words[1:])
+            words = (Word((literal_word("-").pieces[0], *words[0].pieces)), *words[1:])
         rest = iter(words)
         options = True
         for word in rest:
@@ -129,7 +129,7 @@ class _Fitting:
     def _plus_options(self) -> bool:
         return any(name.startswith("+") for name in self._options or ())
 
-    def _listed_option(self, name: str) -> Option | None:
+    def _listed_option(self, name: str) -> OptionSpec | None:
         options = self._options
         return None if options is None else options.get(name)
 
@@ -209,7 +209,7 @@ class _Fitting:
         shown = f"{word}" if not name or str(word) == name else f"{name} (in {word})"
         return Misfit(f"the option {shown} is not among those allowed for `{self._allowed.name}`")
 
-    def _value(self, name: str, option: Option, value: Word | None) -> None:
+    def _value(self, name: str, option: OptionSpec, value: Word | None) -> None:
         if value is None:
             raise Misfit(f"{name} has no value")
         if value.splits:

@@ -13,7 +13,7 @@ NUMBER = "-#"
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class OptionSpec:
     """One option that may be given: `value` is the kind of what it takes, "" when it takes none.
 
     `attached`: its value, if any, stands in the same word.
@@ -23,7 +23,7 @@ class Option:
     attached: bool = False
 
 
-Options = Mapping[str, Option] | None
+Options = Mapping[str, OptionSpec] | None
 """By name, with its dashes. None where every option may be given."""
 
 
@@ -43,7 +43,7 @@ def options(text: str) -> Options:
     """
     if text.strip() == "any":
         return None
-    found: dict[str, Option] = {}
+    found: dict[str, OptionSpec] = {}
     for word in text.split():
         match = _OPTION.fullmatch(word)
         if match is None:
@@ -51,7 +51,7 @@ def options(text: str) -> Options:
         name, equals, kind = match.groups()
         if name in found:
             raise ValueError(f"the option {name} stands twice")
-        found[name] = Option((kind or "any") if equals else "", attached=equals == "=?")
+        found[name] = OptionSpec((kind or "any") if equals else "", attached=equals == "=?")
     return found
 
 

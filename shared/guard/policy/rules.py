@@ -6,7 +6,7 @@ from typing import Protocol
 from shared.guard.globs import Match, Pattern
 from shared.guard.paths import START, Places, canonical
 from shared.guard.programs.options import Arguments, Flag, Operand, arguments, operand_text
-from shared.guard.words import HOME, Run, Word, known
+from shared.guard.words import HOME, Run, Word, literal_word
 
 SHELLS = frozenset(
     {"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "rbash", "eval", "source", "."}
@@ -51,7 +51,10 @@ class PathPattern:
         shown = HOME + text[1:] if home else text
         parent, slash, last = shown.rpartition("/")
         whole = slash and last == "*"
-        plain = canonical(known(parent or "/") if whole else known(shown), START).literal or shown
+        plain = (
+            canonical(literal_word(parent or "/") if whole else literal_word(shown), START).literal
+            or shown
+        )
         self._place = Pattern(plain, path=True)
         self._below = Pattern(f"{plain}/*") if whole and parent else None
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shared.guard.words import Hole, Text, Word, known
+from shared.guard.words import Hole, Text, Word, literal_word
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _VALUED = frozenset(
@@ -67,7 +67,7 @@ def search(words: tuple[Word, ...]) -> Search:
     while at < len(words) and not words[at].prefix.startswith(("-", "(", "!", ",")):
         starts.append(words[at])
         at += 1
-    found = starts or [known(".")]
+    found = starts or [literal_word(".")]
     runs = []
     everything = True
     deletes = False

@@ -234,7 +234,7 @@ class _Position(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Search:
+class _CommandSearch:
     """All the places at which the inner command may begin."""
 
     words: tuple[Word, ...]
@@ -311,7 +311,7 @@ def inner_commands(program: str, words: tuple[Word, ...]) -> list[tuple[Wrapper,
     found = []
     for wrapper in WRAPPERS.get(program, ()):
         for start, given in _begins(wrapper, words):
-            places = _Search(given, wrapper).from_word(start)
+            places = _CommandSearch(given, wrapper).from_word(start)
             found += [
                 (wrapper, Inner(given[at:], _assignments(given[:at]), given[:at], sure))
                 for at, sure in sorted(places.items())

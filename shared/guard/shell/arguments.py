@@ -13,11 +13,11 @@ from shared.guard.programs.inline_code import (
 )
 from shared.guard.programs.interpreters import script_program
 from shared.guard.programs.sql import CLIENTS, MOST_CHARACTERS, PROGRAM, statements
-from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_input
 from shared.guard.shell.streams import Input
-from shared.guard.words import Word, known
+from shared.guard.words import Word, literal_word
 
 _READS_SHELL = frozenset({"at", "batch"})
 _READS_ITS_OWN = frozenset(
@@ -26,7 +26,7 @@ _READS_ITS_OWN = frozenset(
 
 
 def follow_arguments(
-    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> None:
     """Follow all that the arguments and the input of a program hold and it would run."""
     for code in codes(program, words):
@@ -41,11 +41,13 @@ def follow_arguments(
         _find(walk, words, scope, given)
     if places := deletions(program, words):
         # to delete all that is found below a place is to delete the place
-        walk.found((known("rm"), known("-r"), known("-f"), *places), "rm", scope)
+        walk.add_run(
+            (literal_word("rm"), literal_word("-r"), literal_word("-f"), *places), "rm", scope
+        )
 
 
 def _input(
-    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> None:
     dash = any(word.literal == "-" for word in words)
     if given.given and (program in _READS_SHELL or (program == "parallel" and not words)):
@@ -61,7 +63,9 @@ def _input(
         walk.doubt("other-language", "it installs scheduled commands")
 
 
-def _sql(walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input) -> None:
+def _sql(
+    walk: Interpreter, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+) -> None:
     texts = list(option_values(words, *CLIENTS[program]))
     if program == "sqlite3":
         texts += [word for word in words if not word.prefix.startswith("-")][1:]
@@ -74,10 +78,10 @@ def _sql(walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, gi
             walk.doubt("too-large", f"the SQL that {program} runs is too long to be read")
             continue
         for statement in statements(str(text)):
-            walk.found((known(PROGRAM), *map(known, statement)), PROGRAM, scope)
+            walk.add_run((literal_word(PROGRAM), *map(literal_word, statement)), PROGRAM, scope)
 
 
-def _find(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> None:
+def _find(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> None:
     inside = replace(scope, directories=(*scope.directories, NOWHERE))
     for run in search(words).runs:
         if run:

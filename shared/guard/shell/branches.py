@@ -6,11 +6,11 @@ from typing import Protocol
 
 from shared.guard.paths import NOWHERE
 from shared.guard.shell.expand import Expansion
-from shared.guard.shell.scope import Scope, merged
+from shared.guard.shell.scope import Scope, merge
 from shared.guard.shell.streams import Effect, Input, unchanged
 from shared.guard.shell.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement, Substitution
 from shared.guard.shell.variables import changes_programs, holds_command
-from shared.guard.words import Run, Word, joined, unknown
+from shared.guard.words import Run, Word, join, unknown_word
 
 MOST_ITEMS = 32
 """A loop over more words is followed with an unknown one."""
@@ -84,7 +84,7 @@ def _pipeline(walk: Branching, stages: tuple[Statement, ...], scope: Scope, give
         makers = walk.makers_since(first)
         given = Input(text=outcome.output, makers=makers, piped=True)
     # some shells run the last stage themselves
-    return outcome.within(merged(scope, outcome.either))
+    return outcome.within(merge(scope, outcome.either))
 
 
 def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Effect:
@@ -92,10 +92,10 @@ def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Effect:
     with walk.choice():
         if both.operator == "&&":
             right = walk.statement(both.right, left.succeeded, given)
-            failed = merged(right.failed, left.failed)
+            failed = merge(right.failed, left.failed)
             return Effect(right.succeeded, failed, _append(left.output, right.output))
         right = walk.statement(both.right, left.failed, given)
-    return Effect(merged(left.succeeded, right.succeeded), right.failed)
+    return Effect(merge(left.succeeded, right.succeeded), right.failed)
 
 
 def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Effect:
@@ -103,7 +103,7 @@ def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Effect:
     with walk.choice():
         then = walk.block(choice.then, condition.succeeded, given)
         otherwise = walk.block(choice.otherwise, condition.failed, given)
-    return unchanged(merged(then.either, otherwise.either))
+    return unchanged(merge(then.either, otherwise.either))
 
 
 def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Effect:
@@ -112,7 +112,7 @@ def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Effect:
     after = expansion.scope
     with walk.choice():
         for arm in case.arms:
-            after = merged(after, walk.block(arm, after, given).either)
+            after = merge(after, walk.block(arm, after, given).either)
     return unchanged(after)
 
 
@@ -127,9 +127,9 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
             scope = expansion.scope
             if len(items) <= MOST_ITEMS and not any(item.splits for item in items):
                 return _for_each(walk, loop, items, scope, given)
-            return _repeat(walk, loop, scope.assign(loop.name, unknown()), given)
+            return _repeat(walk, loop, scope.assign(loop.name, unknown_word()), given)
         if loop.name:
-            scope = scope.assign(loop.name, unknown())
+            scope = scope.assign(loop.name, unknown_word())
         first = walk.count
         outcome = _repeat(walk, loop, scope, given)
         programs = [run.program for run in walk.makers_since(first)]
@@ -141,7 +141,7 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
 def _for_each(walk: Branching, loop: Loop, items: list[Word], scope: Scope, given: Input) -> Effect:
     for item in items:
         inside = scope.assign(loop.name, item)
-        scope = merged(walk.block(loop.body, inside, given).either, inside)
+        scope = merge(walk.block(loop.body, inside, given).either, inside)
     return unchanged(scope)
 
 
@@ -154,12 +154,12 @@ def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
             return unchanged(scope)
         scope = wider
     scope = replace(scope.forget(frozenset(scope.variables)), arguments=None)
-    return unchanged(merged(_once(walk, loop, scope, given), scope))
+    return unchanged(merge(_once(walk, loop, scope, given), scope))
 
 
 def _widen(before: Scope, after: Scope) -> Scope:
     """What is known both before and after one turn of a loop."""
-    wider = merged(before, after)
+    wider = merge(before, after)
     if after.directories == before.directories:
         return wider
     return replace(wider, directories=(before.directories[0], NOWHERE))
@@ -167,8 +167,8 @@ def _widen(before: Scope, after: Scope) -> Scope:
 
 def _once(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Scope:
     condition = walk.block(loop.condition, scope, given)
-    return merged(walk.block(loop.body, condition.either, given).either, condition.either)
+    return merge(walk.block(loop.body, condition.either, given).either, condition.either)
 
 
 def _append(first: Word | None, second: Word | None) -> Word | None:
-    return None if first is None or second is None else joined((first, second), "")
+    return None if first is None or second is None else join((first, second), "")

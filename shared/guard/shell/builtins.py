@@ -7,15 +7,15 @@ from dataclasses import replace
 from shared.guard.paths import NOWHERE
 from shared.guard.programs.inline_code import option_values
 from shared.guard.shell.arithmetic import runs_in_arithmetic
-from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.outputs import output
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import STANDARD_INPUT, run_input, run_script
 from shared.guard.shell.streams import Effect, Input, silent, unchanged
 from shared.guard.shell.variables import assign
-from shared.guard.words import Word, joined, known, unknown
+from shared.guard.words import Word, join, literal_word, unknown_word
 
-Builtin = Callable[[Follower, tuple[Word, ...], Scope, Input], Effect]
+Builtin = Callable[[Interpreter, tuple[Word, ...], Scope, Input], Effect]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 _DIRECTORY_FLAG = re.compile(r"-[LPen@]+")
@@ -32,23 +32,25 @@ def _operands(words: tuple[Word, ...]) -> list[Word]:
 
 
 def _change_directory(
-    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> Effect:
     del walk, given
     operands = [word for word in _operands(words) if not _DIRECTORY_FLAG.fullmatch(str(word))]
     if not operands:
-        return Effect(scope.go(scope.value("HOME")), scope, known(""))
+        return Effect(scope.go(scope.value("HOME")), scope, literal_word(""))
     if operands[0].literal == "-" or operands[0].prefix.startswith("+"):
         return Effect(replace(scope, directories=(NOWHERE,)), scope)
-    return Effect(scope.go(operands[0]), scope, known(""))
+    return Effect(scope.go(operands[0]), scope, literal_word(""))
 
 
-def _pop_directory(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _pop_directory(
+    walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input
+) -> Effect:
     del walk, words, given
     return Effect(replace(scope, directories=(NOWHERE,)), scope)
 
 
-def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _local(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     """`local`, `declare`: the variables are gone when the function ends."""
     del given
     names = _declared_names(words)
@@ -59,14 +61,14 @@ def _local(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return unchanged(scope)
 
 
-def _readonly(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _readonly(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     scope = _declare(walk, words, scope, export=False)
     walk.fixed.update(_declared_names(words))
     return unchanged(scope)
 
 
-def _export(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _export(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     prints = not words or _has_flag(words, "p")
     after = _declare(walk, words, scope, export=True)
@@ -83,13 +85,13 @@ def _declared_names(words: tuple[Word, ...]) -> set[str]:
     return {name[0] for name in found if name}
 
 
-def _declare(walk: Follower, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
+def _declare(walk: Interpreter, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
     if _has_flag(words, "niluc"):
         walk.doubt("variable-attribute", "a variable is declared whose value is not what is set")
     for word in words:
         if found := _ASSIGNMENT.match(word.prefix):
             appended = found[0].endswith("+=")
-            value = unknown() if appended else word.after(found.end())
+            value = unknown_word() if appended else word.after(found.end())
             scope = assign(walk, scope, found[1], value)
             scope = scope.export(found[1]) if export else scope
         elif word.literal is None:
@@ -103,7 +105,7 @@ def _all_unknown(scope: Scope) -> Scope:
     return scope.forget(frozenset(scope.variables))
 
 
-def _sets(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _sets(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     """`read`, `unset`, `getopts` and the like: every name among the words becomes unknown."""
     del given
     names = set()
@@ -114,35 +116,35 @@ def _sets(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -
             names.add(found[0])
     _doubt_indices(walk, words)
     for name in sorted(names):
-        scope = assign(walk, scope, name, unknown())
+        scope = assign(walk, scope, name, unknown_word())
     return silent(scope)
 
 
-def _printf(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _printf(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     if words and words[0].prefix.startswith("-v"):
         return _sets(walk, words[:2], scope, given)
     return unchanged(scope, output("printf", words, given.text, walk.dialect))
 
 
-def _test(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _test(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     _doubt_indices(walk, words)
     return silent(scope)
 
 
-def _doubt_indices(walk: Follower, words: tuple[Word, ...]) -> None:
+def _doubt_indices(walk: Interpreter, words: tuple[Word, ...]) -> None:
     if any(runs_in_arithmetic(str(word)) for word in words):
         walk.doubt("arithmetic-code", "arithmetic would run a command inside a text")
 
 
-def _set(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _set(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del walk, given
     if any(not word.prefix.startswith(("-", "+")) or word.literal == "--" for word in words):
         scope = replace(scope, arguments=None)
     return unchanged(scope)
 
 
-def _shift(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _shift(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del walk, given
     count = words[0].literal if words else "1"
     if scope.arguments is None or count is None or not count.isdecimal():
@@ -150,11 +152,11 @@ def _shift(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return silent(replace(scope, arguments=scope.arguments[int(count) :]))
 
 
-def _eval(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
-    return walk.here(joined(words), scope, given)
+def _eval(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+    return walk.here(join(words), scope, given)
 
 
-def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _source(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     if not words:
         return unchanged(scope)
     interpreter = "bash" if walk.dialect == "bash" else "dash"
@@ -168,7 +170,7 @@ def _source(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input)
     return run_script(walk, words[0], interpreter, inside, given)
 
 
-def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _trap(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
     operands = _operands(words)
     if len(operands) > 1 and operands[0].literal not in ("-", ""):
@@ -176,7 +178,7 @@ def _trap(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -
     return unchanged(scope)
 
 
-def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _alias(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     for word in _operands(words):
         name, equals, _ = word.prefix.partition("=")
         if equals:
@@ -187,14 +189,16 @@ def _alias(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) 
     return unchanged(scope)
 
 
-def _changes_shell(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _changes_shell(
+    walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input
+) -> Effect:
     del given
     if words:
         walk.doubt("shell-changed", "it changes what the shell takes a command's name for")
     return unchanged(scope)
 
 
-def _mapfile(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
+def _mapfile(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     for callback in option_values(words, "C", ()):
         walk.here(callback, scope, given)
     return _sets(walk, words, scope, given)

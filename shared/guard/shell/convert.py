@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from shared.guard.shell.quoting import ansi_c, double_quoted, heredoc, unquoted_pieces
+from shared.guard.shell.quoting import ansi_c, double_quote, heredoc, unquoted_pieces
 from shared.guard.shell.tree import (
     OPAQUE,
     AndOr,
@@ -250,7 +250,7 @@ class Conversion:
             return [Literal("", quoted=True)]  # "" is a word of its own
         for item in node["Parts"]:
             if item["Type"] == "Lit":
-                parts.append(Literal(double_quoted(item.get("Value", "")), quoted=True))
+                parts.append(Literal(double_quote(item.get("Value", "")), quoted=True))
             else:
                 parts.append(self._part(item, quoted=True))
         return parts

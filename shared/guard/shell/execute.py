@@ -7,14 +7,14 @@ from shared.guard.programs.inline_code import INTERPRETERS, SHELL_NAMES, languag
 from shared.guard.programs.interpreters import script_program, shell_program
 from shared.guard.shell.arguments import follow_arguments
 from shared.guard.shell.builtins import BUILTINS
-from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.outputs import output
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_file, run_shell
 from shared.guard.shell.streams import Effect, Input, sources, unchanged
 from shared.guard.shell.wrapped import follow_wrapper
-from shared.guard.shell.written_files import File, copies, downloads, written
-from shared.guard.words import Run, Word, unknown
+from shared.guard.shell.written_files import File, copies, downloads, output_files
+from shared.guard.words import Run, Word, unknown_word
 
 MOST_WORDS = 2000
 """A command with more is not judged without a person."""
@@ -23,7 +23,12 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 
 
 def execute(
-    walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
+    walk: Interpreter,
+    words: tuple[Word, ...],
+    scope: Scope,
+    given: Input,
+    *,
+    functions: bool = True,
 ) -> Effect:
     """Follow a command; `functions` is False where the shell's functions are not looked at."""
     name = words[0].literal
@@ -52,12 +57,12 @@ def execute(
 
 
 def _program(
-    walk: Follower, name: str, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, name: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> Effect:
     program = name.rpartition("/")[2] or name
     rest = words[1:]
     feeders = sources(_feeders(walk, program, rest, scope, given))
-    run = walk.found(words, program, scope, writes=written(program, rest), feeders=feeders)
+    run = walk.add_run(words, program, scope, writes=output_files(program, rest), feeders=feeders)
     _remember_files(walk, run, rest, given)
     run_file(walk, words[0], rest, scope, given)
     if program in SHELL_NAMES:
@@ -72,7 +77,7 @@ def _program(
 
 
 def _feeders(
-    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> tuple[Run, ...]:
     """The runs whose output is the program, or otherwise the input, of this one."""
     if program in ("eval", ".", "source"):
@@ -88,7 +93,9 @@ def _feeders(
     return _makers(walk, (source.word,), scope, given)
 
 
-def _makers(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input) -> tuple[Run, ...]:
+def _makers(
+    walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input
+) -> tuple[Run, ...]:
     makers = [maker for word in words for maker in word.makers]
     for word in words:
         if word.literal in ("/dev/stdin", "/dev/fd/0"):
@@ -98,12 +105,12 @@ def _makers(walk: Follower, words: tuple[Word, ...], scope: Scope, given: Input)
     return tuple(makers)
 
 
-def _remember_files(walk: Follower, run: Run, words: tuple[Word, ...], given: Input) -> None:
+def _remember_files(walk: Interpreter, run: Run, words: tuple[Word, ...], given: Input) -> None:
     """What the run writes may be run later."""
     here = run.directories[0]
-    content = given.word if run.program == "tee" else unknown(makers=sources((run,)))
+    content = given.word if run.program == "tee" else unknown_word(makers=sources((run,)))
     append = run.program == "tee" and any(word.literal in ("-a", "--append") for word in words)
     for path in (*run.writes, *downloads(run.program, words)):
         walk.files.write(path, here, File(content), append=append)
     for source, path in copies(run.program, words):
-        walk.files.write(path, here, File(unknown(), copy_of=source))
+        walk.files.write(path, here, File(unknown_word(), copy_of=source))

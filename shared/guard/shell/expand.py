@@ -18,7 +18,7 @@ from shared.guard.shell.tree import (
     WordNode,
     as_quoted,
 )
-from shared.guard.words import Glob, Hole, Piece, Text, Word, unknown
+from shared.guard.words import Glob, Hole, Piece, Text, Word, unknown_word
 
 _TILDE = re.compile(r"~([A-Za-z0-9_.+-]*)(?=([/:]|$))")
 _LATER_TILDE = re.compile("=~")
@@ -164,7 +164,7 @@ class Expansion:
             return value
         if not value.literal:  # unknown, or empty, where the colon decides
             if operator == "=":
-                self.scope = self.scope.assign(name, unknown())
+                self.scope = self.scope.assign(name, unknown_word())
             holes = _unknown_part(value), _unknown_part(argument)
             secrets = (p.secret for w in holes for p in w.pieces if isinstance(p, Hole))
             secret = next(filter(None, secrets), "")

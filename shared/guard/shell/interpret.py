@@ -13,7 +13,7 @@ from shared.guard.shell.convert import Unreadable
 from shared.guard.shell.execute import execute
 from shared.guard.shell.expand import Expansion
 from shared.guard.shell.parse import BadSyntax, Dialect, Shfmt, dialects
-from shared.guard.shell.scope import Scope, merged
+from shared.guard.shell.scope import Scope, merge
 from shared.guard.shell.streams import Effect, Input, silent, sources, unchanged
 from shared.guard.shell.tree import (
     Apart,
@@ -28,7 +28,7 @@ from shared.guard.shell.tree import (
 )
 from shared.guard.shell.variables import assign, dangerous_in
 from shared.guard.shell.written_files import File, Files
-from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
+from shared.guard.words import Hole, Run, Text, Word, join, literal_word, unknown_word
 
 MOST_RUNS = 4000
 MOST_STEPS = 20_000
@@ -45,7 +45,7 @@ class TooMuch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _FunctionCall:
     """A function that is being run, and how often there was a choice or a new process then."""
 
     name: str
@@ -71,7 +71,7 @@ class Walk:
         self._nesting = 0
         self._choices = 0
         self._spawned = 0
-        self._frames: list[_Frame] = []
+        self._frames: list[_FunctionCall] = []
         self._uncalled: dict[str, tuple[Function, Scope]] = {}
         self._later: list[tuple[Word, Dialect, Scope]] = []
 
@@ -81,7 +81,7 @@ class Walk:
         """Something cannot be decided."""
         self.findings.doubts.append(Doubt(rule, reason, self._part))
 
-    def found(
+    def add_run(
         self,
         argv: tuple[Word, ...],
         program: str,
@@ -125,7 +125,7 @@ class Walk:
     def plain(self, words: list[str], text: str) -> Effect:
         """Follow one command whose words are certain."""
         self._part = text.strip()[:_PART]
-        return self.execute(tuple(map(known, words)), Scope(), Input())
+        return self.execute(tuple(map(literal_word, words)), Scope(), Input())
 
     def text(self, text: str, interpreter: str, scope: Scope, given: Input) -> Effect:
         """Follow a text as `interpreter` would read it."""
@@ -190,7 +190,7 @@ class Walk:
         later, self._later = self._later, []
         for word, dialect, scope in later:
             self.dialect = dialect
-            self.here(word, merged(scope, outcome.either), Input())
+            self.here(word, merge(scope, outcome.either), Input())
         while self._uncalled:
             name, (function, scope) = self._uncalled.popitem()
             self.call(name, (function,), replace(scope, arguments=None), Input())
@@ -209,7 +209,7 @@ class Walk:
                 outputs.append(outcome.output)
             else:
                 outputs = None
-        output = None if outputs is None else joined(outputs, "")
+        output = None if outputs is None else join(outputs, "")
         return replace(outcome, output=output)
 
     def statement(self, statement: Statement, scope: Scope, given: Input) -> Effect:
@@ -236,7 +236,7 @@ class Walk:
             target = expansion.value(redirect.target).with_globs()
             given = self._input(redirect, target, expansion, given)
             if redirect.operator in _WRITES and not _names_descriptor(redirect, target):
-                self.found((), "", expansion.scope, writes=(target,))
+                self.add_run((), "", expansion.scope, writes=(target,))
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
                     outputs.append((target, redirect.operator.endswith(">>")))
         first = self.count
@@ -244,12 +244,12 @@ class Walk:
         if not outputs:
             return outcome
         makers = self.makers_since(first)
-        content = outcome.output or unknown(makers=makers)
+        content = outcome.output or unknown_word(makers=makers)
         if name := spill(content, makers, [path for path, _ in outputs]):
             self.findings.spilled.append(Doubt(name, "", self._part))
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
-        return replace(outcome, output=known(""))
+        return replace(outcome, output=literal_word(""))
 
     def _input(self, redirect: Redirect, target: Word, expansion: Expansion, given: Input) -> Input:
         if redirect.body is not None:
@@ -260,7 +260,7 @@ class Walk:
         if target.prefix.startswith(("/dev/tcp/", "/dev/udp/")):
             self.doubt("network-redirect", f"it opens a network connection: {target}")
         if redirect.operator in ("<", "<>"):
-            self.found((), "", expansion.scope, reads=(target,))
+            self.add_run((), "", expansion.scope, reads=(target,))
         if redirect.operator in ("<", "<>") and redirect.descriptor in ("", "0"):
             return Input(file=target, makers=target.makers)
         if redirect.operator == "<&":
@@ -293,7 +293,7 @@ class Walk:
         values = []
         for assignment in simple.assignments:
             value = expansion.value(assignment.value)
-            values.append((assignment.name, value if assignment.plain else unknown()))
+            values.append((assignment.name, value if assignment.plain else unknown_word()))
         words = expansion.words(simple.words)
         scope = expansion.scope
         if not words:
@@ -304,7 +304,7 @@ class Walk:
         for name, value in values:
             inside = assign(self, inside, name, value).export(name)
             if not secret_in((value,)):
-                self.found((), "", inside, sets=(name,))
+                self.add_run((), "", inside, sets=(name,))
         if simple.words and any(isinstance(p, Substitution) for p in simple.words[0].parts):
             self.doubt("computed-command", f"the name of the command is computed: {words[0]}")
         outcome = self.execute(tuple(words), inside, given)
@@ -363,12 +363,12 @@ class Walk:
         if active:
             first = active[0]
             if self._choices == first.choices and self._spawned > first.spawned:
-                self.found((known(FORK_BOMB),), FORK_BOMB, scope)
+                self.add_run((literal_word(FORK_BOMB),), FORK_BOMB, scope)
                 return unchanged(scope)
             if len(active) >= _MOST_CALLS:
                 self.doubt("recursion", f"the function {name} calls itself")
                 return unchanged(scope)
-        self._frames.append(_Frame(name, self._choices, self._spawned))
+        self._frames.append(_FunctionCall(name, self._choices, self._spawned))
         outside, self.local = self.local, set()
         try:
             outcomes = [self.statement(function.body, scope, given) for function in functions]
@@ -378,7 +378,7 @@ class Walk:
             self.local = outside
         after = outcomes[0]
         for other in outcomes[1:]:
-            after = unchanged(merged(after.either, other.either))
+            after = unchanged(merge(after.either, other.either))
         return after.forgetting(local) if local else after
 
     def substitute(self, substitution: Substitution, scope: Scope) -> Hole | Word:

@@ -11,7 +11,7 @@ from shared.guard.shell.written_files import Files
 from shared.guard.words import Run, Word
 
 
-class Follower(Protocol):
+class Interpreter(Protocol):
     """Follows texts, and notes what is found in them.
 
     `aliases` are names that have become aliases, `fixed` variables that cannot be set again, and
@@ -27,7 +27,7 @@ class Follower(Protocol):
     def doubt(self, rule: str, reason: str) -> None:
         """Something cannot be decided."""
 
-    def found(
+    def add_run(
         self,
         argv: tuple[Word, ...],
         program: str,

@@ -4,7 +4,7 @@ import re
 
 from shared.guard.shell.parse import Dialect
 from shared.guard.shell.quoting import echo_escapes, printf_escapes
-from shared.guard.words import Hole, Text, Word, joined, known
+from shared.guard.words import Hole, Text, Word, join, literal_word
 
 _PRINT_A_NAME = frozenset({"date", "hostname", "nproc", "id", "whoami", "uname", "arch", "getconf"})
 """Programs that print a name or a number: nothing that leads out of a directory."""
@@ -30,7 +30,7 @@ def output(
         case _ if program in _PRINT_A_NAME:
             return Word((Hole(below=True),))
         case "true" | ":" | "cd" | "export" | "set" | "test" | "[" | "sleep" | "exit":
-            return known("")
+            return literal_word("")
         case _:
             return None
 
@@ -60,13 +60,13 @@ def _echo(words: tuple[Word, ...], dialect: Dialect) -> Word | None:
             return None  # some shells decode it
         if escapes:
             return _decode(words, newline)
-    return Word((*joined(words).pieces, newline))
+    return Word((*join(words).pieces, newline))
 
 
 def _decode(words: tuple[Word, ...], newline: Text) -> Word | None:
-    literal = joined(words).literal
+    literal = join(words).literal
     text = None if literal is None else echo_escapes(literal)
-    return None if text is None else known(text + newline.value)
+    return None if text is None else literal_word(text + newline.value)
 
 
 def _printf(words: tuple[Word, ...]) -> Word | None:
@@ -103,4 +103,4 @@ def _format(form: str, given: list[str]) -> Word | None:
         out.append(plain)
         given = given[used:]
         if not given or not used:
-            return known("".join(out))
+            return literal_word("".join(out))

@@ -34,7 +34,7 @@ def unquoted_pieces(text: str) -> list[tuple[str, bool]]:
     return pieces
 
 
-def double_quoted(text: str) -> str:
+def double_quote(text: str) -> str:
     """The text inside double quotes, where a backslash is special before five characters only."""
     return re.sub(r'\\([$`"\\]|\n)', lambda found: found[1].strip("\n"), text)
 

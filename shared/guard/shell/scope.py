@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from shared.domain.secret import VARIABLE
 from shared.guard.paths import NOWHERE, START, canonical
 from shared.guard.shell.tree import Function
-from shared.guard.words import HOME, Hole, Word, known, unknown
+from shared.guard.words import HOME, Hole, Word, literal_word, unknown_word
 
 _MOST_DIRECTORIES = 6
 _NUMBERS = frozenset({"#", "?", "$", "!", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO"})
@@ -36,15 +36,15 @@ class Scope:
         if name in _NUMBERS:
             return Word((Hole(below=True),))
         if name == "HOME":
-            return known(HOME)
+            return literal_word(HOME)
         if name == "IFS":
-            return known(" \t\n")
+            return literal_word(" \t\n")
         if name == "PWD" and len(self.directories) == 1:
             return self.directories[0]
         if name.isdecimal() and name != "0" and self.arguments is not None:
             index = int(name) - 1
-            return self.arguments[index] if index < len(self.arguments) else known("")
-        return unknown()
+            return self.arguments[index] if index < len(self.arguments) else literal_word("")
+        return unknown_word()
 
     def assign(self, name: str, value: Word) -> "Scope":
         """With a variable set."""
@@ -52,7 +52,7 @@ class Scope:
 
     def forget(self, names: frozenset[str]) -> "Scope":
         """With these variables unknown."""
-        return replace(self, variables={**self.variables, **dict.fromkeys(names, unknown())})
+        return replace(self, variables={**self.variables, **dict.fromkeys(names, unknown_word())})
 
     def export(self, name: str) -> "Scope":
         """With a variable handed to the programs that run."""
@@ -70,17 +70,17 @@ class Scope:
     def child(self) -> "Scope":
         """What a new shell process knows: exported variables and the directory."""
         kept = {name: value for name, value in self.variables.items() if name in self.exported}
-        hidden = dict.fromkeys(self.variables.keys() - kept.keys(), unknown())
+        hidden = dict.fromkeys(self.variables.keys() - kept.keys(), unknown_word())
         return Scope({**hidden, **kept}, self.exported, (), {}, self.directories)
 
 
-def merged(first: Scope, second: Scope) -> Scope:
+def merge(first: Scope, second: Scope) -> Scope:
     """What is known when either may be the case; the first is the likelier."""
     if first is second:
         return first
     names = first.variables.keys() | second.variables.keys()
     variables = {
-        name: first.value(name) if first.value(name) == second.value(name) else unknown()
+        name: first.value(name) if first.value(name) == second.value(name) else unknown_word()
         for name in names
     }
     functions = {

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from shared.guard.programs.interpreters import shell_program
-from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.streams import Effect, Input, unchanged
 from shared.guard.shell.written_files import File
@@ -15,7 +15,7 @@ _NO_FILES = ("/dev/", "/proc/")
 
 
 def run_shell(
-    walk: Follower, shell: str, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, shell: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> Effect:
     """Follow `sh WORDS…`."""
     program = shell_program(words)
@@ -36,7 +36,7 @@ def run_shell(
     return run_script(walk, program.word, interpreter, inside, given)
 
 
-def run_input(walk: Follower, interpreter: str, scope: Scope, given: Input) -> Effect:
+def run_input(walk: Interpreter, interpreter: str, scope: Scope, given: Input) -> Effect:
     """Follow a shell that reads its program from standard input."""
     if given.text is not None:
         return walk.code(given.text, interpreter, scope, Input(piped=True))
@@ -46,7 +46,9 @@ def run_input(walk: Follower, interpreter: str, scope: Scope, given: Input) -> E
     return unchanged(scope)
 
 
-def run_script(walk: Follower, path: Word, interpreter: str, scope: Scope, given: Input) -> Effect:
+def run_script(
+    walk: Interpreter, path: Word, interpreter: str, scope: Scope, given: Input
+) -> Effect:
     """Follow a script; one that was on the host before is taken as the operator's."""
     piece = path.pieces[0] if len(path.pieces) == 1 else None
     if isinstance(piece, Hole) and piece.content is not None:
@@ -65,7 +67,7 @@ def run_script(walk: Follower, path: Word, interpreter: str, scope: Scope, given
 
 
 def run_file(
-    walk: Follower, path: Word, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, path: Word, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> None:
     """Follow a program that is a file which the text itself has written, if it is one."""
     here = scope.directories[0]
@@ -80,7 +82,7 @@ def run_file(
 
 
 def _run_content(
-    walk: Follower, file: File, interpreter: str, scope: Scope, given: Input
+    walk: Interpreter, file: File, interpreter: str, scope: Scope, given: Input
 ) -> Effect:
     if file.content.literal is None:
         walk.doubt("written-script", "it runs a file that it has written, of unknown content")

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from shared.guard.shell.scope import Scope, merged
-from shared.guard.words import Hole, Run, Word, known
+from shared.guard.shell.scope import Scope, merge
+from shared.guard.words import Hole, Run, Word, literal_word
 
 _MOST_SOURCES = 64
 
@@ -42,7 +42,7 @@ class Effect:
     @property
     def either(self) -> Scope:
         """What is known whether it succeeded or failed."""
-        return merged(self.succeeded, self.failed)
+        return merge(self.succeeded, self.failed)
 
     def forgetting(self, names: frozenset[str]) -> "Effect":
         """The same, with these variables unknown."""
@@ -61,7 +61,7 @@ def unchanged(scope: Scope, output: Word | None = None) -> Effect:
 
 def silent(scope: Scope) -> Effect:
     """The outcome of what changes and prints nothing."""
-    return Effect(scope, scope, known(""))
+    return Effect(scope, scope, literal_word(""))
 
 
 def sources(runs: list[Run] | tuple[Run, ...]) -> tuple[Run, ...]:

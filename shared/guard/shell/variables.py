@@ -3,10 +3,10 @@
 import re
 
 from shared.guard.shell.arithmetic import runs_in_arithmetic
-from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.streams import Input
-from shared.guard.words import Word, unknown
+from shared.guard.words import Word, unknown_word
 
 _CHANGES_PROGRAMS = re.compile(
     r"PATH|HOME|TMPDIR|XDG_\w+|(?:\w+_)?(?:proxy|PROXY)|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|CDPATH|GLOBIGNORE|EXECIGNORE|SHELL"
@@ -44,7 +44,7 @@ def holds_command(name: str) -> bool:
     return _COMMANDS.fullmatch(name) is not None
 
 
-def assign(walk: Follower, scope: Scope, name: str, value: Word) -> Scope:
+def assign(walk: Interpreter, scope: Scope, name: str, value: Word) -> Scope:
     """A variable is set; doubts where that changes what later words mean."""
     if changes_programs(name):
         walk.doubt("environment", f"it sets {name}, which changes what programs do")
@@ -52,4 +52,4 @@ def assign(walk: Follower, scope: Scope, name: str, value: Word) -> Scope:
         walk.code(value, "sh", scope.child(), Input())
     if runs_in_arithmetic(str(value)):
         walk.doubt("arithmetic-code", f"arithmetic would run a command inside {name}")
-    return scope.assign(name, unknown() if name in walk.fixed else value)
+    return scope.assign(name, unknown_word() if name in walk.fixed else value)

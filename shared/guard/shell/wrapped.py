@@ -5,12 +5,12 @@ from contextlib import nullcontext
 from shared.guard.paths import START
 from shared.guard.programs.inline_code import option_values
 from shared.guard.programs.wrappers import Inner, Wrapper, inner_commands
-from shared.guard.shell.interpreter import Follower
+from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_input
 from shared.guard.shell.streams import Effect, Input
 from shared.guard.shell.variables import assign
-from shared.guard.words import Hole, Run, Text, Word, joined, known, unknown
+from shared.guard.words import Hole, Run, Text, Word, join, literal_word, unknown_word
 
 _IN_THIS_SHELL = frozenset({"command", "builtin", "exec"})
 _ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc", "crictl", "lxc"})
@@ -19,12 +19,12 @@ _DIRECTORY_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sudo": ("D", ("chdir",)),
     "systemd-run": ("", ("working-directory",)),
 }
-_UNKNOWN_WORDS = known(" ${__unknown}")
+_UNKNOWN_WORDS = literal_word(" ${__unknown}")
 _READS_PLAINLY = frozenset("nPLrtx")
 
 
 def follow_wrapper(
-    walk: Follower, program: str, words: tuple[Word, ...], scope: Scope, given: Input
+    walk: Interpreter, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> Effect | None:
     """Follow what a wrapper runs; None when the program is not one, or runs nothing."""
     outcome = None
@@ -39,22 +39,24 @@ def follow_wrapper(
     return outcome if program in _IN_THIS_SHELL else outcome.within(scope)
 
 
-def _inner(walk: Follower, wrapper: Wrapper, inner: Inner, inside: Scope, given: Input) -> Effect:
+def _inner(
+    walk: Interpreter, wrapper: Wrapper, inner: Inner, inside: Scope, given: Input
+) -> Effect:
     if wrapper.joins:
-        text = joined(inner.words)
+        text = join(inner.words)
         if wrapper.extra:
-            text = joined((text, _UNKNOWN_WORDS), "")
+            text = join((text, _UNKNOWN_WORDS), "")
         return walk.code(text, "sh", inside.child(), given)
     words = _with_extra(inner, given) if wrapper.extra else inner.words
     return walk.execute(words, inside, given, functions=False)
 
 
-def _inside(walk: Follower, program: str, wrapper: Wrapper, inner: Inner, scope: Scope) -> Scope:
+def _inside(walk: Interpreter, program: str, wrapper: Wrapper, inner: Inner, scope: Scope) -> Scope:
     if program in _ELSEWHERE or wrapper.remote:
         scope = Scope(arguments=(), directories=(START,))
     for name, value in inner.assigned:
         scope = assign(walk, scope, name, value).export(name)
-        walk.found((), "", scope, sets=(name,))
+        walk.add_run((), "", scope, sets=(name,))
     for path in option_values(inner.before, *_DIRECTORY_OPTIONS.get(program, ("", ()))):
         scope = scope.go(path)
     return scope
@@ -76,8 +78,8 @@ def _words_read(inner: Inner, given: Input) -> list[Word]:
     text = None if given.text is None else given.text.literal
     flags = {letter for word in inner.before for letter in word.prefix[1:] if not letter.isdigit()}
     if text is None or not flags <= _READS_PLAINLY or set(text) & set("\\'\""):
-        return [unknown(split=True, makers=given.makers)]
-    return [known(word) for word in text.split()]
+        return [unknown_word(split=True, makers=given.makers)]
+    return [literal_word(word) for word in text.split()]
 
 
 def _mark(word: Word, marks: set[str], makers: tuple[Run, ...]) -> Word:
@@ -90,7 +92,7 @@ def _mark(word: Word, marks: set[str], makers: tuple[Run, ...]) -> Word:
     return word
 
 
-def _shell_on_input(walk: Follower, program: str, words: tuple[Word, ...], given: Input) -> None:
+def _shell_on_input(walk: Interpreter, program: str, words: tuple[Word, ...], given: Input) -> None:
     """Without a command, `su`, `sudo -s` and `ssh HOST` start a shell that reads its input."""
     if program not in ("su", "ssh", "sudo") or not given.given:
         return

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from shared.guard.paths import canonical
 from shared.guard.programs.inline_code import option_values
-from shared.guard.words import Word, joined, known
+from shared.guard.words import Word, join, literal_word
 
 _OUTPUT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sort": ("o", ("output",)),
@@ -49,7 +49,7 @@ class Files:
             return
         before = self._known.setdefault(name, [])
         if append and before and file.copy_of is None:
-            file = File(joined((before[-1].content, file.content), ""))
+            file = File(join((before[-1].content, file.content), ""))
         before.append(file)
         if name in self._ran:
             self._late.add(name)
@@ -85,7 +85,7 @@ def operands(words: tuple[Word, ...]) -> list[Word]:
     return [word for word in words if not word.prefix.startswith("-") or word.literal == "-"]
 
 
-def written(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
+def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The files that a program opens for writing, as far as its arguments tell."""
     found = list(option_values(words, *_OUTPUT_OPTIONS.get(program, ("", ()))))
     plain = operands(words)
@@ -110,15 +110,15 @@ def _in_place(words: tuple[Word, ...]) -> bool:
 
 def copies(program: str, words: tuple[Word, ...]) -> list[tuple[Word, Word]]:
     """(source, copy) pairs that cp, mv, ln and install make."""
-    *from_where, target = operands(words) or [known("")]
+    *from_where, target = operands(words) or [literal_word("")]
     if program not in _COPY:
         return []
     pairs = []
     for source in from_where:
         pairs.append((source, target))
         if source.literal is not None:
-            name = known(source.literal.rpartition("/")[2])
-            pairs.append((source, joined((target, name), "/")))
+            name = literal_word(source.literal.rpartition("/")[2])
+            pairs.append((source, join((target, name), "/")))
     return pairs
 
 
@@ -127,4 +127,4 @@ def downloads(program: str, words: tuple[Word, ...]) -> list[Word]:
     if program not in ("wget", "curl"):
         return []
     names = [str(word).partition("?")[0].rpartition("/")[2] for word in operands(words)]
-    return [known(name) for name in names if name]
+    return [literal_word(name) for name in names if name]

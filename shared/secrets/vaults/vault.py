@@ -55,13 +55,13 @@ class Vaults:
         Raises Misconfigured: no vault has it, the vault is out of order, the value is empty, no
         text, or cannot be hidden. The message holds the name, never the value.
         """
-        return self.found(name)[1]
+        return self.find(name)[1]
 
     def secrets(self, names: Iterable[str]) -> tuple[Secret, ...]:
         """The secrets of those names; raises Misconfigured as `secret` does."""
         return tuple(map(self.secret, dict.fromkeys(names)))
 
-    def found(self, name: str) -> tuple[Entry, Secret]:
+    def find(self, name: str) -> tuple[Entry, Secret]:
         """The secret with the vault that it is from; raises Misconfigured as `secret` does."""
         entry, value = self._find(name)
         secret = Secret(name, value)
@@ -76,7 +76,7 @@ class Vaults:
                 first.setdefault(name, Entry(name, vault.label))
         return tuple(first[name] for name in sorted(first))
 
-    def listed(self) -> tuple[Secret, ...]:
+    def all_secrets(self) -> tuple[Secret, ...]:
         """Every secret that can be listed: what a masker hides whatever a plan names."""
         return self.secrets(entry.name for entry in self.entries())
 

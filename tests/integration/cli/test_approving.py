@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.approval import Approval, Scope
+from shared.domain.approval import Approval, ApprovalScope
 from shared.store import approvals
 from tests.integration.cli.asking import (
     critical,
@@ -202,7 +202,9 @@ def forged(cli: Cli, given_by: str = "ann", signature: str = "") -> None:
     """Somebody who may write to the database approves what I1 asks for."""
     digest = cli.json("intervention", "show", "I1")["details"]["wanted"][0]["digest"]
     with cli.database.begin() as connection:
-        word = Approval(digest, Scope.TASK, given_by, datetime(2100, 1, 1, tzinfo=UTC), signature)
+        word = Approval(
+            digest, ApprovalScope.TASK, given_by, datetime(2100, 1, 1, tzinfo=UTC), signature
+        )
         approvals.grant(connection, 1, [word])
 
 

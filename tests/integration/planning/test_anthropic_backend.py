@@ -8,7 +8,7 @@ import pytest
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.next_step import command_line
-from shared.domain.plan import Author, Role
+from shared.domain.plan import Author, PlanningRole
 from tests.fakes.model_server import KEY, PATH, Asked, Says
 from tests.integration.planning.conftest import Planners
 from tests.unit.planning.given import (
@@ -48,7 +48,7 @@ def test_plan_gives_the_main_steps_by_their_author(planners: Planners) -> None:
         (1, "install", ()),
         (2, "verify", (1,)),
     ]
-    assert {s.author for s in plan.steps} == {Author(Role.PLANNER, "anthropic")}
+    assert {s.author for s in plan.steps} == {Author(PlanningRole.PLANNER, "anthropic")}
     assert all(s.subtasks == () for s in plan.steps)
 
 

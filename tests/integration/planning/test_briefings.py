@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Transient
-from shared.domain.host import LOCALHOST, Connection, Host
+from shared.domain.host import LOCALHOST, ConnectionKind, Host
 from shared.guard import load_site
 from shared.store import hosts
 from shared.store.database import Database
@@ -69,7 +69,7 @@ def test_of_many_targets_a_few_are_looked_at_and_a_distrusted_one_never(
     with database.begin() as connection:
         for name in names:
             bad = "its key has changed" if name == "h0" else None
-            hosts.save(connection, Host(name, connection=Connection.LOCAL, distrusted=bad))
+            hosts.save(connection, Host(name, connection=ConnectionKind.LOCAL, distrusted=bad))
     looks = Looks()
     told = Briefings(database, looks, lambda _: load_site(None).for_host()).of(names, task_id=1)
     assert looks.at == names[1 : MOST_LOOKED_AT + 1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from tests.integration.remote.drivers import Drivers
 from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, Machine, machine
@@ -25,7 +25,7 @@ def connections() -> Iterator[HostConnections]:
 def host(request: pytest.FixtureRequest) -> Host:
     """A host of each kind."""
     if request.param == "local":
-        return Host("here", Connection.LOCAL)
+        return Host("here", ConnectionKind.LOCAL)
     return ssh_host(request.getfixturevalue("sshd"))
 
 

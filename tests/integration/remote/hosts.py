@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from tests.services.sshd import SshServer
 
 
@@ -12,7 +12,7 @@ def ssh_host(server: SshServer, **changes: object) -> Host:
     """The server as an enrolled host, with some fields changed."""
     host = Host(
         name="web1",
-        connection=Connection.SSH,
+        connection=ConnectionKind.SSH,
         address=server.host,
         port=server.port,
         user=server.user,

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.acts.approvals import asked_by_plan
-from shared.domain.approval import Part
+from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
-from shared.domain.plan import Author, Plan, Role, Step, Subtask, SubtaskKind
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
 from shared.domain.snippet import as_command
 from shared.guard import Guard, load_site
 from shared.secrets.masking import Masker
@@ -22,7 +22,7 @@ GUARD = Guard(load_site(None).for_host("web1", ("halt",)))
 
 
 def plan(*subtasks: Subtask) -> Plan:
-    author = Author(Role.HUMAN, "human")
+    author = Author(PlanningRole.HUMAN, "human")
     return Plan((Step(3, "s", "Step", "", author, subtasks=subtasks),))
 
 
@@ -32,7 +32,7 @@ def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() 
     assert [(a.subject.host.name, a.part, a.subject.command) for a in asked] == [
         (host, part, text)
         for host in ("localhost", "web1")
-        for part, text in ((Part.PRECONDITION, "eval $X"), (Part.COMMAND, "true"))
+        for part, text in ((SubtaskPart.PRECONDITION, "eval $X"), (SubtaskPart.COMMAND, "true"))
     ]
     assert len({a.subject.digest for a in asked}) == len(asked)
     assert all(a.reason for a in asked)
@@ -57,7 +57,7 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
-    there = here.question(Unapproved(1, Part.COMMAND, text, GUARD.judge(text)), Masker())
+    there = here.question(Unapproved(1, SubtaskPart.COMMAND, text, GUARD.judge(text)), Masker())
     assert there.subject == asked.subject
     assert there.subject.digest == asked.subject.digest
 

@@ -17,10 +17,10 @@ from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Author, OnFailure, Recovery, Role
+from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
-AUTHOR = Author(Role.SUBTASK_PLANNER, "runbook")
+AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 

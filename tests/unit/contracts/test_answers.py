@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
-from shared.contracts.complaints import Document, told
+from shared.contracts.complaints import Document, describe
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, OnFailure, Recovery, Role, SubtaskKind
+from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery, SubtaskKind
 from tests.unit.planning.given import (
     detail_answer,
     plan_answer,
@@ -17,13 +17,13 @@ from tests.unit.planning.given import (
     subtask_answer,
 )
 
-AUTHOR = Author(Role.PLANNER, "anthropic")
+AUTHOR = Author(PlanningRole.PLANNER, "anthropic")
 
 
 def complaint(kind: type[Document], answer: Any) -> str:
     with pytest.raises(ValidationError) as raised:
         kind.model_validate(answer)
-    return told(raised.value)
+    return describe(raised.value)
 
 
 def test_the_steps_of_a_plan_get_numbers_and_their_author() -> None:

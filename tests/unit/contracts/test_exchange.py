@@ -21,7 +21,7 @@ from shared.contracts.planstep import PlanStep
 from shared.contracts.project import DevTask, ProjectPlan, ReviewResult
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
-from shared.domain.question import Question, chosen
+from shared.domain.question import Question, choice
 from tests.unit.core.given import step
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -194,12 +194,12 @@ def test_whatever_a_snippet_prints_is_read_without_a_crash(printed: str) -> None
 def test_an_answer_is_one_of_the_options() -> None:
     """S3.12: by its text whatever its case, or by its number."""
     question = Question("Which?", ("Red", "Deep blue"))
-    assert [chosen(question, given) for given in ("red", " DEEP BLUE ", "2")] == [
+    assert [choice(question, given) for given in ("red", " DEEP BLUE ", "2")] == [
         "Red",
         "Deep blue",
         "Deep blue",
     ]
-    assert chosen(Question("Which?"), " any text ") == "any text"
+    assert choice(Question("Which?"), " any text ") == "any text"
     for given_answer in ("", " ", "3", "green"):
         with pytest.raises(Rejected):
-            chosen(question, given_answer)
+            choice(question, given_answer)

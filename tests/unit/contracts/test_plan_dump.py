@@ -13,8 +13,8 @@ from shared.domain.plan import (
     Author,
     OnFailure,
     Plan,
+    PlanningRole,
     Recovery,
-    Role,
     Step,
     Subtask,
     SubtaskKind,
@@ -30,9 +30,9 @@ COMMANDS = TEXTS.filter(lambda text: bool(text.strip()))
 TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
 AUTHORS = st.sampled_from(
     [
-        Author(Role.HUMAN, "human"),
-        Author(Role.SUBTASK_PLANNER, "runbook"),
-        Author(Role.SUBTASK_PLANNER, "anthropic"),
+        Author(PlanningRole.HUMAN, "human"),
+        Author(PlanningRole.SUBTASK_PLANNER, "runbook"),
+        Author(PlanningRole.SUBTASK_PLANNER, "anthropic"),
     ]
 )
 
@@ -101,10 +101,10 @@ def test_subtasks_written_down_are_the_subtasks_again(subtasks: tuple[Subtask, .
 @settings(max_examples=20, deadline=None)
 @given(plans())
 def test_a_step_of_the_main_planner_comes_back_as_the_subtask_planners(plan: Plan) -> None:
-    mine = Author(Role.PLANNER, "anthropic")
+    mine = Author(PlanningRole.PLANNER, "anthropic")
     written = replace(plan, steps=tuple(replace(step, author=mine) for step in plan.steps))
     read = load_plan(dump_plan(written), policy=Policy())
-    theirs = Author(Role.SUBTASK_PLANNER, "anthropic")
+    theirs = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
     assert read.steps == tuple(replace(step, author=theirs) for step in plan.steps)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from shared.contracts.planfile import load_plan, load_revision
 from shared.domain.config import Policy
-from shared.domain.plan import Author, OnFailure, Plan, Recovery, Role, SubtaskKind
+from shared.domain.plan import Author, OnFailure, Plan, PlanningRole, Recovery, SubtaskKind
 
 POLICY = Policy(subtask_timeout=42)
 
@@ -61,14 +61,14 @@ def test_everything_that_a_plan_file_says_is_in_the_plan() -> None:
     assert (first.ordinal, first.key, first.title) == (1, "first", "The first step")
     assert (first.instruction, first.parallel_group) == ("Bring it about.", "look")
     assert (first.on_failure, first.recovery) == (OnFailure.CONTINUE, Recovery.RETRY)
-    assert first.author == Author(Role.SUBTASK_PLANNER, "anthropic")
+    assert first.author == Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
     one, two = first.subtasks
     assert (one.key, one.title, one.command, one.check) == ("one", "One", "echo one", "test -e one")
     assert (one.timeout, one.preconditions) == (90.0, ("test -d /", "command -v echo"))
     assert (one.critical, one.rollback, one.idempotent) == (True, "rm -f one", True)
     assert (one.kind, two.kind) == (SubtaskKind.COMMAND, SubtaskKind.CODE)
     assert (second.key, second.depends_on) == ("2", (1,))
-    assert second.author == Author(Role.SUBTASK_PLANNER, "runbook")
+    assert second.author == Author(PlanningRole.SUBTASK_PLANNER, "runbook")
 
 
 def test_what_is_left_out_is_filled_in() -> None:
@@ -99,10 +99,10 @@ def test_a_step_depends_on_the_step_or_the_group_before_it() -> None:
 @pytest.mark.parametrize(
     ("planner", "author", "recovery"),
     [
-        (None, Author(Role.HUMAN, "human"), Recovery.RETRY),
-        ("human", Author(Role.HUMAN, "human"), Recovery.REPLAN),
-        ("runbook", Author(Role.SUBTASK_PLANNER, "runbook"), Recovery.REPLAN),
-        ("anthropic", Author(Role.SUBTASK_PLANNER, "anthropic"), Recovery.REPLAN),
+        (None, Author(PlanningRole.HUMAN, "human"), Recovery.RETRY),
+        ("human", Author(PlanningRole.HUMAN, "human"), Recovery.REPLAN),
+        ("runbook", Author(PlanningRole.SUBTASK_PLANNER, "runbook"), Recovery.REPLAN),
+        ("anthropic", Author(PlanningRole.SUBTASK_PLANNER, "anthropic"), Recovery.REPLAN),
     ],
 )
 def test_who_planned_a_step_decides_what_follows_its_failure(

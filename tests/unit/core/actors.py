@@ -6,12 +6,12 @@ from random import Random
 
 from orchestrator.core.state import StepState, WaitsFor
 from shared.domain import facts as f
-from shared.domain.approval import Approval, Scope, plan_digest
+from shared.domain.approval import Approval, ApprovalScope, plan_digest
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.jobs import JobKind
 from shared.domain.plan import (
-    Role,
+    PlanningRole,
 )
 from shared.domain.question import Question
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
@@ -19,7 +19,7 @@ from tests.unit.core.drawn import other_limits, some_plan, some_policy
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
-APPROVALS = (Approval("d", Scope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
+APPROVALS = (Approval("d", ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
 FAMILIES = ("transient", "transient", "unavailable", "rejected", "misconfigured", "defect")
 
 
@@ -99,7 +99,7 @@ def _answer(  # noqa: C901 - one case a kind of job
             planner = world.rng.choice([PLANNER, PLANNER, BY_HAND])
             return f.StepHandedUp(job.step, job.revision, job.pass_no, planner, "no such thing")
         case JobKind.REVISE:
-            author = PLANNER if job.role is Role.PLANNER else SUBTASK_PLANNER
+            author = PLANNER if job.role is PlanningRole.PLANNER else SUBTASK_PLANNER
             return f.StepRevised(job.step, job.revision + 1, author, subtasks("again"))
         case JobKind.ADVISE:
             retry = world.rng.random() < 0.5

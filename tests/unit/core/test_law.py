@@ -20,7 +20,7 @@ from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, QueueName, queue_of
-from shared.domain.plan import Role
+from shared.domain.plan import PlanningRole
 from shared.domain.spending import SPENDING
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.given import (
@@ -61,8 +61,8 @@ def test_the_tables_rule_facts_only() -> None:
 
 
 @pytest.mark.parametrize("kind", JobKind)
-@pytest.mark.parametrize("role", Role)
-def test_every_job_has_a_queue(kind: JobKind, role: Role) -> None:
+@pytest.mark.parametrize("role", PlanningRole)
+def test_every_job_has_a_queue(kind: JobKind, role: PlanningRole) -> None:
     """D.5: whatever is decided, some kind of worker will see it."""
     assert queue_of(kind, role) in QueueName
 

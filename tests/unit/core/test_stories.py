@@ -1,12 +1,12 @@
 """Whole stories from the requirements, told fact by fact."""
 
 from orchestrator.core.decisions import Enqueue, InterventionKind, OpenIntervention
-from shared.domain.approval import Asked, Part, Place, Subject
+from shared.domain.approval import ApprovalRequest, Subject, SubtaskPart, SubtaskPlace
 from shared.domain.budget import Ending
 from shared.domain.facts import PassFinished, ResumeRequested
 from shared.domain.host import LOCALHOST
 from shared.domain.jobs import JobKind, QueueName, queue_of
-from shared.domain.plan import Recovery, Role
+from shared.domain.plan import PlanningRole, Recovery
 from shared.domain.task import COARSE, RunPhase, StepPhase
 from tests.unit.core.given import PLANNER, Run, running, step
 
@@ -126,7 +126,7 @@ def test_a_step_given_by_hand_can_be_handed_to_a_planner() -> None:
     """X6: either recovery can be set; with `replan` a plan by hand is revised by its author."""
     run = running(step(recovery=Recovery.REPLAN))
     run.escalates()
-    assert [d.role for d in run.decided if isinstance(d, Enqueue)] == [Role.SUBTASK_PLANNER]
+    assert [d.role for d in run.decided if isinstance(d, Enqueue)] == [PlanningRole.SUBTASK_PLANNER]
 
 
 def test_put_offs_wait_longer_each_time_and_end() -> None:
@@ -144,8 +144,12 @@ def test_put_offs_wait_longer_each_time_and_end() -> None:
 
 def test_the_question_carries_what_would_run_and_where() -> None:
     """What a person is shown is what the executor asked for, to the last byte."""
-    subject = Subject(1, Place(1, 0, 1), "frobnicate --now", LOCALHOST, "v1")
-    texts = (Asked(Part.COMMAND, subject, "unknown-program", "nobody knows it", "frobnicate"),)
+    subject = Subject(1, SubtaskPlace(1, 0, 1), "frobnicate --now", LOCALHOST, "v1")
+    texts = (
+        ApprovalRequest(
+            SubtaskPart.COMMAND, subject, "unknown-program", "nobody knows it", "frobnicate"
+        ),
+    )
     decided = running().tell(PassFinished(1, 0, 1, Ending.NEEDS_APPROVAL, 0, "r", texts))
     (question,) = (d for d in decided if isinstance(d, OpenIntervention))
     assert (question.kind, question.asked) == (InterventionKind.APPROVAL, texts)

@@ -17,7 +17,7 @@ from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import ASK, PLAN
 from shared.domain.jobs import JobKind
-from shared.domain.plan import Role
+from shared.domain.plan import PlanningRole
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from tests.unit.core.given import replay, replay_task
 
@@ -55,7 +55,7 @@ class OpenJob:
     revision: int
     pass_no: int
     postponed: int
-    role: Role
+    role: PlanningRole
     started: bool = False
 
 

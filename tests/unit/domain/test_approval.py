@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.approval import Approval, Place, Scope, Subject, plan_digest, statement
-from shared.domain.host import Connection, Host
-from shared.domain.plan import Author, Plan, Role, Step, Subtask
+from shared.domain.approval import (
+    Approval,
+    ApprovalScope,
+    Subject,
+    SubtaskPlace,
+    plan_digest,
+    statement,
+)
+from shared.domain.host import ConnectionKind, Host
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.wire import from_json, to_json
 
 HOST = Host(
@@ -24,7 +31,7 @@ HOST = Host(
 )
 SUBJECT = Subject(
     task=7,
-    place=Place(step=1, revision=0, subtask=2),
+    place=SubtaskPlace(step=1, revision=0, subtask=2),
     command="systemctl restart nginx",
     host=HOST,
     policy="v1",
@@ -39,9 +46,9 @@ OTHERS: dict[str, Subject] = {
     "another variable": replace(SUBJECT, environment=("REPLAN_SECRET_B",)),
     "one variable more": replace(SUBJECT, environment=("REPLAN_SECRET_A", "LD_PRELOAD")),
     "another task": replace(SUBJECT, task=8),
-    "another step": replace(SUBJECT, place=Place(2, 0, 2)),
-    "another revision": replace(SUBJECT, place=Place(1, 1, 2)),
-    "another subtask": replace(SUBJECT, place=Place(1, 0, 1)),
+    "another step": replace(SUBJECT, place=SubtaskPlace(2, 0, 2)),
+    "another revision": replace(SUBJECT, place=SubtaskPlace(1, 1, 2)),
+    "another subtask": replace(SUBJECT, place=SubtaskPlace(1, 0, 1)),
     "anywhere": SUBJECT.anywhere(),
     "another host": replace(SUBJECT, host=replace(HOST, name="web2")),
     "another address": replace(SUBJECT, host=replace(HOST, address="192.0.2.2")),
@@ -50,14 +57,14 @@ OTHERS: dict[str, Subject] = {
     "the default account": replace(SUBJECT, host=replace(HOST, user=None)),
     "another folder": replace(SUBJECT, host=replace(HOST, workdir="/")),
     "another key of the host": replace(SUBJECT, host=replace(HOST, host_key="ssh-ed25519 BBBB")),
-    "no SSH": replace(SUBJECT, host=replace(HOST, connection=Connection.LOCAL)),
+    "no SSH": replace(SUBJECT, host=replace(HOST, connection=ConnectionKind.LOCAL)),
 }
 
 TEXTS = st.text(max_size=12) | st.text(st.sampled_from('"\\,[]{}:\0 /ab'), max_size=12)
 HOSTS = st.builds(
     Host,
     name=TEXTS,
-    connection=st.sampled_from(Connection),
+    connection=st.sampled_from(ConnectionKind),
     address=TEXTS,
     port=st.integers(1, 65535),
     user=st.none() | TEXTS,
@@ -68,7 +75,7 @@ HOSTS = st.builds(
 SUBJECTS = st.builds(
     Subject,
     task=st.integers(1, 9),
-    place=st.none() | st.builds(Place, *[st.integers(0, 9)] * 3),
+    place=st.none() | st.builds(SubtaskPlace, *[st.integers(0, 9)] * 3),
     command=TEXTS,
     host=HOSTS,
     policy=TEXTS,
@@ -85,7 +92,7 @@ def test_whatever_differs_it_is_another_digest(other: Subject) -> None:
 def test_all_of_a_host_counts() -> None:
     """What a host may be told beside this some day is part of where a command runs, too."""
     for field in fields(Host):
-        values: dict[str, Any] = {"port": 23, "connection": Connection.LOCAL}
+        values: dict[str, Any] = {"port": 23, "connection": ConnectionKind.LOCAL}
         other = replace(HOST, **{field.name: values.get(field.name, "other")})
         assert replace(SUBJECT, host=other).digest != SUBJECT.digest, field.name
 
@@ -132,13 +139,15 @@ def test_a_subject_that_was_stored_has_the_digest_it_had(subject: Subject) -> No
     assert from_json(Subject, to_json(subject)).digest == subject.digest
 
 
-WORD = Approval("d" * 64, Scope.ONCE, "ann@desk", datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+WORD = Approval(
+    "d" * 64, ApprovalScope.ONCE, "ann@desk", datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+)
 
 
 def test_what_is_signed_says_all_that_an_approval_says() -> None:
     others = (
         replace(WORD, digest="e" * 64),
-        replace(WORD, scope=Scope.TASK),
+        replace(WORD, scope=ApprovalScope.TASK),
         replace(WORD, given_by="bob@desk"),
         replace(WORD, expires_at=WORD.expires_at + timedelta(microseconds=1)),
     )
@@ -154,7 +163,7 @@ def test_what_is_signed_is_the_same_in_every_time_zone() -> None:
 
 def test_a_plan_has_another_digest_when_anything_of_it_changes() -> None:
     subtask = Subtask(1, "a", "", "true")
-    step = Step(1, "s", "t", "", Author(Role.HUMAN, "human"), subtasks=(subtask,))
+    step = Step(1, "s", "t", "", Author(PlanningRole.HUMAN, "human"), subtasks=(subtask,))
     plan = Plan((step,))
     others = (
         replace(plan, summary="x"),

@@ -10,7 +10,7 @@ from shared.domain.errors import Rejected
 from shared.domain.plan import (
     Author,
     Plan,
-    Role,
+    PlanningRole,
     Step,
     Subtask,
     check_steps,
@@ -21,7 +21,7 @@ from shared.domain.plan import (
     keep_apart,
 )
 
-AUTHOR = Author(Role.PLANNER, "anthropic")
+AUTHOR = Author(PlanningRole.PLANNER, "anthropic")
 
 
 def subtask(key: str, *needs: str, command: str = "true") -> Subtask:

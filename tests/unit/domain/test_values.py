@@ -9,10 +9,10 @@ from shared.domain.attempt import COUNTED, GREEN, Attempt, CommandResult, Outcom
 from shared.domain.bundle import REQUEST
 from shared.domain.config import BACKENDS, LIMITS, TASKMASTERS, Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
-from shared.domain.host import LOCALHOST, Connection
+from shared.domain.host import LOCALHOST, ConnectionKind
 from shared.domain.jobs import JobKind, QueueName, queue_of
 from shared.domain.next_step import NextStep, command_line
-from shared.domain.plan import Role
+from shared.domain.plan import PlanningRole
 from shared.domain.task import (
     COARSE,
     ENDED_RUN,
@@ -106,9 +106,9 @@ def test_the_backend_of_each_planning_role_is_one_that_can_answer() -> None:
 
 def test_a_revision_goes_to_the_role_that_planned_the_step() -> None:
     """S0.47, D.7; every other kind of job has one queue."""
-    assert queue_of(JobKind.REVISE, Role.PLANNER) is QueueName.PLANNING
-    assert queue_of(JobKind.REVISE, Role.SUBTASK_PLANNER) is QueueName.SUBTASK_PLANNING
-    assert queue_of(JobKind.REVISE, Role.HUMAN) is QueueName.SUBTASK_PLANNING
+    assert queue_of(JobKind.REVISE, PlanningRole.PLANNER) is QueueName.PLANNING
+    assert queue_of(JobKind.REVISE, PlanningRole.SUBTASK_PLANNER) is QueueName.SUBTASK_PLANNING
+    assert queue_of(JobKind.REVISE, PlanningRole.HUMAN) is QueueName.SUBTASK_PLANNING
     assert queue_of(JobKind.REVISE) is QueueName.SUBTASK_PLANNING
 
 
@@ -124,12 +124,12 @@ def test_a_revision_goes_to_the_role_that_planned_the_step() -> None:
 )
 def test_each_kind_of_job_has_its_queue(kind: JobKind, queue: QueueName) -> None:
     """D.4, D.5: one worker kind a queue, whatever the role."""
-    assert {queue_of(kind, role) for role in Role} == {queue}
+    assert {queue_of(kind, role) for role in PlanningRole} == {queue}
 
 
 def test_every_queue_gets_some_job() -> None:
     """No worker waits for ever."""
-    reached = {queue_of(kind, role) for kind in JobKind for role in Role}
+    reached = {queue_of(kind, role) for kind in JobKind for role in PlanningRole}
     assert reached == set(QueueName)
 
 
@@ -183,5 +183,5 @@ def test_the_bundle_asks_what_it_must() -> None:
 
 def test_the_machine_of_the_executor_needs_no_enrolment() -> None:
     """Localhost is reached without a key."""
-    assert LOCALHOST.connection is Connection.LOCAL
+    assert LOCALHOST.connection is ConnectionKind.LOCAL
     assert LOCALHOST.host_key is None

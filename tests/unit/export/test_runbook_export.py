@@ -13,12 +13,12 @@ from shared.contracts.origin import Origin
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Author, Plan, Role, Step
+from shared.domain.plan import Author, Plan, PlanningRole, Step
 from tests.unit.fixes.given import subtasks
 from workers.planning import PlanRequest
 from workers.runbook.backend import RunbookBackend
 
-BY_MODEL = Author(Role.SUBTASK_PLANNER, "anthropic")
+BY_MODEL = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 HERE = Origin("T1@web1", "export", NextStep.of("task report", "T1"))
 PROMPT = "Serve the status page in /srv/status on port 8080."
 

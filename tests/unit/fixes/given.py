@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
-from shared.domain.fix import Failure
+from shared.domain.fix import FailurePattern
 from shared.domain.plan import Subtask
 
 DEBIAN = {
@@ -31,9 +31,9 @@ def commands(listed: Sequence[Subtask] | None) -> list[str] | None:
     return None if listed is None else [subtask.command for subtask in listed]
 
 
-def failure(*failed: int, hosts: Sequence[str] = ("web1",)) -> Failure:
+def failure(*failed: int, hosts: Sequence[str] = ("web1",)) -> FailurePattern:
     """A failure of those subtasks on a host of that name."""
-    return Failure("s", "debian 12, apt-get, systemd", ("t",), failed, tuple(hosts))
+    return FailurePattern("s", "debian 12, apt-get, systemd", ("t",), failed, tuple(hosts))
 
 
 def bundle(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> Bundle:

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain.fix import MOST_TEXT, Fix, applied, essence, learnt, wears_out
+from shared.domain.fix import MOST_TEXT, Fix, apply, essence, learnt, wears_out
 from shared.domain.pieces import exchange, pieces, rest, shape
 from shared.domain.plan import check_subtasks
 from tests.unit.fixes.given import bundle, commands, failure, subtasks
@@ -48,7 +48,7 @@ def test_where_a_fix_fits(case: dict[str, Any]) -> None:
     assert fix is not None
     here = subtasks(*case["here"])
     failing = failure(*case.get("failing", range(1, len(here) + 1)), hosts=["db2"])
-    given = applied(fix, here, failing)
+    given = apply(fix, here, failing)
     assert commands(given) == case["gives"]
     if given is not None:
         check_subtasks(given)
@@ -67,7 +67,7 @@ def test_what_needs_the_step_that_failed_needs_the_end_of_its_fix() -> None:
     fix = learnt(before, subtasks("./prepare", "./serve"), failure(1))
     assert fix is not None
     here = subtasks("touch a", {"command": "./serve", "key": "go"}, {"command": "./look"})
-    fixed = applied(fix, here, failure(2))
+    fixed = apply(fix, here, failure(2))
     assert fixed is not None
     needs = {subtask.command: subtask.needs for subtask in fixed}
     by_key = {subtask.key: subtask.command for subtask in fixed}
@@ -88,7 +88,7 @@ def test_a_fix_gives_where_it_was_learnt_what_was_done_there(
     if fix is None:
         return
     assert set(map(essence, fix.replaced)) <= set(map(essence, before))
-    again = applied(fix, before, told)
+    again = apply(fix, before, told)
     assert again is not None
     # Where the same commands stand twice, the fix may go into the first place that fits.
     if len(set(old)) == len(old):
@@ -103,7 +103,7 @@ def test_nothing_of_a_step_is_lost_but_what_is_replaced(package: str, around: li
         subtasks("apt-get install -y vim"), subtasks("apt-get update", "apt-get install -y vim")
     )
     here = subtasks(*around, install)
-    fixed = commands(applied(fix, here, failure(len(here))))
+    fixed = commands(apply(fix, here, failure(len(here))))
     assert fixed == [*around, "apt-get update", install]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain.fix import Failure
+from shared.domain.fix import FailurePattern
 from tests.unit.fixes.given import bundle
 from workers.fixes.family import family
 from workers.fixes.signature import failure_of
@@ -15,7 +15,7 @@ INSTALL = {"command": "apt-get install -y nginx", "exit_code": 100}
 ABSENT = "Reading package lists...\nE: Unable to locate package nginx\n"
 
 
-def told(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> Failure:
+def told(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> FailurePattern:
     """The failure of a step of which every subtask has failed as it says."""
     found = failure_of(bundle(*failed, host=host, **snapshot), "10.0.0.7")
     assert found is not None
@@ -73,7 +73,7 @@ def test_the_same_failure(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
 
 
 def test_the_name_of_the_host_is_no_part_of_it() -> None:
-    def failed(name: str) -> Failure:
+    def failed(name: str) -> FailurePattern:
         said = {"command": f"./join {name}", "stderr": f"{name}: 10.0.0.7 refuses {name}"}
         return told(said, host=name)
 

@@ -17,7 +17,7 @@ from shared.guard.shell.interpret import Walk
 from shared.guard.shell.parse import Dialect, Shfmt
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.streams import Input
-from shared.guard.words import HOME, Run, known
+from shared.guard.words import HOME, Run, literal_word
 from tests.unit.guard.recording import SHELLS, dialect_of
 
 COMMANDS = 4000 if os.environ.get("REPLAN_CHAOS") == "full" else 800
@@ -145,7 +145,7 @@ def resolved(shfmt: Shfmt, dialect: Dialect, command: str, room: str) -> list[Ca
 
 def _call(run: Run, room: str) -> Call:
     words = [word.literal for word in run.argv[1:]]
-    places = {canonical(known("."), directory).literal for directory in run.directories}
+    places = {canonical(literal_word("."), directory).literal for directory in run.directories}
     place = places.pop() if len(places) == 1 else None
     if place is not None:
         place = (room + place[1:] if place.startswith(".") else place).replace(HOME, _HOME)

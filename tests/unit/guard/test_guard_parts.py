@@ -6,7 +6,7 @@ from shared.domain.verdict import ALLOWED, Verdict, VerdictKind, worst
 from shared.guard.globs import Match, Pattern
 from shared.guard.paths import canonical, whole_directory
 from shared.guard.programs.sql import statements
-from shared.guard.words import HOME, Glob, Hole, Text, Word, known
+from shared.guard.words import HOME, Glob, Hole, Text, Word, literal_word
 
 
 def word(*parts: str | Hole) -> Word:
@@ -25,12 +25,12 @@ BELOW = Hole(below=True)
 @pytest.mark.parametrize(
     ("pattern", "given", "expected"),
     [
-        ("ab", known("ab"), Match.YES),
-        ("ab", known("abc"), Match.NO),
-        ("a*", known("a/b"), Match.YES),
-        ("a?c", known("abc"), Match.YES),
-        ("a[b-d]c", known("acc"), Match.YES),
-        ("a[!b]c", known("abc"), Match.NO),
+        ("ab", literal_word("ab"), Match.YES),
+        ("ab", literal_word("abc"), Match.NO),
+        ("a*", literal_word("a/b"), Match.YES),
+        ("a?c", literal_word("abc"), Match.YES),
+        ("a[b-d]c", literal_word("acc"), Match.YES),
+        ("a[!b]c", literal_word("abc"), Match.NO),
         ("ab", word("a", HOLE), Match.MAYBE),
         ("ab", word("b", HOLE), Match.NO),
         ("ab", word(HOLE, "b"), Match.MAYBE),
@@ -52,23 +52,23 @@ def test_a_pattern_answers_yes_no_or_perhaps(pattern: str, given: Word, expected
 @pytest.mark.parametrize(
     ("given", "directory", "expected"),
     [
-        (known("/"), known("."), "/"),
-        (known("//a/./b/../c/"), known("."), "/a/c"),
-        (known("/../.."), known("."), "/"),
-        (known("a"), known("."), "./a"),
-        (known("."), known("/etc"), "/etc"),
-        (known("../x"), known("/etc/a"), "/etc/x"),
-        (known(".."), known("."), "…"),
-        (known(f"{HOME}/a"), known("/etc"), "~/a"),
-        (known(f"{HOME}/.."), known("/etc"), "…"),
-        (known("/proc/self/root/etc"), known("."), "/etc"),
-        (word("/srv/", HOLE), known("."), "…"),
-        (word("/srv/", HOLE, "/a"), known("."), "…/a"),
-        (word("/srv/", HOLE, "/.."), known("."), "…"),
-        (word("/srv/", BELOW), known("."), "/srv/…"),
-        (word("a*"), known("/etc"), "/etc/a*"),
-        (known("a"), word(HOLE), "…/a"),
-        (known("~"), known("."), "./~"),
+        (literal_word("/"), literal_word("."), "/"),
+        (literal_word("//a/./b/../c/"), literal_word("."), "/a/c"),
+        (literal_word("/../.."), literal_word("."), "/"),
+        (literal_word("a"), literal_word("."), "./a"),
+        (literal_word("."), literal_word("/etc"), "/etc"),
+        (literal_word("../x"), literal_word("/etc/a"), "/etc/x"),
+        (literal_word(".."), literal_word("."), "…"),
+        (literal_word(f"{HOME}/a"), literal_word("/etc"), "~/a"),
+        (literal_word(f"{HOME}/.."), literal_word("/etc"), "…"),
+        (literal_word("/proc/self/root/etc"), literal_word("."), "/etc"),
+        (word("/srv/", HOLE), literal_word("."), "…"),
+        (word("/srv/", HOLE, "/a"), literal_word("."), "…/a"),
+        (word("/srv/", HOLE, "/.."), literal_word("."), "…"),
+        (word("/srv/", BELOW), literal_word("."), "/srv/…"),
+        (word("a*"), literal_word("/etc"), "/etc/a*"),
+        (literal_word("a"), word(HOLE), "…/a"),
+        (literal_word("~"), literal_word("."), "./~"),
     ],
 )
 def test_a_path_has_one_form(given: Word, directory: Word, expected: str) -> None:

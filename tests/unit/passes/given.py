@@ -9,7 +9,7 @@ from typing import Any
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, Recovery, Role, Step, Subtask, default_needs
+from shared.domain.plan import Author, PlanningRole, Recovery, Step, Subtask, default_needs
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from shared.secrets.sent import as_sent
 from tests.fakes.scripted_shell import ScriptedShell
@@ -159,7 +159,7 @@ def order(
         key="step",
         title="",
         instruction="",
-        author=Author(Role.SUBTASK_PLANNER, "runbook"),
+        author=Author(PlanningRole.SUBTASK_PLANNER, "runbook"),
         recovery=recovery,
         subtasks=listed,
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from shared.domain.approval import Part
+from shared.domain.approval import SubtaskPart
 from shared.domain.attempt import CommandResult, Outcome, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -53,7 +53,7 @@ def passed(
     return carry_out(given, means, log, clock, approvals=approvals, settle=())
 
 
-def asked(result: PassResult) -> list[tuple[int, Part, str]]:
+def asked(result: PassResult) -> list[tuple[int, SubtaskPart, str]]:
     return [(u.subtask, u.part, u.text) for u in result.unapproved]
 
 
@@ -64,9 +64,9 @@ def test_a_pass_that_waits_says_all_that_its_subtask_asks_for() -> None:
     result = passed(order(one, "ask-later"), shell)
     assert result.ending is Ending.NEEDS_APPROVAL
     assert asked(result) == [
-        (1, Part.CHECK, "ask-check"),
-        (1, Part.PRECONDITION, "ask-pre"),
-        (1, Part.COMMAND, "ask-run"),
+        (1, SubtaskPart.CHECK, "ask-check"),
+        (1, SubtaskPart.PRECONDITION, "ask-pre"),
+        (1, SubtaskPart.COMMAND, "ask-run"),
     ]
     assert [u.verdict.rule for u in result.unapproved] == ["rule:ask"] * 3
 
@@ -82,9 +82,12 @@ def test_what_is_approved_already_is_not_asked_for_again() -> None:
     shell = ScriptedShell({"ask-check": 1})
     result = passed(order(one), shell, OnceApproved({"ask-check"}))
     # Its approval served this pass; the next one will look again.
-    assert asked(result) == [(1, Part.CHECK, "ask-check"), (1, Part.COMMAND, "ask-run")]
+    assert asked(result) == [
+        (1, SubtaskPart.CHECK, "ask-check"),
+        (1, SubtaskPart.COMMAND, "ask-run"),
+    ]
     held = passed(order(one), ScriptedShell(default=None), OnceApproved({"ask-run"}))
-    assert asked(held) == [(1, Part.CHECK, "ask-check")]
+    assert asked(held) == [(1, SubtaskPart.CHECK, "ask-check")]
 
 
 def test_an_approved_command_runs_under_the_key_that_has_used_its_approval() -> None:
@@ -99,7 +102,7 @@ def test_one_approval_is_no_leave_for_a_second_attempt() -> None:
     assert passed(order("ask-run"), shell, approvals).ending is Ending.INCOMPLETE
     again = passed(order("ask-run", pass_no=2), shell, approvals)
     assert again.ending is Ending.NEEDS_APPROVAL
-    assert asked(again) == [(1, Part.COMMAND, "ask-run")]
+    assert asked(again) == [(1, SubtaskPart.COMMAND, "ask-run")]
     assert shell.commands == ["ask-run"]
 
 
@@ -163,7 +166,7 @@ def test_where_plans_are_approved_nothing_else_runs() -> None:
     shell = ScriptedShell(default=None)
     result = passed(order("fine", "also", policy=PLANNED), shell)
     assert result.ending is Ending.NEEDS_APPROVAL
-    assert asked(result) == [(1, Part.COMMAND, "fine"), (2, Part.COMMAND, "also")]
+    assert asked(result) == [(1, SubtaskPart.COMMAND, "fine"), (2, SubtaskPart.COMMAND, "also")]
     assert {u.verdict.rule for u in result.unapproved} == {"plan"}
 
 

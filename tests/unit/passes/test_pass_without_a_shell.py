@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.approval import Part
+from shared.domain.approval import SubtaskPart
 from shared.domain.attempt import Attempt, EndedBy, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, Plan, Revision, Role, SubtaskKind
+from shared.domain.plan import Author, Plan, PlanningRole, Revision, SubtaskKind
 from shared.domain.prediction import Prediction
 from tests.fakes.scripted_means import ScriptedMeans, Workshop
 from tests.unit.passes.given import Approving, MemoryLog, SteppingClock, order, subtask
@@ -120,7 +120,7 @@ def test_a_revision_undoes_what_ran_and_goes_on() -> None:
     old = (subtask("write", rollback="unwrite"), subtask("fail", "s2"))
     first = order(*old)
     _, attempts = passed(first, workshop)
-    author = Author(Role.SUBTASK_PLANNER, "runbook")
+    author = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
     revisions = (
         Revision(1, 0, author, first.subtasks),
         Revision(1, 1, author, order("write again").subtasks, rollback=("s1",)),
@@ -190,7 +190,7 @@ def test_a_person_is_asked_before_what_the_guard_does_not_allow() -> None:
     workshop = Workshop(WORKS)
     result, _ = passed(what, workshop, asked={"write"})
     assert result.ending is Ending.NEEDS_APPROVAL
-    assert [(u.part, u.text) for u in result.unapproved] == [(Part.COMMAND, "write")]
+    assert [(u.part, u.text) for u in result.unapproved] == [(SubtaskPart.COMMAND, "write")]
     assert workshop.done == []
     result, _ = passed(what, workshop, asked={"write"}, approved=("write",))
     assert result.ending is Ending.DONE

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.approval import Part
+from shared.domain.approval import SubtaskPart
 from shared.domain.attempt import EndedBy, Outcome, Signal, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -87,7 +87,7 @@ def test_one_that_needs_approval_is_asked_about_alone() -> None:
     assert done.result.ending is Ending.NEEDS_APPROVAL
     assert done.shell.commands == []
     (asked,) = done.result.unapproved
-    assert (asked.subtask, asked.part, asked.text) == (2, Part.ROLLBACK, "undo b")
+    assert (asked.subtask, asked.part, asked.text) == (2, SubtaskPart.ROLLBACK, "undo b")
 
 
 def test_what_is_approved_runs() -> None:

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.attempt import Answer, Attempt, Outcome
-from shared.domain.plan import Author, Revision, Role, Subtask, SubtaskKind
+from shared.domain.plan import Author, PlanningRole, Revision, Subtask, SubtaskKind
 from tests.unit.passes.given import attempt, ended
 from workers.passes.to_undo import to_undo
 
-AUTHOR = Author(Role.SUBTASK_PLANNER, "runbook")
+AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
 A, B, C = (
     Subtask(n, key, "", f"do {key}", rollback=f"undo {key}", critical=key == "c")
     for n, key in enumerate("abc", 1)

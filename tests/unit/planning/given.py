@@ -5,14 +5,14 @@ from typing import Any
 
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.config import Policy
-from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Revision, Step, Subtask
 from workers.planning import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
 PROMPT = "Install PostgreSQL and see that it answers"
 IMPROVED = "Install the PostgreSQL server, enabled at boot, and see that it answers on port 5432"
 TARGETS = ("web1: Debian 12, account deploy, no root",)
 POLICY = Policy(forbidden_commands=("reboot", "mkfs*"))
-PLANNED_BY_MODEL = Author(Role.SUBTASK_PLANNER, "anthropic")
+PLANNED_BY_MODEL = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 
 SUBTASKS = (
     Subtask(1, "update", "Refresh the lists", "apt update"),

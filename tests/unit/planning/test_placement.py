@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.runbook.template import faults, used
+from shared.runbook.template import faults, parameters_in
 
 NAMES = {"folder", "port"}
 
@@ -93,4 +93,4 @@ def test_a_variable_of_the_command_is_no_misspelt_parameter(command: str) -> Non
 
 def test_what_is_used_is_known() -> None:
     document = {"steps": [{"title": "${folder}", "run": "echo ${port} ${other}"}]}
-    assert used(document, {"folder", "port", "more"}) == {"folder", "port"}
+    assert parameters_in(document, {"folder", "port", "more"}) == {"folder", "port"}

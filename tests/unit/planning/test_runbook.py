@@ -11,7 +11,7 @@ from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import command_line
-from shared.domain.plan import Author, Plan, Recovery, Revision, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Revision, Step, Subtask
 from tests.unit.planning.given import attempt, bundle
 from workers.planning import DetailRequest, PlanRequest, ReviseRequest
 from workers.runbook.backend import RunbookBackend
@@ -71,7 +71,7 @@ def test_the_postgresql_job_is_planned_in_the_version_that_was_asked_for(
 ) -> None:
     (step,) = shipped.plan(asked(prompt)).steps
     assert (step.key, step.recovery) == ("install", Recovery.REPLAN)
-    assert step.author == Author(Role.PLANNER, "runbook")
+    assert step.author == Author(PlanningRole.PLANNER, "runbook")
     assert [s.key for s in step.subtasks] == ["update", "install", "enable", "start"]
     assert step.subtasks[1].command == f"apt install -y {package}"
 
@@ -115,7 +115,7 @@ def test_a_step_without_subtasks_is_detailed_from_the_library(shipped: RunbookBa
 
 
 def test_a_step_that_is_not_recorded_is_rejected(shipped: RunbookBackend) -> None:
-    step = Step(1, "other", "Other", "", Author(Role.PLANNER, "anthropic"))
+    step = Step(1, "other", "Other", "", Author(PlanningRole.PLANNER, "anthropic"))
     request = DetailRequest("install postgresql", (), POLICY, Plan((step,)), step)
     with pytest.raises(Rejected, match="no step 'other'"):
         shipped.detail(request)
@@ -223,7 +223,7 @@ def test_an_alternative_of_another_step_is_not_for_this_one(mine: RunbookBackend
 
 
 def test_a_general_alternative_is_for_any_step_of_any_task(mine: RunbookBackend) -> None:
-    step = Step(1, "s", "t", "", Author(Role.SUBTASK_PLANNER, "runbook"))
+    step = Step(1, "s", "t", "", Author(PlanningRole.SUBTASK_PLANNER, "runbook"))
     shown = evidence("something that is not in the library", "error: lock held by process 4711")
     draft = mine.revise(revision_of(step, shown))
     assert commands(draft.subtasks) == ["ps -p 4711"]

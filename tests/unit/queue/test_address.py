@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.queue.address import verified
+from shared.queue.address import with_certificate_check
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from shared.queue.address import verified
     ],
 )
 def test_a_certificate_is_checked_unless_the_address_says_otherwise(said: str, used: str) -> None:
-    assert verified(said) == used
+    assert with_certificate_check(said) == used

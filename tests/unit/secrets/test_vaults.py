@@ -243,7 +243,7 @@ def test_vaults_are_opened_as_the_settings_say(tmp_path: Path) -> None:
     FileVault(tmp_path / "secrets").put("A", "of the files")
     vaults = open_vaults(settings, {"REPLAN_SECRET_B": "of the environment"})
     assert [each.name for each in vaults.entries()] == ["A", "B"]
-    assert [each.name for each in vaults.listed()] == ["A", "B"]
+    assert [each.name for each in vaults.all_secrets()] == ["A", "B"]
     assert vaults.secrets(["B", "A", "B"]) == (vaults.secret("B"), vaults.secret("A"))
 
 

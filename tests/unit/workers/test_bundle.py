@@ -7,12 +7,12 @@ from shared.domain.attempt import Attempt, Outcome
 from shared.domain.bundle import REQUEST, Bundle
 from shared.domain.config import Policy
 from shared.domain.host import Host
-from shared.domain.plan import Author, Plan, Revision, Role, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Revision, Step, Subtask
 from tests.unit.passes.given import NOON, attempt, ended
 from workers.roles.escalation import compose
 from workers.store import StepBrief, TaskBrief
 
-AUTHOR = Author(Role.SUBTASK_PLANNER, "anthropic")
+AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 UPDATE = Subtask(1, "update", "Refresh", "apt update", rollback="true", idempotent=True)
 INSTALL = Subtask(
     2,

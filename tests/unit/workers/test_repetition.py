@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, Revision, Role, Subtask
+from shared.domain.plan import Author, PlanningRole, Revision, Subtask
 from workers.repetition import refuse_repetition
 
-AUTHOR = Author(Role.SUBTASK_PLANNER, "anthropic")
+AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 A = Subtask(1, "a", "First", "do a", check="test -e a", rollback="undo a", timeout=60.0)
 B = Subtask(2, "b", "Second", "do b", needs=("a",), timeout=60.0)
 C = Subtask(1, "c", "Another", "do c")

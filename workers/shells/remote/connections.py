@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.secrets.masking import Masker
 from workers.shells.ports import PassRecord, Shell
 from workers.shells.remote.local_channel import LocalCarrier
@@ -36,7 +36,7 @@ class HostConnections:
     ) -> Shell:
         """A shell on the host; see `workers.shells.ports.Connections.shell`."""
         self._keep_cool()
-        if host.connection is not Connection.LOCAL:
+        if host.connection is not ConnectionKind.LOCAL:
             return self._over_ssh().shell(host, record, masker)
         return RunnerShell(host, self._at_hand(host), record, masker=masker)
 

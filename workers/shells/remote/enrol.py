@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from shared.domain.errors import ReplanError
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import ShellCommand
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
@@ -125,7 +125,7 @@ def _round_trip(shell: Shell) -> float:
 
 
 def _sessions(host: Host) -> dict[str, str]:
-    if host.connection is Connection.LOCAL:
+    if host.connection is ConnectionKind.LOCAL:
         return {}
     from workers.shells.remote.sessions import sessions_given
 
@@ -143,7 +143,7 @@ def _key_file(host: Host) -> tuple[Problem, ...]:
 
 
 def _fingerprint(host: Host) -> str | None:
-    if host.connection is Connection.LOCAL or not host.host_key:
+    if host.connection is ConnectionKind.LOCAL or not host.host_key:
         return None
     return str(pinned_key(host))
 

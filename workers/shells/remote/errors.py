@@ -1,13 +1,13 @@
 """How errors about a host are worded: the host's name first, and a command to type next."""
 
 from shared.domain.errors import Misconfigured, Transient
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Advice, NextStep, ShellCommand
 
 
 def place(host: Host) -> str:
     """How a sentence names a host: `web1 (deploy@10.0.0.5:22)`."""
-    if host.connection is Connection.LOCAL:
+    if host.connection is ConnectionKind.LOCAL:
         return host.name
     account = f"{host.user}@" if host.user else ""
     return f"{host.name} ({account}{host.address}:{host.port})"

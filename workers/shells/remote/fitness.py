@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from shared.domain.host import Connection, Host
+from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Advice, ShellCommand
 from workers.shells.remote.environment import SUDOERS_LINE
 from workers.shells.remote.errors import check_command
@@ -193,7 +193,7 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
 
 def _there(host: Host, command: str) -> ShellCommand:
     """What to type here so that it runs on the host."""
-    if host.connection is Connection.LOCAL:
+    if host.connection is ConnectionKind.LOCAL:
         return ShellCommand(command)
     key = f"-i {shlex.quote(host.key_path)} " if host.key_path else ""
     return ShellCommand(
