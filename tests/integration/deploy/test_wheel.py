@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -179,8 +178,7 @@ def test_the_wheel_takes_one_name(wheel: Path) -> None:
 
 def test_the_sdist_builds_the_same_wheel(root: Path, tmp_path: Path, wheel: Path) -> None:
     sdist = build(root, "sdist", tmp_path / "sdist")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    run("tar", "-xzf", sdist, cwd=tmp_path)
     (project,) = tmp_path.glob("replan-*")
     assert names(build(project, "wheel", tmp_path / "again")) == names(wheel)
 
