@@ -1,1 +1,1 @@
-"""The treaty between orchestrator and workers: a module lives here only if both sides import it."""
+"""What orchestrator and workers share: a module lives here only if both sides import it."""

@@ -1,6 +1,6 @@
-"""Signs of life: each part of a process touches a file in its turn, and a check looks at their age.
+"""Signs of life: each part of a process touches a file regularly, and a check reads their ages.
 
-    python -m shared.health      0 when every part has been heard lately, else 1 and who was not
+    python -m shared.health      0 if every part gave a sign lately, else 1 and the silent parts
 
 The check runs every few seconds beside every process, so this module knows only the standard
 library and loads at once.
@@ -17,10 +17,10 @@ from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
 
 FOLDER = "REPLAN_PULSE_DIR"
-"""The environment variable that names the folder; without it nobody listens."""
+"""The environment variable that names the folder; without it no signs are written."""
 
 SILENCE = 60.0
-"""Seconds after which a part that says nothing counts as stuck."""
+"""Seconds after which a silent part counts as stuck."""
 
 
 class Pulse:
@@ -37,12 +37,12 @@ class Pulse:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str], *parts: str) -> "Pulse":
-        """The one of the folder that the environment names."""
+        """The pulse in the folder that the environment names."""
         named = environ.get(FOLDER, "").strip()
         return cls(Path(named) if named else None, *parts)
 
     def beat(self, part: str) -> None:
-        """The part did its work just now. Never raises: a missing sign is the sign."""
+        """Note that the part has just done its work. Never raises: a missing sign is the alarm."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._folder / part)
@@ -67,13 +67,13 @@ def _begin(folder: Path, parts: Iterable[str]) -> None:
 
 
 def silent(folder: Path, *, limit: float = SILENCE) -> list[str]:
-    """A sentence for each part that has said nothing for `limit` seconds; none when all is well."""
+    """One sentence for each part that was silent for `limit` seconds; none if all is well."""
     try:
         signs = sorted((path.name, path.stat().st_mtime) for path in folder.iterdir())
     except OSError as error:
         return [f"{folder}: {error.strerror}"]
     if not signs:
-        return [f"{folder}: nothing has begun"]
+        return [f"{folder}: no part has started"]
     now = time.time()
     return [_describe(name, now - heard, heard) for name, heard in signs if now - heard > limit]
 

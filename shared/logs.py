@@ -11,7 +11,7 @@ import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 _QUIET = ("kombu", "amqp", "httpx", "httpcore", "anthropic", "alembic", "sqlalchemy")
-"""Libraries that narrate their work at `info`; they are heard from `warning` on."""
+"""Libraries that log their routine work at `info`; only `warning` and above are kept."""
 
 
 _PASSWORD = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/?#@:]*:)[^\s/]*@", re.IGNORECASE)
@@ -85,7 +85,7 @@ def _rendering(
     discreet: Processor, mask: Callable[[str], str], *, terminal: bool
 ) -> list[Processor]:
     if terminal:
-        # Nothing shows what the variables of a traceback hold.
+        # No traceback shows the values of its variables.
         return [structlog.dev.ConsoleRenderer(exception_formatter=_render_error(mask))]
     return [
         structlog.processors.format_exc_info,

@@ -1,4 +1,4 @@
-"""Starting before the servers do: a process waits for what it needs, and says what it waits for."""
+"""A process may start before its servers: it waits for them, and says so."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from shared.store.migrate import Outdated, require_current
 log = structlog.get_logger()
 
 TELL_EVERY = 5.0
-"""Seconds between two sentences about what is waited for."""
+"""Seconds between two messages about what it waits for."""
 
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
@@ -24,9 +24,9 @@ _LONGEST_PAUSE = 2.0
 def await_servers(server: ServerSettings, database: Database, stop: threading.Event) -> bool:
     """Wait until the database has our version and the broker answers; False once `stop` is set.
 
-    After `startup_patience` seconds it raises what the servers said last: Transient when one cannot
-    be reached, Misconfigured when nobody has migrated the database. Misconfigured comes at once
-    when the database refuses us or was migrated by a newer program.
+    After `startup_patience` seconds it raises the last error of the servers: Transient if one
+    cannot be reached, Misconfigured if nobody has migrated the database. It raises Misconfigured at
+    once if the database refuses us or was migrated by a newer program.
     """
     until = time.monotonic() + server.startup_patience
     return _await("database", lambda: require_current(database), until, stop) and _await(

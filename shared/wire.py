@@ -16,14 +16,14 @@ _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Building an adapter is dear, so each is built once."""
+    """Building an adapter is expensive, so each is built once."""
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
 
 
 def to_json(value: object) -> Any:
-    """A value of the domain as what JSON can hold; a place in a task is its text."""
+    """A domain value as plain JSON data; a reference becomes its text."""
     if isinstance(value, Ref):
         return str(value)
     if isinstance(value, dict):
@@ -34,7 +34,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """The value again; raises Defect when the data is not one, for only we have written it."""
+    """Decode a value; raises Defect if the data does not fit, because only we have written it."""
     try:
         value: T = _adapter(kind).validate_python(data)
     except ValueError as error:
@@ -50,7 +50,7 @@ def encode_fact(fact: Fact) -> tuple[str, dict[str, Any]]:
 
 
 def decode_fact(kind: str, body: Any) -> Fact:
-    """The fact again."""
+    """Decode a fact; raises Defect for an unknown kind."""
     known = FACTS.get(kind)
     if known is None:
         raise Defect(f"unknown fact {kind!r}", stage="wire")
@@ -59,7 +59,7 @@ def decode_fact(kind: str, body: Any) -> Fact:
 
 
 def decode_next_step(data: Any) -> Advice | None:
-    """What to do next, again; a text, as older versions stored it, is a command to type."""
+    """Decode a next step; a text, as older versions stored it, is a command to type."""
     if isinstance(data, str):
         return ShellCommand(data)
     step: Advice | None = from_json(Advice | None, data)  # type: ignore[arg-type]

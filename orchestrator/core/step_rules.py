@@ -15,7 +15,7 @@ from orchestrator.core.decisions import (
 from orchestrator.core.retry_rules import allowance, pause, put_off
 from orchestrator.core.state import StepState, WaitsFor
 from shared.domain.approval import ApprovalRequest
-from shared.domain.budget import Ending, Next, after_failed_pass, may_put_off
+from shared.domain.budget import Ending, Next, after_failed_pass, may_postpone
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.facts import (
@@ -233,7 +233,7 @@ def put_off_or_wait(
 ) -> StepAdvance:
     """A job could not be done: try again later if that can help, else wait for a human."""
     failed = replace(step, phase=resting, reason=fact.reason)
-    if may_put_off(fact.family, step.postponed, policy):
+    if may_postpone(fact.family, step.postponed, policy):
         later = replace(failed, postponed=step.postponed + 1)
         delay = put_off(policy, fact, later.postponed, seed, step.ordinal)
         again = _asked_again(later, fact.kind)

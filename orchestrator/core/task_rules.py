@@ -21,7 +21,7 @@ from orchestrator.core.retry_rules import put_off
 from orchestrator.core.state import TaskState
 from shared.domain import facts as f
 from shared.domain.approval import plan_digest
-from shared.domain.budget import may_put_off
+from shared.domain.budget import may_postpone
 from shared.domain.config import PLAN, with_limits
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
@@ -303,7 +303,7 @@ def _worst(phases: set[RunPhase]) -> RunPhase:
 
 
 def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
-    if may_put_off(fact.family, fact.postponed, state.policy):
+    if may_postpone(fact.family, fact.postponed, state.policy):
         delay = put_off(state.policy, fact, fact.postponed + 1, *state.runs)
         role = PlanningRole.PLANNER if fact.kind is JobKind.PLAN else PlanningRole.SUBTASK_PLANNER
         again = Enqueue(fact.kind, fact.step, role=role, delay=delay, postponed=fact.postponed + 1)

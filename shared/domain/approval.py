@@ -1,8 +1,7 @@
-"""Approvals: what exactly a person lets run, where, and how often.
+"""Approvals: exactly what a person lets run, where, and how often.
 
-An approval is bound to a digest of everything that decides what would happen, so that it serves for
-nothing else: one byte of the command, another host, another account or another policy, and it is
-another digest.
+An approval is bound to a digest of everything that decides what would happen, so it covers nothing
+else: if one byte of the command, the host, the account or the policy differs, so does the digest.
 """
 
 import hashlib
@@ -16,21 +15,21 @@ from shared.domain.host import Host
 from shared.domain.plan import Plan, Subtask
 
 INTERPRETER = "/bin/sh"
-"""What every command is given to on its host."""
+"""The program that runs every command on its host."""
 
 PUBLIC_KEY = "approval-key.pub"
 """The name, in the data folder, of the public half of the key that signs approvals there."""
 
 
 class ApprovalScope(StrEnum):
-    """How often an approval serves."""
+    """How often an approval can be used."""
 
     ONCE = "once"
     TASK = "task"  # as often as the task needs it
 
 
 class SubtaskPart(StrEnum):
-    """What a text is in its subtask."""
+    """Which text of its subtask it is."""
 
     COMMAND = "command"
     CHECK = "check"
@@ -39,7 +38,7 @@ class SubtaskPart(StrEnum):
 
 
 def parts(subtask: Subtask) -> Iterator[tuple[SubtaskPart, str]]:
-    """All that a subtask asks its target, in the order in which it would run.
+    """Every text that a subtask runs on its target, in that order.
 
     The bytes are those of `shared.secrets.sent.as_sent`, if the subtask comes from there.
     """
@@ -63,9 +62,9 @@ class SubtaskPlace:
 class Subject:
     """What a person is asked to approve: these bytes, on this host, as its worker reads it.
 
-    `environment` are the names of the variables that are set for this command alone, `policy` is
-    the version of the rules that it was judged by. Without a `place` it is meant wherever in the
-    task it stands.
+    `environment` names the variables that are set for this command alone; `policy` is the version
+    of the rules that judged it. Without a `place`, the subject covers the command anywhere in the
+    task.
     """
 
     task: int
@@ -78,19 +77,19 @@ class Subject:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all of it, in hexadecimal: two subjects share one only if they are equal."""
+        """SHA-256 over every field, in hexadecimal: only equal subjects share one."""
         return _digest("subject", asdict(replace(self, environment=_sort_names(self.environment))))
 
     def anywhere(self) -> "Subject":
-        """The same wherever in its task it stands."""
+        """The same subject for any place in its task."""
         return replace(self, place=None)
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A text that waits for a person's word, and why.
+    """A text that waits for a person's approval, and why.
 
-    `rule` and `reason` are the verdict's, `piece` is the piece of the text that it is about.
+    `rule` and `reason` come from the verdict; `piece` is the part of the text that caused it.
     """
 
     part: SubtaskPart
@@ -102,9 +101,9 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A person's word for one digest, given once; it serves until `expires_at`.
+    """A person's approval of one digest; it is valid until `expires_at`.
 
-    The `signature` is Ed25519's over the `statement` of it, in base64.
+    `signature` is an Ed25519 signature of its `statement`, in base64.
     """
 
     digest: str
@@ -115,7 +114,7 @@ class Approval:
 
 
 def statement(task: int, approval: Approval) -> bytes:
-    """What is signed: all that an approval says, of which task it says it, and nothing else."""
+    """The bytes to sign: everything that an approval says, and the task that it is for."""
     said = (
         task,
         approval.digest,
@@ -127,7 +126,7 @@ def statement(task: int, approval: Approval) -> bytes:
 
 
 def plan_digest(plan: Plan) -> str:
-    """SHA-256 over a whole plan: what a person has seen, and nothing else, is what is approved."""
+    """SHA-256 over a whole plan: a person approves exactly the plan that was shown."""
     return _digest("plan", asdict(plan))
 
 
@@ -140,6 +139,6 @@ def _digest(kind: str, content: object) -> str:
 
 
 def _canonical_bytes(kind: str, content: object) -> bytes:
-    """JSON says where each text ends, so that no two contents are written alike."""
+    """JSON marks where each text ends, so different contents never give the same bytes."""
     written = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return written.encode("ascii")

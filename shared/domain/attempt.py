@@ -35,7 +35,7 @@ COUNTED = frozenset(
 
 
 class Answer(StrEnum):
-    """What a person says of an attempt whose outcome is unknown."""
+    """What a person says about an attempt whose outcome is unknown."""
 
     RAN = "ran"  # it ran, and well: it is not run again
     NOT_RUN = "not_run"
@@ -53,8 +53,8 @@ SAID = {
 def explain(reason: str, prediction: Prediction | None, told_by_person: Answer | None) -> str:
     """Why an attempt has its outcome, as people and planners read it.
 
-    `reason` is what the pass wrote down. That a command ran is all there is to say once a person
-    has said it; any other answer stands after the reason.
+    `reason` is what the pass recorded. If a person says that the command ran, that answer replaces
+    the reason; any other answer follows it.
     """
     if told_by_person is Answer.RAN:
         return SAID[Answer.RAN]
@@ -91,11 +91,12 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What a command did. Streams are raw bytes, kept apart (S0.32).
+    """What a command did.
 
-    `exit_code` is None when it was ended (`ended_by`, with `signal`; `left_over` names the
-    processes that could not be ended) and when its outcome is not known (`unknown` says why).
-    `dropped` counts the bytes of each stream that went past the cap and were not kept.
+    The streams are raw bytes, kept separately (S0.32). `exit_code` is None when somebody ended the
+    command (`ended_by`, with `signal`; `left_over` names the processes that could not be ended) or
+    when its outcome is not known (`unknown` says why). `dropped` counts the bytes of each stream
+    beyond the cap, which were not kept.
     """
 
     command: str
@@ -123,7 +124,7 @@ class CommandResult:
 
     @property
     def cancelled(self) -> bool:
-        """True when it was cancelled, by itself or with all that was to run."""
+        """True when it was cancelled, alone or with everything else that was to run."""
         return self.ended_by in {EndedBy.CANCEL, EndedBy.OPERATOR}
 
     @property
@@ -133,7 +134,7 @@ class CommandResult:
 
 
 class AgentStatus(StrEnum):
-    """What an agent says of its work (S3.24)."""
+    """What an agent reports about its work (S3.24)."""
 
     OK = "ok"
     NEEDS_INPUT = "needs_input"
@@ -147,8 +148,9 @@ class AgentStatus(StrEnum):
 class AgentResult:
     """What an agent did in a repository.
 
-    `summary` is its own words. `tree` is the git tree of what it left behind, `session` what it
-    can be resumed by, `cost` is in US dollars. It is ended, left over and unknown as a command is.
+    `summary` is in its own words. `tree` is the git tree that it left behind, `session` the handle
+    to resume it, `cost` is in US dollars. `ended_by`, `left_over` and `unknown` mean what they mean
+    for a command.
     """
 
     status: AgentStatus
@@ -167,7 +169,7 @@ class AgentResult:
 
     @property
     def ok(self) -> bool:
-        """True when it ended by itself and says that it has done all of it."""
+        """True when it ended by itself and reports that all of it is done."""
         return self.status is AgentStatus.OK and self.ended_by is None and self.unknown is None
 
     @property
@@ -177,17 +179,17 @@ class AgentResult:
 
     @property
     def cancelled(self) -> bool:
-        """True when it was cancelled, by itself or with all that was to run."""
+        """True when it was cancelled, alone or with everything else that was to run."""
         return self.ended_by in {EndedBy.CANCEL, EndedBy.OPERATOR}
 
     @property
     def streams(self) -> tuple[bytes, bytes]:
-        """What it said, in place of what a command prints."""
+        """Its summary, in place of the output of a command."""
         return self.summary.encode(), b""
 
 
 Ran = CommandResult | AgentResult
-"""What carrying out a subtask came to."""
+"""The result of carrying out a subtask."""
 
 OnOutput = Callable[[str, bytes], None]
 """Called with ("stdout" or "stderr", chunk) as output arrives."""
@@ -197,13 +199,13 @@ OnOutput = Callable[[str, bytes], None]
 class Attempt:
     """A finished attempt as it is recorded.
 
-    `number` counts the attempts of this subtask number in this run (`T12.2.3#number`);
-    `try_no` counts within the pass, 0 being the command as planned.
-    `correction` names the rule that changed the command, None for the planned one.
-    `result` is None when nothing ran; `check` is the check after it, None without one.
-    A `rollback` undoes what the subtask of that number and revision had done, in a later pass.
-    `reason` is text for people: no code reads it. `prediction` is what a dry run foretold,
-    `told_by_person` what a person said of an outcome that was unknown.
+    `number` counts the attempts of this subtask number in this run (`T12.2.3#number`); `try_no`
+    counts within the pass; 0 is the command as planned. `correction` names the rule that changed
+    the command, None for the planned one. `result` is None when nothing ran; `check` is the check
+    that ran afterwards, None if there is none. A `rollback` undoes, in a later pass, what the
+    subtask of that number and revision did. `reason` is text for people: no code reads it.
+    `prediction` is the result of a dry run; `told_by_person` is a person's answer about an unknown
+    outcome.
     """
 
     key: str
@@ -230,7 +232,7 @@ class Attempt:
 
     @property
     def ended_by(self) -> EndedBy | None:
-        """Who or what ended its command; None when it ended by itself or never ran."""
+        """Who or what ended its command; None if it ended by itself or never ran."""
         return None if self.result is None else self.result.ended_by
 
     @property
@@ -240,5 +242,5 @@ class Attempt:
 
     @property
     def counted(self) -> bool:
-        """True when it is one error of its step."""
+        """True when it counts as an error of its step."""
         return self.outcome in COUNTED and not self.rollback

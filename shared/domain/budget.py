@@ -1,4 +1,4 @@
-"""The error budget: the pure rule over thresholds and counters, the same on both sides."""
+"""The error budget: pure rules over thresholds and counters, the same on both sides."""
 
 from enum import StrEnum
 
@@ -7,16 +7,16 @@ from shared.domain.errors import Transient, Unavailable
 from shared.domain.plan import Recovery
 
 TRANSIENT, UNAVAILABLE = Transient.family, Unavailable.family
-"""Errors after which a job is put off."""
+"""Errors after which a job is postponed."""
 
 TRANSIENT_DELAY = 2.0
-"""Seconds before the first repetition of a job that was put off; doubled each time."""
+"""Seconds before a postponed job runs again; doubled each time."""
 
 LONGEST_RETRY_AFTER = 900.0
-"""Seconds of a `retry-after` that are heeded; who asks for more is asked again all the same."""
+"""The longest `retry-after` that is respected, in seconds; a longer one is shortened to it."""
 
 _MOST_DOUBLINGS = 64
-"""A float bears no more than a thousand; what is waited for for days is put off more often."""
+"""A float overflows after a thousand doublings; a job that waits for days reaches more."""
 
 
 class Ending(StrEnum):
@@ -71,9 +71,9 @@ def after_failed_pass(
 ) -> Next:
     """What follows a pass that ended in `threshold` or `incomplete` (X2: both the same).
 
-    `failures` counts this pass in. `may_continue` is the step's `on_failure: continue`: when all
-    that is automatic is used up, the step ends in error instead of waiting for a human. `allowed`
-    is what the retry strategy gives in place of `max_retry_count`.
+    `failures` includes this pass. `may_continue` is the step's `on_failure: continue`: when every
+    automatic attempt is used up, the step ends in error instead of waiting for a human. `allowed`
+    is the retry strategy's replacement for `max_retry_count`.
     """
     last_resort = Next.GIVE_UP if may_continue else Next.ASK_HUMAN
     if recovery is Recovery.RETRY:
@@ -84,10 +84,10 @@ def after_failed_pass(
     return Next.REVISE if policy.send_to_planner_after_threshold else Next.HOLD  # X4
 
 
-def may_put_off(family: str, times: int, policy: Policy) -> bool:
-    """Whether a job that failed so, and was put off so many times in a row, is put off once more.
+def may_postpone(family: str, times: int, policy: Policy) -> bool:
+    """Whether to postpone a job once more that failed this way and was postponed this often.
 
-    A provider that is away or busy is waited for however long that takes: it uses up no count.
+    Waiting for a provider that is away or busy never counts towards the limit.
     """
     if family == UNAVAILABLE:
         return True
@@ -97,10 +97,10 @@ def may_put_off(family: str, times: int, policy: Policy) -> bool:
 def put_off_for(
     family: str, times: int, retry_after: float | None, *, shortened: float = 0.0
 ) -> float:
-    """Seconds for which a job is put off for the `times`-th time in a row.
+    """Seconds for which a job is postponed for the `times`-th time in a row.
 
-    What the other side asks for is heeded up to `LONGEST_RETRY_AFTER`, and never `shortened`, as
-    our own span is by that share of it.
+    Our own span is reduced by the share `shortened`. A span that the other side asks for is not; it
+    is respected up to `LONGEST_RETRY_AFTER`.
     """
     ceiling = 60.0 if family == UNAVAILABLE else 300.0
     asked = min(retry_after or 0.0, LONGEST_RETRY_AFTER)

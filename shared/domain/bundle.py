@@ -9,7 +9,7 @@ REQUEST = "Revise the step plan and propose alternatives, additional diagnostics
 
 @dataclass(frozen=True, slots=True)
 class LoggedAttempt:
-    """One attempt in the log: text already safe and capped; times as ISO 8601 in UTC.
+    """One attempt in the log: its text is already safe and capped; times are ISO 8601 in UTC.
 
     A `rollback` undid what the subtask of that number had done under an earlier revision.
     """
@@ -33,7 +33,7 @@ class LoggedAttempt:
 
 
 class Progress(StrEnum):
-    """How far a step came with a subtask, where that is not the outcome of its last attempt."""
+    """How far a step got with a subtask, where its last attempt's outcome does not say it."""
 
     DONE = "done"
     NOT_REACHED = "not reached"
@@ -66,10 +66,11 @@ class LoggedSubtask:
 class Bundle:
     """Everything a planner needs to revise a step.
 
-    `snapshot` maps a probe's name (disk, memory, services, ports, …) to its text; `hypotheses` says
-    what the executor already tried (S0.69); `failed_assumptions` what the planner took for granted
-    that proved wrong (S0.51). `host` is the way to the machine and as whom, `config` what bounds
-    a plan (S0.52, S0.68), and `plan` where the other steps of the task stand.
+    `snapshot` maps a probe's name (disk, memory, services, ports, …) to its text; `hypotheses`
+    lists what the executor already tried (S0.69); `failed_assumptions` lists assumptions of the
+    planner that proved wrong (S0.51). `host` says how the machine is reached and as which account,
+    `config` which settings limit a plan (S0.52, S0.68), and `plan` where the other steps of the
+    task stand.
     """
 
     task_ref: str

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The `agent` scope of the configuration (S0.9–S0.17); a task keeps the one it came with.
+    """The `agent` scope of the configuration (S0.9–S0.17); a task keeps its own.
 
     Spans are in seconds. `task_cost_cap` is in dollars; 0 means no cap.
     """
@@ -56,11 +56,12 @@ BACKENDS = ("anthropic", "runbook", "human")
 """Who can plan."""
 
 TASKMASTERS = ("anthropic",)
-"""Who can improve a prompt: a library knows its own jobs only, and a person has written it."""
+"""Who can improve a prompt: not a library, which knows its own jobs only, nor a person, who wrote
+it."""
 
 ASK, AUTO, PLAN = AUTONOMIES = ("ask", "auto", "plan")
-"""What a task does where it needs a person's approval: begin nothing further until the person has
-answered, go on with what does not depend on it, or begin only once its whole plan is approved."""
+"""What a task does when it needs a person's approval: start nothing else until the person answers,
+go on with whatever does not depend on it, or start only after its whole plan is approved."""
 
 FIXED, BY_CLASS, MODEL = RETRY_STRATEGIES = ("fixed", "by_class", "model")
 """Who decides whether a failed step is tried again: a count, the class of its error, its planner
@@ -77,11 +78,11 @@ CHANGEABLE = frozenset(
         "send_to_planner_after_threshold",
     }
 )
-"""What can be changed for a task that is under way (S1.24): limits of what is decided later, never
-what decides what may run."""
+"""Settings that can be changed for a task that is under way (S1.24): limits on later decisions,
+never rules about what may run."""
 
 Value = bool | int | float | str
-"""What such a limit is."""
+"""The value of such a limit."""
 
 
 def union(floor: tuple[str, ...], forbidden: tuple[str, ...]) -> tuple[str, ...]:

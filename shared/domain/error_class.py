@@ -1,4 +1,4 @@
-"""What kind of error a pass failed with: how often, and how soon, another try is worth it."""
+"""The kind of error that a pass failed with: it decides how often and how soon to try again."""
 
 from enum import StrEnum
 

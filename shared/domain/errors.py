@@ -1,11 +1,9 @@
 """Errors, sorted by who must act.
 
-ReplanError
- ├─ Transient       nobody: it is tried again later, and not counted as an error
- │   └─ Unavailable   nobody: the other side is away or busy, and is waited for
- ├─ Rejected        the planner: counted, and part of the evidence
- ├─ Misconfigured   the operator: the work waits until somebody has put it right
- └─ Defect          us: a broken promise of this program, with the story that led to it
+ReplanError ├─ Transient nobody: it is tried again later, and not counted as an error │ └─
+Unavailable nobody: the other side is away or busy, and is waited for ├─ Rejected the planner:
+counted, and part of the evidence ├─ Misconfigured the operator: the work waits until somebody has
+put it right └─ Defect us: a broken promise of this program, with the events that led to it
 """
 
 from shared.domain.next_step import Advice
@@ -27,7 +25,7 @@ class ReplanError(Exception):
 
 
 class Transient(ReplanError):
-    """It will probably work later; `retry_after` in seconds, if the other side named a span."""
+    """It will probably work later; `retry_after` is in seconds, if the other side named a time."""
 
     family = "transient"
 
@@ -44,7 +42,7 @@ class Transient(ReplanError):
 
 
 class Unavailable(Transient):
-    """The other side is away or busy: it is waited for as long as it takes."""
+    """The other side is away or busy: we wait for it as long as it takes."""
 
     family = "unavailable"
 
@@ -62,7 +60,7 @@ class Misconfigured(ReplanError):
 
 
 class Defect(ReplanError):
-    """A promise of this program was broken; `story` holds what led to it, oldest first."""
+    """This program broke one of its promises; `story` holds the events before it, oldest first."""
 
     family = "defect"
 

@@ -1,7 +1,8 @@
-"""Facts: what happened, in the past tense. Everything the coordinator knows came in as one.
+"""Facts: what happened, in the past tense.
 
-A fact about a task names no run; a fact about a run names it. Facts are sent at least once: a
-duplicate or a straggler is recognised by its numbers (revision, pass) and changes nothing.
+The coordinator learns everything through facts. A fact about a task names no run; a fact about a
+run names it. Facts are sent at least once: duplicates and late ones are recognised by their numbers
+(revision, pass) and change nothing.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from shared.domain.task import RunPhase
 
 @dataclass(frozen=True, slots=True)
 class TaskSubmitted:
-    """A person asked for something; `plan` is given when it was planned by hand."""
+    """A person submitted a task; `plan` is set when it was planned by hand."""
 
     policy: Policy
     run_ids: tuple[int, ...]
@@ -40,14 +41,14 @@ class PromptRefined:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """The taskmaster cannot tell what is meant, and asks instead of guessing (S3.57)."""
+    """The prompt is ambiguous, and the taskmaster asks instead of guessing (S3.57)."""
 
     question: Question
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDrafted:
-    """A planner, or a person, gave the main steps; those without subtasks are to be detailed."""
+    """A planner, or a person, gave the main steps; those without subtasks are detailed next."""
 
     plan: Plan
 
@@ -63,7 +64,7 @@ class StepDetailed:
 
 @dataclass(frozen=True, slots=True)
 class PlanApproved:
-    """A person approved the plan with that digest, every command of it on every target."""
+    """A person approved the plan with that digest: each of its commands on every target."""
 
     plan_digest: str
     given_by: str
@@ -80,7 +81,7 @@ class RunChanged:
 
 @dataclass(frozen=True, slots=True)
 class HostKeyChanged:
-    """A worker met a host that shows another key than the enrolled one; `reason` says which."""
+    """A host showed a worker another key than the enrolled one; `reason` says which."""
 
     host: str
     reason: str
@@ -108,11 +109,10 @@ class PassStarted:
 
 @dataclass(frozen=True, slots=True)
 class PassFinished:
-    """A pass ended; `errors` are those it counted, and those of a pass that it continues.
+    """A pass ended; `errors` counts its errors and those of the pass that it continues.
 
-    `asked` are the texts that wait for a person's approval, where it ended for that; `question` is
-    what it has to know from a person, where it ended for that; `error_class` is the kind of its
-    last error.
+    `asked` holds the texts that wait for a person's approval, `question` the question to a person,
+    if the pass ended for one of these; `error_class` is the kind of its last error.
     """
 
     step: int
@@ -138,7 +138,7 @@ class BundleReady:
 
 @dataclass(frozen=True, slots=True)
 class BundleSent:
-    """A person sent the evidence that waited to the step's author, with a `note` for it (S0.96)."""
+    """A person sent a held bundle to the step's author, with a `note` (S0.96)."""
 
     step: int
     revision: int
@@ -150,8 +150,8 @@ class BundleSent:
 class StepRevised:
     """The author of a step, or a person, gave its next list of subtasks.
 
-    `rollback` names the subtasks of earlier lists, by key, that are undone first if they ran. `fix`
-    is the number of the fix that it comes from, where the memory answered for the author.
+    `rollback` names, by key, the subtasks of earlier lists to undo first if they ran. `fix` is the
+    number of the fix that it comes from, if the fix memory answered for the author.
     """
 
     step: int
@@ -176,11 +176,10 @@ class StepHandedUp:
 
 @dataclass(frozen=True, slots=True)
 class PlanRevised:
-    """The planner changed what remains of a plan, from a step that was handed up to it.
+    """The planner changed the rest of a plan, from a step that was handed up to it.
 
-    `steps` are numbered from 1 and take the place of that step and of all that have not begun, as
-    soon as none of them is bare (without subtasks);
-    `known` is the greatest number of a step that the planner knew of.
+    `steps` are numbered from 1. They replace that step and all that have not begun, as soon as none
+    of them is bare (without subtasks); `known` is the highest step number that the planner knew.
     """
 
     step: int
@@ -201,14 +200,14 @@ class RevisionRequested:
 
 @dataclass(frozen=True, slots=True)
 class StepAbandoned:
-    """A person gave a step up: it ends in error; what needs it goes by the step's `on_failure`."""
+    """A person gave up a step: it ends in error, and `on_failure` decides about what needs it."""
 
     step: int
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeTold:
-    """A person says what became of the command at which a pass ended `unknown`."""
+    """A person says how the command ended whose outcome was `unknown`."""
 
     step: int
     revision: int
@@ -218,7 +217,7 @@ class OutcomeTold:
 
 @dataclass(frozen=True, slots=True)
 class CommandsApproved:
-    """A person approved what a pass had asked for, in the intervention of that number."""
+    """A person approved the request of a pass, in the intervention of that number."""
 
     step: int
     revision: int
@@ -229,7 +228,7 @@ class CommandsApproved:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDenied:
-    """A person does not want it to run; `note` goes to the planner."""
+    """A person refused the request; `note` goes to the planner."""
 
     step: int
     revision: int
@@ -241,7 +240,7 @@ class ApprovalDenied:
 
 @dataclass(frozen=True, slots=True)
 class RetryAdvised:
-    """A planner has looked at the evidence: whether another try is worth it, and when (S1.35)."""
+    """A planner has looked at the evidence and says whether and when to try again (S1.35)."""
 
     step: int
     revision: int
@@ -258,7 +257,7 @@ class RetryAdvised:
 class JobFailed:
     """A job could not be done. `family` is the error's (`shared.domain.errors`).
 
-    `postponed` says how often in a row the same work had been put off before.
+    `postponed` counts how often in a row the same work was postponed before.
     """
 
     kind: JobKind
@@ -275,7 +274,7 @@ class JobFailed:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """A person answered the question of an intervention: a step's, or without one the taskmaster's.
+    """A person answered a question: a step's or, without a step, the taskmaster's.
 
     In a run the numbers are those of the pass that asked; before there are runs they are 0.
     """
@@ -298,7 +297,7 @@ class PolicyChanged:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """An operator wants it to stop."""
+    """An operator cancelled it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +335,7 @@ StepFact = (
     | QuestionAnswered
     | JobFailed
 )
-"""The facts from which something follows for one step of a run; its number stands in `step`."""
+"""The facts about one step of a run; `step` is its number."""
 
 RunFact = (
     RunStarted

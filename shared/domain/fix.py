@@ -1,11 +1,9 @@
-"""A fix: how a step that failed in some way was put right, and how that is done again.
+"""A fix: what put a failed step right, and how to apply it again.
 
 A fix is a patch of a step: the subtasks that failed, and those that stood in their place when the
-step's checks were green. What stood before and behind them is not part of it, so that nothing of
-another step is lost where the fix is applied there.
-
-It is applied to words that it was not learnt with only where every one of them can be put into its
-place exactly; where that would be a guess, it is not applied.
+step's checks were green. The subtasks before and after them are not part of the fix, so applying it
+to another step loses nothing there. Where the words of the other step differ, the fix is applied
+only if each word can be substituted exactly; it never guesses.
 """
 
 import re
@@ -21,9 +19,9 @@ from shared.domain.plan import Subtask, check_subtasks
 class FailurePattern:
     """What a failed step shows, in a form that is the same wherever it fails in that way.
 
-    `signature` is a digest of `told`, the normal form of what failed; `family` says on what kind
-    of host. `failed` are the numbers of the subtasks, `hosts` what the host is called, which are
-    its own and no part of the signature.
+    `signature` is a digest of `told`, the normal form of the failure; `family` is the kind of host.
+    `failed` holds the numbers of the failed subtasks and `hosts` the names of the host; neither is
+    part of the signature.
     """
 
     signature: str
@@ -37,7 +35,7 @@ class FailurePattern:
 class Fix:
     """Subtasks that failed, and those that stood in their place when the step was done.
 
-    `hosts` are the names of the host that it was learnt on.
+    `hosts` holds the names of the host on which it was learnt.
     """
 
     replaced: tuple[Subtask, ...]
@@ -46,16 +44,16 @@ class Fix:
 
 
 LEAST_USES = 4
-"""Uses after which a fix has to work at least every second time."""
+"""After this many uses, a fix must have worked at least every second time."""
 
 MOST_FAILURES = 2
-"""Uses in a row, from the first on, after which one that has never worked is retired."""
+"""A fix that has not worked in this many first uses is retired."""
 
 MOST_TEXT = 20_000
-"""Steps whose commands are longer together (programs written out in them) are not learnt from."""
+"""Steps with more command text than this (whole programs, say) are not learnt from."""
 
 MOST_DIFFERENCES = 20
-"""Where more pieces differ it is another step."""
+"""If more pieces differ, it is a different step."""
 
 _NET = re.compile(r"[A-Za-z][\w+.-]*://|\bppa:|\w@[\w.-]+:")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
@@ -64,7 +62,7 @@ _LONG = re.compile(r"[^\W\d_]{3,}")
 
 
 def wears_out(worked: int, failed: int) -> bool:
-    """Whether a fix is to be retired: it never works, or less than every second time."""
+    """Whether to retire a fix: it never works, or less than every second time."""
     if worked == 0:
         return failed >= MOST_FAILURES
     return worked + failed >= LEAST_USES and worked < failed
@@ -73,9 +71,9 @@ def wears_out(worked: int, failed: int) -> bool:
 def learnt(
     before: Sequence[Subtask], after: Sequence[Subtask], failure: FailurePattern
 ) -> Fix | None:
-    """The fix that lies between a revision that failed and one that was done; None for none.
+    """The difference between a revision that failed and one that was done; None if there is none.
 
-    What is the same at the beginning and at the end is left out, but nothing that failed.
+    Equal subtasks at the beginning and at the end are left out, unless they failed.
     """
     if sum(len(text) for subtask in (*before, *after) for text in _texts(subtask)) > MOST_TEXT:
         return None
@@ -93,10 +91,10 @@ def learnt(
 def apply(
     fix: Fix, subtasks: Sequence[Subtask], failure: FailurePattern
 ) -> tuple[Subtask, ...] | None:
-    """A step's subtasks with the fix in them; None where it does not fit exactly.
+    """A step's subtasks with the fix applied; None if it does not fit exactly.
 
-    It fits where the subtasks that it replaces stand one after another, word for word but for the
-    pieces that may vary, and what failed is all among them.
+    It fits if the subtasks that it replaces follow one another, word for word except for the pieces
+    that may vary, and include everything that failed.
     """
     width = len(fix.replaced)
     for start in range(len(subtasks) - width + 1):
@@ -111,7 +109,7 @@ def apply(
 
 
 def _common(one: Sequence[Subtask], other: Sequence[Subtask], failed: set[int]) -> int:
-    """How many subtasks are the same from the beginning on, none of which has failed."""
+    """How many subtasks from the beginning are equal and have not failed."""
     same = 0
     for left, right in zip(one, other, strict=False):
         if left.ordinal in failed or essence(left) != essence(right):
@@ -121,7 +119,7 @@ def _common(one: Sequence[Subtask], other: Sequence[Subtask], failed: set[int]) 
 
 
 def essence(subtask: Subtask) -> tuple[object, ...]:
-    """What makes a subtask what it is; its number, name and title do not."""
+    """What identifies a subtask: everything except its number, name and title."""
     return (
         subtask.kind,
         subtask.critical,
@@ -135,7 +133,7 @@ def essence(subtask: Subtask) -> tuple[object, ...]:
 def _in_place(
     fix: Fix, window: tuple[Subtask, ...], failure: FailurePattern
 ) -> tuple[Subtask, ...] | None:
-    """What is to stand in the place of those subtasks; None where they are other ones."""
+    """The replacement for those subtasks; None if they are different ones."""
     pairs = _pairs(fix.replaced, window)
     if pairs is None:
         return None
@@ -151,7 +149,7 @@ def _in_place(
 
 
 def _pairs(replaced: Sequence[Subtask], window: Sequence[Subtask]) -> dict[str, str] | None:
-    """Which piece stands where another one stood; None when more differs than may."""
+    """Which new piece replaces which old one; None if too much differs."""
     found: list[tuple[str, str, bool]] = []
     for old, new in zip(replaced, window, strict=True):
         if (old.kind, old.critical) != (new.kind, new.critical):
@@ -193,11 +191,10 @@ def _one_to_one(found: Iterable[tuple[str, str, bool]]) -> dict[str, str] | None
 
 
 def _exact(old: str, new: str, said: Sequence[str], known: set[str]) -> bool:
-    """Whether putting the new piece wherever the old one stands is all that has to be done.
+    """Whether it is enough to put the new piece wherever the old one stands.
 
-    The old one has to stand there, and no part in which the two differ may stand anywhere else: it
-    could mean the same, or something else. Of pieces that are `known` the step itself says what
-    they are here.
+    The old piece must occur, and no part in which the two differ may occur anywhere else, because
+    its meaning there is unclear. For `known` pieces the step itself says what they are here.
     """
     if new.startswith("-"):
         return False
@@ -209,12 +206,12 @@ def _exact(old: str, new: str, said: Sequence[str], known: set[str]) -> bool:
 
 
 def _within(old: str, piece: str) -> bool:
-    """Whether the one is a part of the other; a single letter is a part of every second word."""
+    """Whether one is part of the other; single letters do not count, most words contain them."""
     return len(old) > 1 and old in piece
 
 
 def _tells(telling: set[str], piece: str) -> bool:
-    """Whether a piece has one of these words or numbers in it, a longer word anywhere in it."""
+    """Whether a piece contains one of these words or numbers, longer words anywhere in it."""
     parts, whole = _parts(piece), piece.casefold()
     return any(part in parts or (_LONG.fullmatch(part) and part in whole) for part in telling)
 
@@ -227,7 +224,7 @@ def _parts(piece: str) -> set[str]:
 def _names_host(
     said: Sequence[str], fix: Fix, failure: FailurePattern, pairs: dict[str, str]
 ) -> bool:
-    """Whether it names the host that it was learnt on, and nothing says what it would be here."""
+    """Whether it names the host where it was learnt, and nothing says what it would be here."""
     strange = {host for host in fix.hosts if host not in failure.hosts and host not in pairs}
     return any(
         host in {piece, *piece.split(".")}
@@ -239,9 +236,9 @@ def _names_host(
 
 
 def _of_names(other: dict[str, str], fix: Fix) -> bool:
-    """Whether it is to serve for another package or unit than the one it was learnt with.
+    """Whether it would be applied to another package or unit than it was learnt with.
 
-    Another version of the same one is not another one.
+    Another version of the same package does not count as another one.
     """
     return any(
         piece.varies is Varies.NAME and _LETTERS.findall(piece.text) != _LETTERS.findall(new)
@@ -253,7 +250,7 @@ def _of_names(other: dict[str, str], fix: Fix) -> bool:
 
 
 def _brings(said: Sequence[str]) -> bool:
-    """Whether it fetches something from a place on the net, which is there for what it was for."""
+    """Whether it downloads something that belongs to what it was learnt with."""
     return any(_NET.search(text) for text in said)
 
 
@@ -269,7 +266,7 @@ def _exchange(subtask: Subtask, other: dict[str, str]) -> Subtask:
 
 
 def _texts(subtask: Subtask) -> tuple[str, ...]:
-    """All that a host would be asked."""
+    """Every text that a host would run."""
     listed = (subtask.command, subtask.check, subtask.rollback, *subtask.preconditions)
     return tuple(text for text in listed if text is not None)
 
@@ -284,7 +281,7 @@ def _join(
     new: Sequence[Subtask],
     tail: Sequence[Subtask],
 ) -> tuple[Subtask, ...] | None:
-    """The whole step: numbered anew, keys kept apart, and what needs something still needs it."""
+    """The whole step: renumbered, with unique keys and the same needs."""
     taken = {subtask.key for subtask in (*head, *tail)}
     keys = {subtask.key: _free(subtask.key, taken) for subtask in new}
     last = tuple(keys[key] for key in _ends(new))
@@ -329,13 +326,13 @@ def _join(
 
 
 def _ends(subtasks: Sequence[Subtask]) -> list[str]:
-    """The subtasks that no other one of them needs."""
+    """The subtasks that none of the others needs."""
     needed = {key for subtask in subtasks for key in subtask.needs}
     return [subtask.key for subtask in subtasks if subtask.key not in needed]
 
 
 def _free(key: str, taken: set[str]) -> str:
-    """The key, or one like it that nothing else has; it is taken then."""
+    """The key, or a similar one that is still free; it is taken afterwards."""
     number, free = 1, key
     while free in taken:
         number += 1

@@ -19,8 +19,8 @@ class Host:
     the worker's machine; both are None for a local connection. `workdir` is where commands start
     (None: the account's home).
 
-    `jump` names the enrolled host that this one is reached through; `via` is that host once it was
-    looked up. `password`, `passphrase` (of the key file) and `sudo_password` name secrets,
+    `jump` names the enrolled host through which this one is reached; `via` is that host after a
+    look-up. `password`, `passphrase` (of the key file) and `sudo_password` name secrets,
     `${secret:NAME}`, and never hold one. With `sudo` commands run as root. `distrusted` says why
     nothing may run there until a person has enrolled it anew.
     """

@@ -1,4 +1,4 @@
-"""Names of the things that have identity, as people type and read them."""
+"""References to tasks, steps, subtasks and attempts, as people type and read them."""
 
 import re
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ class Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    """Read a reference as typed (a bare number is a task); raises Rejected when it is none."""
+    """Parse a reference as typed (a bare number is a task); raises Rejected if it is not one."""
     candidate = f"T{text}" if re.match(r"[1-9]", text) else text[:1].upper() + text[1:]
     found = _REF.fullmatch(candidate)
     if found is None:

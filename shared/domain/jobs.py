@@ -1,4 +1,4 @@
-"""What workers are asked to do: a job is a row, and its message carries the row's id alone."""
+"""What workers are asked to do: a job is a row; its message carries only the row's id."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -58,13 +58,13 @@ def queue_of(kind: JobKind, role: PlanningRole = PlanningRole.SUBTASK_PLANNER) -
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job: what to do, and the fence that every write of it must carry.
+    """A claimed job: what to do, and the fence that each of its writes must carry.
 
-    `postponed` says how often in a row the same work was put off as transient; `note` is what an
-    operator wants the planner to know; `answer` what a person answered to the question of the step;
-    `cancel_attempt` is the key of the attempt of this pass
-    that an operator wants ended; `ending` says that the step was cancelled, and what still runs for
-    it is to be ended; `age` how many seconds ago it was asked for.
+    `postponed` counts how often in a row the same work was postponed as transient; `note` is an
+    operator's note for the planner; `answer` is a person's answer to the question of the step;
+    `cancel_attempt` is the key of the attempt of this pass that an operator cancelled; `ending` is
+    True when the step was cancelled and the worker has to end what still runs for it; `age` is the
+    seconds since the job was created.
     """
 
     id: int
@@ -85,5 +85,5 @@ class Job:
 
     @property
     def resumed(self) -> bool:
-        """Whether the same work may have been begun before."""
+        """Whether somebody may have begun the same work before."""
         return self.fence > 1 or self.postponed > 0

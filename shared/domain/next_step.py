@@ -13,7 +13,7 @@ _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./#-]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """What the person fills in: `FILE`. `text` says that it is free text, several words long."""
+    """A blank for the person to fill in: `FILE`. `text` marks free text of several words."""
 
     name: str
     text: bool = False
@@ -53,7 +53,7 @@ class NextStep:
         )
 
     def fill(self, blank: str, value: str) -> "NextStep":
-        """The same step with that value wherever the blank of this name stands."""
+        """The same step with that value in place of the blank of this name."""
 
         def fill(found: str | Blank) -> str | Blank:
             return value if isinstance(found, Blank) and found.name == blank else found
@@ -76,7 +76,7 @@ class ShellCommand:
 
 
 Advice = NextStep | ShellCommand
-"""What can be advised at all."""
+"""Everything that can be advised."""
 
 
 @overload

@@ -1,7 +1,7 @@
-"""A command cut into pieces, and which of them may differ where the same is done elsewhere; pure.
+"""Commands cut into pieces, some of which may differ when the same is done elsewhere; pure.
 
-A piece is a run of letters, digits and `_ . + ~ % -`; what stands between two pieces is kept as it
-is. So `/srv/app1/data` has three pieces, `--port=8080` two, `postgresql-16` is one.
+A piece is a run of letters, digits and `_ . + ~ % -`; the text between pieces is kept. So
+`/srv/app1/data` has three pieces, `--port=8080` has two, `postgresql-16` is one.
 """
 
 import re
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Varies(StrEnum):
-    """Why a piece may differ; the value is what stands for it in a normal form."""
+    """Why a piece may differ; the value replaces it in a normal form."""
 
     NUMBER = "<number>"
     VERSION = "<version>"
@@ -24,7 +24,7 @@ class Varies(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece, the text that stands before it, and why it may differ; None when it may not."""
+    """A piece, the text before it, and why it may differ (None if it may not)."""
 
     before: str
     text: str
@@ -44,7 +44,7 @@ _VERSION = re.compile(r"v?\d+(?:\.\d+)+[\w.+~-]*")
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ID = re.compile(r"0x[0-9a-fA-F]{4,}|(?=[0-9a-f-]*\d)(?=[0-9a-f-]*[a-f])[0-9a-f-]{8,}")
 _TEMPORARY = re.compile(r"sed[A-Za-z0-9]{6}|tmp\.[A-Za-z0-9]{10}|tmp[a-z0-9_]{8}")
-"""Names that sed, mktemp and Python give to files of their own."""
+"""Names that sed, mktemp and Python give to their temporary files."""
 _DOMAIN = re.compile(
     r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|local|internal|lan|home|example|test|invalid)\.?"
 )
@@ -68,7 +68,7 @@ _UNIT_VERBS = frozenset(
 
 
 def pieces(command: str) -> tuple[Piece, ...]:
-    """The pieces of a command in order; `rest` has what stands behind the last one."""
+    """The pieces of a command in order; `rest` gives the text after the last one."""
     names = _names(command)
     paths = [found.span("rest") for found in _OWN_FOLDER.finditer(command)]
     listed: list[Piece] = []
@@ -87,13 +87,13 @@ def pieces(command: str) -> tuple[Piece, ...]:
 
 
 def rest(command: str) -> str:
-    """What stands behind the last piece of a command."""
+    """The text after the last piece of a command."""
     ends = [found.end() for found in _PIECE.finditer(command)]
     return command[ends[-1] :] if ends else command
 
 
 def variety(piece: str) -> Varies | None:
-    """What a piece is by its looks alone; None for a plain word."""
+    """What kind of piece it looks like; None for a plain word."""
     if _ADDRESS.fullmatch(piece) or _DOMAIN.fullmatch(piece):
         return Varies.HOST
     if _VERSION.fullmatch(piece):
@@ -104,29 +104,29 @@ def variety(piece: str) -> Varies | None:
 
 
 def shape(command: str) -> str:
-    """The normal form of a command: what may differ is named by its kind, spaces are one."""
+    """The normal form of a command: pieces that may differ become their kind, spaces one space."""
     parts = [p.before + (p.text if p.varies is None else p.varies.value) for p in pieces(command)]
     return " ".join(("".join(parts) + rest(command)).split())
 
 
 def exchange(text: str, given: dict[str, str]) -> str:
-    """A text with each piece that is a key of `given` replaced by what it stands for there."""
+    """The text with each piece that is a key of `given` replaced by its value there."""
     return _PIECE.sub(lambda found: given.get(found[0], found[0]), text)
 
 
 def texts(text: str) -> tuple[str, ...]:
-    """The pieces of a text alone."""
+    """The pieces of a text, without what surrounds them."""
     return tuple(_PIECE.findall(text))
 
 
 def _within(spans: list[tuple[int, int]], at: int) -> bool:
-    """Whether a place is in one of the spans, which are in order."""
+    """Whether a position lies in one of the spans, which are sorted."""
     nearest = bisect_right(spans, at, key=lambda span: span[0]) - 1
     return nearest >= 0 and at < spans[nearest][1]
 
 
 def _names(command: str) -> list[tuple[int, int]]:
-    """Where the names of packages and units stand, as spans."""
+    """The spans of the names of packages and units."""
     spans: list[tuple[int, int]] = []
     for words in _simple_commands(command):
         program, *arguments = words
@@ -136,7 +136,7 @@ def _names(command: str) -> list[tuple[int, int]]:
 
 
 _Words = list[tuple[str, int]]
-"""Words of a command, each with its place."""
+"""The words of a command with their positions."""
 
 
 def _words_of_name(program: str, arguments: _Words) -> _Words:
@@ -152,7 +152,7 @@ def _words_of_name(program: str, arguments: _Words) -> _Words:
 
 
 def _simple_commands(command: str) -> Iterator[_Words]:
-    """The commands of a text, roughly: each from its program on, without what stands before it."""
+    """The commands of a text, roughly: each from its program on, without any wrapper before it."""
     words: _Words = []
     for found in _WORD.finditer(command):
         if found["end"] is None:

@@ -23,14 +23,14 @@ class Recovery(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What a step that cannot be done means for the rest."""
+    """What happens to the rest of the plan when a step cannot be done."""
 
     STOP = "stop"
     CONTINUE = "continue"
 
 
 class SubtaskKind(StrEnum):
-    """What a subtask's text is: a shell command, or a Python snippet that sets `result`."""
+    """The kind of a subtask's text: a shell command, or a Python snippet that sets `result`."""
 
     COMMAND = "command"
     CODE = "code"
@@ -55,9 +55,9 @@ class Author:
 class Subtask:
     """One command with its check, timeout and preconditions (S0.29); spans in seconds.
 
-    `needs` names the subtasks (by key) that must be done before this one (X3).
-    A subtask without a check is done when its command exits with 0. `failure` is what is said of a
-    snippet that fails without saying why (S1.28).
+    `needs` names the subtasks (by key) that must be done before this one (X3). A subtask without a
+    check is done when its command exits with 0. `failure` is the message for a snippet that fails
+    without giving a reason (S1.28).
     """
 
     ordinal: int
@@ -79,10 +79,10 @@ class Subtask:
 class Step:
     """A main step. `subtasks` is empty until the subtask planner has detailed it.
 
-    With `ask_question` nothing of it is detailed or run before a person has given the `answer`
-    (S3.11); `ask_options` are the answers to choose from. `allowed_tools` are the programs that
-    its commands may start, None for any. `step_type` and `parallelizable_reason` are kept for
-    those who read the plan; `parallelizable` is carried out by `keep_apart`.
+    With `ask_question`, none of it is detailed or run before a person gives the `answer` (S3.11);
+    `ask_options` lists the answers to choose from. `allowed_tools` lists the programs that its
+    commands may start, None for any. `step_type` and `parallelizable_reason` are for readers of the
+    plan; `keep_apart` enforces `parallelizable`.
     """
 
     ordinal: int
@@ -108,8 +108,8 @@ class Step:
 class Plan:
     """An ordered list of steps.
 
-    `autonomy` is what a plan given by hand wants for its task (`Policy.autonomy`), None for what is
-    set anyway; in a plan from elsewhere it means nothing.
+    `autonomy` is what a plan given by hand sets for its task (`Policy.autonomy`), None for the
+    configured value; in any other plan it means nothing.
     """
 
     steps: tuple[Step, ...]
@@ -126,9 +126,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is to take the place of the steps that remain, while some of it is still bare.
+    """The replacement for the remaining steps, while some of it is still bare.
 
-    `known` is the greatest number of a step that its planner knew of.
+    `known` is the highest step number that its planner knew.
     """
 
     known: int
@@ -140,7 +140,7 @@ class Draft:
 class Revision:
     """The n-th list of subtasks of a step; 0 is the first plan. Immutable.
 
-    `rollback` names subtasks of earlier lists, by key, that are undone before it begins.
+    `rollback` names, by key, subtasks of earlier lists to undo before it begins.
     """
 
     step: int
@@ -154,7 +154,7 @@ class Revision:
 def default_needs(
     given: Iterable[tuple[str, tuple[str, ...] | None]],
 ) -> dict[str, tuple[str, ...]]:
-    """Fill in what was not said: a subtask needs the one before it (X3)."""
+    """Fill in missing needs: a subtask needs the one before it (X3)."""
     needs: dict[str, tuple[str, ...]] = {}
     before: tuple[str, ...] = ()
     for key, named in given:
@@ -166,7 +166,7 @@ def default_needs(
 def default_dependencies(
     given: Iterable[tuple[int, str | None, tuple[int, ...] | None]],
 ) -> dict[int, tuple[int, ...]]:
-    """Fill in what was not said: a step depends on the step, or the parallel group, before it.
+    """Fill in missing dependencies: a step depends on the step, or parallel group, before it.
 
     Takes (ordinal, parallel group, depends_on or None) in the plan's order.
     """
@@ -184,10 +184,10 @@ def default_dependencies(
 
 
 def keep_apart(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps, each that says `parallelizable: false` ordered against its whole group (S3.8).
+    """The steps, with each `parallelizable: false` step ordered against its whole group (S3.8).
 
-    Of two steps of a group, one of which may not run beside the other, the later one in the plan
-    depends on the earlier one, unless they are in an order already. No circle comes of it.
+    If one of two steps in a group may not run beside the other, the later one in the plan depends
+    on the earlier one, unless they are ordered already. This never creates a cycle.
     """
     listed = tuple(steps)
     needs = {step.ordinal: step.depends_on for step in listed}
@@ -220,7 +220,7 @@ def _behind(ordinal: int, needs: Mapping[int, tuple[int, ...]]) -> set[int]:
 
 
 def check_steps(steps: Iterable[Step]) -> None:
-    """Raise Rejected for a plan that cannot be carried out: empty, doubled keys, a cycle."""
+    """Raise Rejected for a plan that cannot be carried out: empty, duplicate keys, a cycle."""
     listed = tuple(steps)
     if not listed:
         raise Rejected("the plan has no steps", stage="plan")
@@ -232,7 +232,7 @@ def check_steps(steps: Iterable[Step]) -> None:
 
 
 def check_subtasks(subtasks: Iterable[Subtask], *, where: str = "the step") -> None:
-    """Raise Rejected for subtasks that cannot be carried out: none, doubled keys, unknown needs."""
+    """Raise Rejected for impossible subtasks: none, duplicate keys, unknown needs."""
     listed = tuple(subtasks)
     if not listed:
         raise Rejected(f"{where} has no subtasks", stage="plan")
@@ -244,7 +244,7 @@ def check_subtasks(subtasks: Iterable[Subtask], *, where: str = "the step") -> N
 
 
 def in_order(subtasks: Iterable[Subtask]) -> tuple[Subtask, ...]:
-    """The subtasks so that each comes after what it needs, otherwise in the plan's order."""
+    """The subtasks, each after those that it needs, otherwise in the plan's order."""
     waiting = list(subtasks)
     placed: list[Subtask] = []
     keys: set[str] = set()

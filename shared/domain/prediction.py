@@ -1,10 +1,10 @@
-"""What a dry run foretells of a subtask (S0.17, S0.88)."""
+"""What a dry run predicts for a subtask (S0.17, S0.88)."""
 
 from enum import StrEnum
 
 
 class Prediction(StrEnum):
-    """What would become of a subtask, as far as looking tells."""
+    """What would happen to a subtask, as far as a dry run can tell."""
 
     SATISFIED = "already satisfied"
     WOULD_RUN = "would run"

@@ -7,12 +7,12 @@ from shared.domain.errors import Rejected
 from shared.domain.next_step import Advice
 
 MOST_OPTIONS = 20
-"""More answers than this nobody reads."""
+"""Nobody reads more answers than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked; `options` are the answers to choose from, none for any answer."""
+    """A question to a person; `options` lists the answers to choose from, empty for any answer."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -20,7 +20,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A question and what a person answered."""
+    """A question and a person's answer."""
 
     question: str
     answer: str
@@ -35,10 +35,10 @@ def transcript(replies: Iterable[Reply]) -> str:
 
 
 def choice(question: Question, given: str, *, next_step: Advice | None = None) -> str:
-    """The answer that a person means: any text, or where there are options one of them.
+    """The answer that a person means: any text or, if there are options, one of them.
 
-    An option is meant by its text, whatever its case, or by its number from 1. Raises Rejected
-    for an empty answer and for one that is not an option.
+    An option is chosen by its text, in any case, or by its number, from 1. Raises Rejected for an
+    empty answer and for one that is not an option.
     """
     answer = given.strip()
     if not answer:

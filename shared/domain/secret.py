@@ -3,7 +3,7 @@
 import re
 
 VARIABLE = "REPLAN_SECRET_"
-"""How the environment variable begins that holds a secret, for a command and in a vault."""
+"""The prefix of the environment variable that holds a secret, for a command and in a vault."""
 
 LONGEST_NAME = 64
 
@@ -13,7 +13,7 @@ _REFERENCE = re.compile(rf"\$\{{secret:({_NAME.pattern})\}}")
 
 
 class BadName(ValueError):
-    """A text that looks like `${secret:NAME}` and is none; the message says what to write."""
+    """A text that looks like `${secret:NAME}` but is not valid; the message says what to write."""
 
 
 def is_name(text: str) -> bool:
@@ -33,10 +33,10 @@ def name_of(text: str) -> str | None:
 
 
 def secret_names(text: str) -> tuple[str, ...]:
-    """The names in a text, each once, in the order of their first place.
+    """The names in a text, each once, in order of first appearance.
 
-    Raises BadName for what was meant to be one and is not: another case, a blank, a name that is
-    no name, an end that is missing. Left alone, it would reach a host as it stands.
+    Raises BadName for a reference that is not valid: wrong case, a blank, a bad name, a missing
+    end. Otherwise it would reach a host unchanged.
     """
     names: dict[str, None] = {}
     for begin in _BEGIN.finditer(text):
@@ -45,7 +45,7 @@ def secret_names(text: str) -> tuple[str, ...]:
 
 
 def name_at(text: str, position: int) -> tuple[str, int]:
-    """The name that is written at a position, and where it ends; raises BadName."""
+    """The name at a position, and where it ends; raises BadName."""
     found = _REFERENCE.match(text, position)
     if found is None:
         raise BadName(_explain(text, position))
@@ -53,7 +53,7 @@ def name_at(text: str, position: int) -> tuple[str, int]:
 
 
 def begins_at(text: str, position: int) -> bool:
-    """True where `${secret:…` is written, well or badly."""
+    """True if the text contains `${secret:…`, valid or not."""
     return _BEGIN.match(text, position) is not None
 
 

@@ -4,7 +4,7 @@ import math
 import shlex
 
 MEMORY = 1 << 30
-"""Bytes that a snippet's interpreter may take; its seconds of CPU are those of its timeout."""
+"""Bytes of memory for a snippet's interpreter; its CPU seconds equal its timeout."""
 
 _CODA = """
 import json, sys
@@ -24,10 +24,10 @@ sys.exit(1 if asks or isinstance(inner, dict) and not inner.get("success", True)
 def as_command(snippet: str, *, timeout: float = 300.0) -> str:
     """The command that runs a snippet with the host's python3, in a process of its own.
 
-    It prints `result` as JSON and exits with 0 unless the innermost `success` of it is false: the
-    inner one decides, not the outer call's (S1.26, S1.45). One that asks a person exits with 1,
-    too. It may compute for `timeout` seconds and take `MEMORY` bytes; what it prints is cut off
-    where the output of every command is.
+    It prints `result` as JSON and exits with 0 unless its innermost `success` is false: the inner
+    one decides, not the outer call's (S1.26, S1.45). A snippet that asks a person exits with 1,
+    too. It may use `timeout` seconds of CPU and `MEMORY` bytes; its output is capped like that of
+    every command.
     """
     limits = f"ulimit -t {math.ceil(timeout)}; ulimit -v {MEMORY // 1024}"
     return f"{limits}; python3 -c {shlex.quote(snippet.rstrip() + _CODA)}"

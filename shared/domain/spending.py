@@ -1,4 +1,4 @@
 """What models may cost."""
 
 SPENDING = "spending"
-"""The stage at which a call is refused because a cap is reached, or cannot be kept."""
+"""The stage of a call that is refused because a cap is reached or cannot be enforced."""

@@ -1,4 +1,4 @@
-"""What a person asked for, and the states of it and of its runs."""
+"""The states of a task, of its runs and of their steps."""
 
 from enum import StrEnum
 
@@ -67,6 +67,6 @@ COARSE: dict[StepPhase, str] = {
     StepPhase.ERROR: "Error",
     StepPhase.SKIPPED: "Error",
     StepPhase.CANCELLED: "Error",
-    StepPhase.REPLACED: "Done",  # nothing more of it is to come, and nothing of it is missing
+    StepPhase.REPLACED: "Done",  # nothing more of it follows, and nothing of it is missing
 }
 """The four states of S1.22, as the API shows them."""

@@ -1,4 +1,4 @@
-"""What the guard says of a command: it may run, somebody must approve it, or it must not run."""
+"""The guard's verdict on a command: it may run, a person must approve it, or it must not run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ _SEVERITY = {VerdictKind.ALLOW: 0, VerdictKind.APPROVE: 1, VerdictKind.DENY: 2}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to one command, and why.
+    """The verdict on one command, and why.
 
-    `rule` is the entry of `forbidden_commands` that was hit, or the name of what could not be
-    decided; `part` is the piece of the command it is about. Both are empty for an `allow`.
-    `part` and `reason` quote the command: mask secrets before storing them.
+    `rule` is the matching entry of `forbidden_commands`, or the name of what could not be decided;
+    `part` is the piece of the command that caused it. Both are empty for an `allow`. `part` and
+    `reason` quote the command: mask secrets before storing them.
     """
 
     kind: VerdictKind
@@ -50,5 +50,5 @@ ALLOWED = Verdict(VerdictKind.ALLOW)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The most severe of them, the first among equals; an `allow` when there are none."""
+    """The most severe verdict, the first among equals; an `allow` if there are none."""
     return max(verdicts, key=lambda verdict: verdict.kind.severity, default=ALLOWED)

@@ -67,7 +67,7 @@ def test_a_sign_that_cannot_be_given_stops_nobody(tmp_path: Path) -> None:
     pulse = Pulse(tmp_path, "a")
     (tmp_path / "a").unlink()
     pulse.beat("a")
-    assert silent(tmp_path) == [f"{tmp_path}: nothing has begun"]
+    assert silent(tmp_path) == [f"{tmp_path}: no part has started"]
 
 
 def test_nobody_listens_where_no_folder_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from shared.domain.budget import (
     after_failed_pass,
     backoff,
     may_correct,
-    may_put_off,
+    may_postpone,
     put_off_for,
     threshold_reached,
 )
@@ -132,7 +132,7 @@ def test_backoff_is_sane_wherever_the_limits_lead(delay: float, failures: int) -
 def test_what_is_put_off_for_days_is_still_put_off() -> None:
     """A provider that is away uses up no count, so the number grows without end."""
     for times in (1, 10, 2_000, 10**9):
-        assert may_put_off(UNAVAILABLE, times, Policy(max_transient_failures=0))
+        assert may_postpone(UNAVAILABLE, times, Policy(max_transient_failures=0))
         assert 2.0 <= put_off_for(UNAVAILABLE, times, None) <= 60.0
     assert put_off_for(TRANSIENT, 10**9, None) == 300.0
 
@@ -142,7 +142,7 @@ def test_what_is_put_off_for_days_is_still_put_off() -> None:
     [("transient", 1, True), ("transient", 2, False), ("rejected", 0, False), ("defect", 0, False)],
 )
 def test_what_may_be_put_off_and_how_often(family: str, times: int, *, may: bool) -> None:
-    assert may_put_off(family, times, Policy(max_transient_failures=2)) is may
+    assert may_postpone(family, times, Policy(max_transient_failures=2)) is may
 
 
 @pytest.mark.parametrize(("asked", "heeded"), [(None, 4.0), (1.0, 4.0), (60.0, 60.0), (1e9, 900.0)])
