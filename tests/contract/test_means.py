@@ -70,10 +70,10 @@ def test_a_key_runs_once_whoever_asks(make: Make) -> None:
 
 def test_what_another_driver_began_is_recalled_as_it_was(make: Make) -> None:
     first = make()
-    assert first.recalled(KEY) is None
+    assert first.recall(KEY) is None
     remedy = Try(WORKS, "a remedy", FAILS)
     run(first, remedy)
-    recalled = make(resumed=True).recalled(KEY)
+    recalled = make(resumed=True).recall(KEY)
     assert recalled is not None
     assert (recalled.command, recalled.remedy, recalled.source) == (WORKS, "a remedy", FAILS)
 

@@ -111,7 +111,7 @@ class ScriptedMeans:
             return _result(text, None, EndedBy.CANCEL)
         return _result(text, int(text not in self._workshop.true))
 
-    def recalled(self, key: str) -> Try | None:
+    def recall(self, key: str) -> Try | None:
         """What another driver has begun."""
         return self._workshop.begun[key][0] if key in self._recalled else None
 
@@ -125,7 +125,7 @@ class ScriptedMeans:
     ) -> tuple[Try, AgentResult]:
         """Do it in the workshop."""
         assert subtask.timeout > 0
-        if self.recalled(draft.key) is None:
+        if self.recall(draft.key) is None:
             self._check(this.command, draft.key)
         self._take(draft.key)
         ended_by = EndedBy.CANCEL if self._is_stopped(draft.key) else None

@@ -119,7 +119,7 @@ class ScriptedShell:
             self._coming.close()
             self._coming = None
 
-    def recall(self, key: str, command: str, result: CommandResult, label: str = "") -> None:
+    def remember(self, key: str, command: str, result: CommandResult, label: str = "") -> None:
         """Have an earlier driver of the pass run a command under that key."""
         told = label or json.dumps([None, command])
         self._kept[key] = _record(key, command, told), result
@@ -129,7 +129,7 @@ class ScriptedShell:
         """Have the next driver of the pass come: all that was started is recalled."""
         self._recalled |= self._kept.keys()
 
-    def recalled(self, key: str) -> Record | None:
+    def recall(self, key: str) -> Record | None:
         """What an earlier driver started."""
         return self._kept[key][0] if key in self._recalled else None
 

@@ -52,7 +52,7 @@ class ApprovalGate:
     def command(self, work: Subtask | Undo, text: str) -> Verdict:
         """Clear the command of the attempt that comes next; an approval of it is used up."""
         subtask, key = subtask_of(work), self._recorder.next_key(work)
-        return self._clear(subtask.ordinal, text, key, self._needed(subtask, text))
+        return self._clear(subtask.ordinal, text, key, self._verdict_on_command(subtask, text))
 
     def look(self, subtask: Subtask, text: str) -> Verdict:
         """Clear a check or a precondition for the whole pass, however often it is looked at."""
@@ -73,31 +73,37 @@ class ApprovalGate:
                 next_step=NextStep.of("guard check", check),
             )
 
-    def is_confirmed(self, subtask: Subtask) -> bool:
+    def needs_confirmation(self, subtask: Subtask) -> bool:
         """Whether a person must have seen the command, so that no other may take its place."""
-        return _unconfirmed(subtask, self._policy) is not None
+        return _confirmation_verdict(subtask, self._policy) is not None
 
-    def without_approval(self, subtask: Subtask) -> Verdict:
+    def command_verdict(self, subtask: Subtask) -> Verdict:
         """What clearing the command would say before anybody has approved it."""
-        return self._needed(subtask, subtask.command)
+        return self._verdict_on_command(subtask, subtask.command)
 
-    def unapproved(self, work: Subtask | Undo) -> tuple[Unapproved, ...]:
+    def texts_to_approve(self, work: Subtask | Undo) -> tuple[Unapproved, ...]:
         """What of it a person has yet to approve, in the order in which it would run."""
         subtask = subtask_of(work)
         found: list[Unapproved] = []
         for part, text in parts(subtask):
             of_command = part is SubtaskPart.COMMAND
-            verdict = self._needed(subtask, text) if of_command else self._means.verdict(text)
+            verdict = (
+                self._verdict_on_command(subtask, text) if of_command else self._means.verdict(text)
+            )
             if verdict.allowed or verdict.denied or self._approvals.holds(subtask.ordinal, text):
                 continue
             shown = SubtaskPart.ROLLBACK if isinstance(work, Undo) else part
             found.append(Unapproved(subtask.ordinal, shown, text, verdict))
         return tuple(found)
 
-    def _needed(self, subtask: Subtask, command: str) -> Verdict:
+    def _verdict_on_command(self, subtask: Subtask, command: str) -> Verdict:
         """The guard's verdict, or why a person must confirm what the guard allows."""
         verdict = self._means.verdict(command)
-        return (_unconfirmed(subtask, self._policy) or verdict) if verdict.allowed else verdict
+        return (
+            (_confirmation_verdict(subtask, self._policy) or verdict)
+            if verdict.allowed
+            else verdict
+        )
 
     def _clear(self, subtask: int, text: str, key: str, verdict: Verdict) -> Verdict:
         if verdict.allowed or verdict.denied:
@@ -108,7 +114,7 @@ class ApprovalGate:
         return ALLOWED
 
 
-def _unconfirmed(subtask: Subtask, policy: Policy) -> Verdict | None:
+def _confirmation_verdict(subtask: Subtask, policy: Policy) -> Verdict | None:
     """Why a person must have confirmed a subtask's command, whatever the guard says of it."""
     if subtask.critical:
         return _CRITICAL

@@ -9,7 +9,7 @@ from workers.passes.checks import run_check
 from workers.passes.context import PassContext
 from workers.passes.history import is_red
 from workers.passes.means import Try
-from workers.passes.outcomes import how_it_was_ended
+from workers.passes.outcomes import describe_forced_end
 from workers.passes.ports import Undo
 from workers.passes.recorder import subtask_of
 
@@ -22,9 +22,9 @@ class Attempts:
         self._context = context
         self._settle = settle
 
-    def recalled(self, work: Subtask | Undo) -> Try | None:
+    def recall(self, work: Subtask | Undo) -> Try | None:
         """The next attempt, where an earlier driver of this pass has started it already."""
-        return self._context.means.recalled(self._context.recorder.next_key(work))
+        return self._context.means.recall(self._context.recorder.next_key(work))
 
     def run(
         self,
@@ -58,8 +58,8 @@ class Attempts:
         )
         if result.cancelled and self._is_unwanted(draft):
             draft = replace(draft, result=replace(result, ended_by=EndedBy.OPERATOR))
-            return self._finish(draft, reason=how_it_was_ended("ended by an operator", result))
-        check = self._checked(subtask, result)
+            return self._finish(draft, reason=describe_forced_end("ended by an operator", result))
+        check = self._check_after(subtask, result)
         outcome, reason = context.means.outcome(subtask, result, check)
         proven = (
             check is None or seen_red or is_red(check) or context.history.seen_red(subtask.ordinal)
@@ -93,7 +93,7 @@ class Attempts:
         log = self._context.log
         return not log.withdrawn() and log.unwanted(draft.key)
 
-    def _checked(self, subtask: Subtask, result: Ran) -> CommandResult | None:
+    def _check_after(self, subtask: Subtask, result: Ran) -> CommandResult | None:
         """The check after a command: patiently when it went well, one look when it did not."""
         context = self._context
         if subtask.check is None or result.cancelled:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from shared.domain.attempt import CommandResult, EndedBy
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.means import Means
-from workers.passes.outcomes import seconds_taken
+from workers.passes.outcomes import duration
 from workers.passes.ports import Cancelled
 
 SETTLE = (0.25, 0.75, 1.5, 2.5)
@@ -32,12 +32,12 @@ def run_check(
     `key` is the one under which it was cleared, where the guard alone does not allow it.
     """
     look = means.look(check, timeout=timeout, key=key)
-    left = timeout - seconds_taken(look)
+    left = timeout - duration(look)
     for pause in settle:
         if look.ok or look.cancelled or pause >= left:
             break
         if not wait_unless(cancelled, clock, pause):
             return replace(look, ended_by=EndedBy.CANCEL)
         look = means.look(check, timeout=left - pause, key=key)
-        left -= pause + seconds_taken(look)
+        left -= pause + duration(look)
     return look

@@ -12,7 +12,7 @@ from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.verdict import Verdict
 from workers.passes.context import PassContext
-from workers.passes.outcomes import how_it_ended
+from workers.passes.outcomes import describe_end
 
 _OUTCOMES = {Prediction.SATISFIED: Outcome.SATISFIED, Prediction.DENIED: Outcome.DENIED}
 
@@ -36,12 +36,12 @@ class DryRun:
 
     def predict(self, subtask: Subtask) -> Attempt:
         """What would become of it; what this pass has predicted before stands."""
-        return self._context.history.last(subtask.ordinal) or self._recorded(
+        return self._context.history.last(subtask.ordinal) or self._record(
             subtask, self._prediction(subtask)
         )
 
-    def _recorded(self, subtask: Subtask, found: _Predicted) -> Attempt:
-        return self._context.recorder.unrun(
+    def _record(self, subtask: Subtask, found: _Predicted) -> Attempt:
+        return self._context.recorder.record_not_run(
             subtask,
             found.text or subtask.command,
             _OUTCOMES.get(found.prediction, Outcome.SIMULATED),
@@ -56,39 +56,41 @@ class DryRun:
         """In the order in which a real pass would meet it."""
         unseen, look = "", None
         if subtask.check is not None:
-            stopped = self._stopped("check", subtask.check)
+            stopped = self._refusal("check", subtask.check)
             if stopped is not None:
                 return stopped
-            look, unseen = self._looked(subtask.check)
+            look, unseen = self._look(subtask.check)
             if look is not None and look.ok:
                 return _Predicted(Prediction.SATISFIED, "its check is green", look=look)
-        denied = self._denied(subtask)
+        denied = self._first_denial(subtask)
         if denied is not None:
             return denied
-        return self._unmet(subtask) or self._run(subtask, look, unseen)
+        return self._unmet_precondition(subtask) or self._predict_command(subtask, look, unseen)
 
-    def _denied(self, subtask: Subtask) -> _Predicted | None:
+    def _first_denial(self, subtask: Subtask) -> _Predicted | None:
         """The first text that would never run, whatever is met on the way to it."""
         for what, text in (*_preconditions(subtask), ("command", subtask.command)):
             if self._context.means.verdict(text).denied:
-                return self._stopped(what, text)
+                return self._refusal(what, text)
         return None
 
-    def _unmet(self, subtask: Subtask) -> _Predicted | None:
+    def _unmet_precondition(self, subtask: Subtask) -> _Predicted | None:
         for what, text in _preconditions(subtask):
-            stopped = self._stopped(what, text)
+            stopped = self._refusal(what, text)
             if stopped is not None:
                 return stopped
-            look, unseen = self._looked(text)
+            look, unseen = self._look(text)
             if unseen:
                 return _Predicted(Prediction.UNKNOWN, f"its precondition {text} {unseen}")
             if look is not None and not look.ok:
-                why = f"{text} ({how_it_ended(look)}), unless what runs before it sees to that"
+                why = f"{text} ({describe_end(look)}), unless what runs before it sees to that"
                 return _Predicted(Prediction.PRECONDITION_UNMET, why, look=look)
         return None
 
-    def _run(self, subtask: Subtask, look: CommandResult | None, unseen: str) -> _Predicted:
-        verdict = self._context.gate.without_approval(subtask)
+    def _predict_command(
+        self, subtask: Subtask, look: CommandResult | None, unseen: str
+    ) -> _Predicted:
+        verdict = self._context.gate.command_verdict(subtask)
         if not verdict.allowed:
             why = f"command: {verdict.reason}"
             return _Predicted(Prediction.NEEDS_APPROVAL, why, verdict=verdict, look=look)
@@ -97,7 +99,7 @@ class DryRun:
             return _Predicted(Prediction.UNKNOWN, why, look=look)
         return _Predicted(Prediction.WOULD_RUN, look=look)
 
-    def _stopped(self, what: str, text: str) -> _Predicted | None:
+    def _refusal(self, what: str, text: str) -> _Predicted | None:
         """What a text comes to that the guard does not allow; None when it does."""
         verdict = self._context.means.verdict(text)
         if verdict.allowed:
@@ -105,7 +107,7 @@ class DryRun:
         prediction = Prediction.DENIED if verdict.denied else Prediction.NEEDS_APPROVAL
         return _Predicted(prediction, f"{what}: {verdict.reason}", text, verdict)
 
-    def _looked(self, text: str) -> tuple[CommandResult | None, str]:
+    def _look(self, text: str) -> tuple[CommandResult | None, str]:
         """What an allowed text says of the host; where it says nothing, the words that say why."""
         verdict = self._context.means.look_verdict(text)
         if not verdict.allowed:
@@ -115,7 +117,7 @@ class DryRun:
         except Rejected as error:
             return None, f"could not be run ({error.reason})"
         if look.exit_code is None:
-            return look, f"came to no end ({how_it_ended(look)})"
+            return look, f"came to no end ({describe_end(look)})"
         return look, ""
 
 

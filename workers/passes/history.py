@@ -59,7 +59,7 @@ class History:
                 return None if attempt.outcome in _UNFINISHED else attempt
         return None
 
-    def corrected(self, subtask: int) -> int:
+    def correction_count(self, subtask: int) -> int:
         """How many corrected attempts of it have run in this pass (S0.44)."""
         return sum(
             attempt.correction is not None
@@ -68,15 +68,15 @@ class History:
             for attempt in self._pass[subtask]
         )
 
-    def unknown(self, subtask: int) -> int:
+    def unknown_count(self, subtask: int) -> int:
         """How many attempts of it in this pass have an outcome that nobody can tell."""
         return sum(attempt.outcome is Outcome.UNKNOWN for attempt in self._pass[subtask])
 
-    def used(self, subtask: int) -> set[str]:
+    def used_corrections(self, subtask: int) -> set[str]:
         """The corrections already used, or refused, on it in this pass."""
         return {a.correction for a in self._pass[subtask] if a.correction is not None}
 
-    def tried(self, subtask: int) -> set[str]:
+    def tried_commands(self, subtask: int) -> set[str]:
         """The texts that have already run for it in this pass."""
         return {attempt.command for attempt in self._pass[subtask]}
 
@@ -111,13 +111,13 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
             passes[attempt.pass_no].append(attempt)
     counting = list(passes.pop(order.pass_no, ()))
     for pass_no in sorted(passes, reverse=True):
-        if not _waited(passes[pass_no][-1]):
+        if not _waits_for_person(passes[pass_no][-1]):
             break
         counting += passes[pass_no]
     return counting
 
 
-def _waited(last: Attempt) -> bool:
+def _waits_for_person(last: Attempt) -> bool:
     """Whether a pass whose last attempt this is stopped to wait for a person's word."""
     if last.outcome is Outcome.UNKNOWN or last.told_by_person is Answer.RAN:
         return True

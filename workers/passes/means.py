@@ -84,7 +84,7 @@ class Means(Protocol):
         """
         ...
 
-    def recalled(self, key: str) -> Try | None:
+    def recall(self, key: str) -> Try | None:
         """What was started under that key by an earlier driver, or by a cancelled pipeline."""
         ...
 

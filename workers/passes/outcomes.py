@@ -33,22 +33,22 @@ def outcome_of(result: Ran, check: CommandResult | None) -> tuple[Outcome, str]:
     Where there is a check, the check decides, not the exit code (S0.33, X20).
     """
     if result.cancelled or (check is not None and check.cancelled):
-        return Outcome.CANCELLED, how_it_was_ended("cancelled", result)
+        return Outcome.CANCELLED, describe_forced_end("cancelled", result)
     if result.unknown and not (check is not None and check.ok):
         return Outcome.UNKNOWN, f"nobody can say how it ended: {_UNKNOWN[result.unknown]}"
     if check is not None and check.ok:
-        return Outcome.OK, "" if result.ok else f"{how_it_ended(result)}, but its check is green"
+        return Outcome.OK, "" if result.ok else f"{describe_end(result)}, but its check is green"
     if result.ok:
         if check is None:
             return Outcome.OK, ""
-        return Outcome.CHECK_FAILED, f"{how_it_ended(result)}, but its check: {how_it_ended(check)}"
-    return Outcome.TIMED_OUT if result.timed_out else Outcome.FAILED, how_it_ended(result)
+        return Outcome.CHECK_FAILED, f"{describe_end(result)}, but its check: {describe_end(check)}"
+    return Outcome.TIMED_OUT if result.timed_out else Outcome.FAILED, describe_end(result)
 
 
-def how_it_ended(result: Ran) -> str:
+def describe_end(result: Ran) -> str:
     """How a command ended, in a few words."""
     if result.timed_out:
-        return how_it_was_ended(f"ended after {seconds_taken(result):.0f} s, its timeout", result)
+        return describe_forced_end(f"ended after {duration(result):.0f} s, its timeout", result)
     if result.unknown:
         return f"nobody can say how it ended ({_UNKNOWN[result.unknown]})"
     if isinstance(result, AgentResult):
@@ -58,13 +58,13 @@ def how_it_ended(result: Ran) -> str:
     return f"exit code {result.exit_code}"
 
 
-def how_it_was_ended(what: str, result: Ran) -> str:
+def describe_forced_end(what: str, result: Ran) -> str:
     """What happened to a command that was ended, with the signal or with what is left of it."""
     if result.left_over:
         return f"{what}: could not be ended; left over: {' '.join(result.left_over)}"
     return what if result.signal is None else f"{what}: {_SIGNALS[result.signal]}"
 
 
-def seconds_taken(result: Ran) -> float:
+def duration(result: Ran) -> float:
     """How long a command ran."""
     return (result.ended_at - result.started_at).total_seconds()

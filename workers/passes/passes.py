@@ -137,7 +137,7 @@ def _stop(context: PassContext, attempt: Attempt, left: list[Subtask]) -> PassRe
     what = f"{_ref(order, left[0])}: {attempt.reason}"
     ending = STOPS.get(attempt.outcome)
     if ending is Ending.NEEDS_APPROVAL:
-        return PassResult(ending, errors, what, _unapproved(context, left))
+        return PassResult(ending, errors, what, _texts_to_approve(context, left))
     if ending is Ending.NEEDS_INPUT:
         return PassResult(ending, errors, what, question=context.means.question(attempt))
     if ending is not None:
@@ -148,14 +148,14 @@ def _stop(context: PassContext, attempt: Attempt, left: list[Subtask]) -> PassRe
     return None
 
 
-def _unapproved(context: PassContext, left: list[Subtask]) -> tuple[Unapproved, ...]:
+def _texts_to_approve(context: PassContext, left: list[Subtask]) -> tuple[Unapproved, ...]:
     """What a person is asked to approve.
 
     One subtask at a time, so that what the ones before it did can be seen; where plans are
     approved, all that is left of the step.
     """
     asked = left if context.order.policy.autonomy == PLAN else left[:1]
-    return tuple(text for subtask in asked for text in context.gate.unapproved(subtask))
+    return tuple(text for subtask in asked for text in context.gate.texts_to_approve(subtask))
 
 
 def _ref(order: PassOrder, subtask: Subtask) -> str:

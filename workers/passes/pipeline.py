@@ -8,7 +8,7 @@ from workers.passes.context import PassContext
 from workers.passes.means import Coming
 
 
-class Pipeline:
+class Announcer:
     """Announces the subtasks that come next, up to the first that may need more.
 
     A subtask is expected to go well: its check says no, what it requires is there, its command
@@ -43,9 +43,9 @@ class Pipeline:
     def _is_plain(self, subtask: Subtask, key: str, done: set[str]) -> bool:
         context = self._context
         return (
-            not context.gate.is_confirmed(subtask)
+            not context.gate.needs_confirmation(subtask)
             and done.issuperset(subtask.needs)
             and not context.history.next_try(subtask.ordinal)
-            and context.means.recalled(key) is None
+            and context.means.recall(key) is None
             and all(context.means.verdict(text).allowed for _, text in parts(subtask))
         )

@@ -76,7 +76,7 @@ class Recorder:
         self._log.finished(attempt)
         return attempt
 
-    def unrun(
+    def record_not_run(
         self,
         work: Subtask | Undo,
         command: str,
@@ -102,7 +102,7 @@ class Recorder:
             )
         )
 
-    def refused(
+    def record_refusal(
         self,
         work: Subtask | Undo,
         text: str,
@@ -111,7 +111,7 @@ class Recorder:
         correction: str | None = None,
     ) -> Attempt:
         """Record what the guard did not let through, in its own bytes (S0.86)."""
-        return self.unrun(
+        return self.record_not_run(
             work,
             text,
             Outcome.DENIED if verdict.denied else Outcome.NEEDS_APPROVAL,

@@ -35,12 +35,12 @@ class Rollbacks:
 
     def _undo(self, undo: Undo) -> tuple[Attempt, str]:
         """The attempt, and why the step cannot go on unless it is green."""
-        recalled = self._attempts.recalled(undo)
+        recalled = self._attempts.recall(undo)
         command = undo.subtask.command
         if recalled is None:
             verdict = self._context.gate.command(undo, command)
             if not verdict.allowed:
-                refused = self._context.recorder.refused(undo, command, "rollback", verdict)
+                refused = self._context.recorder.record_refusal(undo, command, "rollback", verdict)
                 return refused, verdict.reason
         attempt = self._attempts.run(undo, recalled or Try(command))
         return attempt, attempt.reason
@@ -54,9 +54,9 @@ class Rollbacks:
             return PassResult(ending, errors, what)
         # What a person is asked to approve: one at a time, or all of it where plans are.
         asked = left if order.policy.autonomy == PLAN else left[:1]
-        texts = (text for undo in asked for text in self._context.gate.unapproved(undo))
+        texts = (text for undo in asked for text in self._context.gate.texts_to_approve(undo))
         return PassResult(ending, errors, what, tuple(texts))
 
     def _under_way(self, undo: Undo) -> bool:
         """Whether an earlier driver has started it, and its end is to be waited for."""
-        return self._context.log.withdrawn() and self._attempts.recalled(undo) is not None
+        return self._context.log.withdrawn() and self._attempts.recall(undo) is not None

@@ -9,8 +9,8 @@ from workers.passes.attempts import Attempts
 from workers.passes.context import PassContext
 from workers.passes.history import is_red
 from workers.passes.means import Try
-from workers.passes.outcomes import how_it_ended
-from workers.passes.pipeline import Pipeline
+from workers.passes.outcomes import describe_end
+from workers.passes.pipeline import Announcer
 
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
 
@@ -24,11 +24,11 @@ class Tries:
     def __init__(self, context: PassContext, *, settle: tuple[float, ...]) -> None:
         self._context = context
         self._attempts = Attempts(context, settle)
-        self._pipeline = Pipeline(context)
+        self._announcer = Announcer(context)
 
     def announce(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
         """Announce to the means what comes next; `done` are the keys of what is done."""
-        self._pipeline.announce(subtasks, done)
+        self._announcer.announce(subtasks, done)
 
     def under_way(self, subtask: Subtask) -> bool:
         """Whether its next attempt was started, though nobody has asked for it yet.
@@ -39,24 +39,24 @@ class Tries:
         if log.cancelled() and not log.withdrawn():
             return False
         self._context.means.cancel_pipeline()
-        return self._attempts.recalled(subtask) is not None
+        return self._attempts.recall(subtask) is not None
 
     def carry_out(self, subtask: Subtask) -> Attempt:
         """Try a subtask until it is green or nothing is left to try; the attempt that settled it.
 
         Attempts of this same pass that were recorded before are not repeated.
         """
-        attempt = self._context.history.last(subtask.ordinal) or self._first(subtask)
+        attempt = self._context.history.last(subtask.ordinal) or self._first_attempt(subtask)
         planned = attempt.command
         while True:
-            recalled = self._attempts.recalled(subtask)
+            recalled = self._attempts.recall(subtask)
             if recalled is not None:
                 planned = recalled.source
                 attempt = self._run(subtask, recalled)
                 continue
             if self._may_repeat(subtask, attempt):
                 again = Try(attempt.command, attempt.correction, planned)
-                attempt = self._uncleared(subtask, again.command) or self._run(subtask, again)
+                attempt = self._refusal(subtask, again.command) or self._run(subtask, again)
                 continue
             remedy = self._remedy(subtask, attempt, planned)
             if remedy is None:
@@ -66,7 +66,7 @@ class Tries:
                 planned = remedy.source
                 attempt = self._run(subtask, remedy)
                 continue
-            refused = self._context.recorder.refused(
+            refused = self._context.recorder.record_refusal(
                 subtask, remedy.command, "correction", verdict, remedy.remedy
             )
             if refused.outcome is Outcome.DENIED:
@@ -77,13 +77,13 @@ class Tries:
         known = self._context.history.last(subtask.ordinal)
         if known is not None and known.outcome is Outcome.BLOCKED:
             return known
-        return self._unrun(
+        return self._record_not_run(
             subtask, Outcome.BLOCKED, f"needs {', '.join(missing)}, which is not done"
         )
 
-    def _first(self, subtask: Subtask) -> Attempt:
+    def _first_attempt(self, subtask: Subtask) -> Attempt:
         """The command as planned, unless its check is green already (S0.87)."""
-        recalled = self._attempts.recalled(subtask)
+        recalled = self._attempts.recall(subtask)
         if recalled is not None:
             return self._run(subtask, recalled)
         red = False
@@ -92,42 +92,42 @@ class Tries:
             if isinstance(look, Attempt):
                 return look
             red = is_red(look)
-        stopped = self._unmet(subtask) or self._uncleared(subtask, subtask.command)
+        stopped = self._unmet_precondition(subtask) or self._refusal(subtask, subtask.command)
         return stopped or self._run(subtask, Try(subtask.command), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
         """What the check says before anything runs; an attempt where that settles the subtask."""
         verdict = self._context.gate.look(subtask, check)
         if not verdict.allowed:
-            return self._context.recorder.refused(subtask, check, "check", verdict)
+            return self._context.recorder.record_refusal(subtask, check, "check", verdict)
         look = self._look(subtask, check)
-        self._pipeline.satisfied = look.ok
+        self._announcer.satisfied = look.ok
         if look.ok:
-            return self._satisfied(subtask, look)
-        return self._cancelled(subtask) if look.cancelled else look
+            return self._record_satisfied(subtask, look)
+        return self._record_cancelled(subtask) if look.cancelled else look
 
-    def _unmet(self, subtask: Subtask) -> Attempt | None:
+    def _unmet_precondition(self, subtask: Subtask) -> Attempt | None:
         """The attempt that a precondition brings to its end; None when all are met."""
         for precondition in subtask.preconditions:
             verdict = self._context.gate.look(subtask, precondition)
             if not verdict.allowed:
-                return self._context.recorder.refused(
+                return self._context.recorder.record_refusal(
                     subtask, precondition, "precondition", verdict
                 )
             look = self._look(subtask, precondition)
             if look.cancelled:
-                return self._cancelled(subtask)
+                return self._record_cancelled(subtask)
             if not look.ok:
-                reason = f"precondition not met: {precondition} ({how_it_ended(look)})"
-                return self._unrun(subtask, Outcome.PRECONDITION_UNMET, reason, check=look)
+                reason = f"precondition not met: {precondition} ({describe_end(look)})"
+                return self._record_not_run(subtask, Outcome.PRECONDITION_UNMET, reason, check=look)
         return None
 
-    def _uncleared(self, subtask: Subtask, command: str) -> Attempt | None:
+    def _refusal(self, subtask: Subtask, command: str) -> Attempt | None:
         """The attempt of a command that may not run as it is; None when it may."""
         verdict = self._context.gate.command(subtask, command)
         if verdict.allowed:
             return None
-        return self._context.recorder.refused(subtask, command, "command", verdict)
+        return self._context.recorder.record_refusal(subtask, command, "command", verdict)
 
     def _run(self, subtask: Subtask, this: Try, *, seen_red: bool = False) -> Attempt:
         may_change = self._may_change(subtask)
@@ -141,8 +141,8 @@ class Tries:
         return (
             attempt.outcome is Outcome.UNKNOWN
             and (subtask.idempotent or is_red(attempt.check))
-            and not self._context.gate.is_confirmed(subtask)
-            and self._context.history.unknown(subtask.ordinal) < _UNKNOWN_AT_MOST
+            and not self._context.gate.needs_confirmation(subtask)
+            and self._context.history.unknown_count(subtask.ordinal) < _UNKNOWN_AT_MOST
             and not self._context.log.cancelled()
         )
 
@@ -155,20 +155,24 @@ class Tries:
             or attempt.result is None
             or not self._may_change(subtask)
             or not may_correct(
-                history.corrected(number), history.errors, self._context.order.policy
+                history.correction_count(number), history.errors, self._context.order.policy
             )
             or self._context.log.cancelled()
         ):
             return None
         return self._context.means.remedy(
-            subtask, attempt, planned, used=history.used(number), tried=history.tried(number)
+            subtask,
+            attempt,
+            planned,
+            used=history.used_corrections(number),
+            tried=history.tried_commands(number),
         )
 
     def _may_change(self, subtask: Subtask) -> bool:
         """Whether another command may take its place: what a person confirmed runs as it is."""
         return (
             self._context.order.policy.auto_correction_enabled
-            and not self._context.gate.is_confirmed(subtask)
+            and not self._context.gate.needs_confirmation(subtask)
         )
 
     def _look(self, subtask: Subtask, text: str) -> CommandResult:
@@ -176,11 +180,11 @@ class Tries:
         timeout = context.order.policy.check_timeout
         return context.means.look(text, timeout=timeout, key=context.recorder.look_key(subtask))
 
-    def _cancelled(self, subtask: Subtask) -> Attempt:
-        return self._unrun(subtask, Outcome.CANCELLED, "cancelled")
+    def _record_cancelled(self, subtask: Subtask) -> Attempt:
+        return self._record_not_run(subtask, Outcome.CANCELLED, "cancelled")
 
-    def _satisfied(self, subtask: Subtask, look: CommandResult) -> Attempt:
-        return self._unrun(
+    def _record_satisfied(self, subtask: Subtask, look: CommandResult) -> Attempt:
+        return self._record_not_run(
             subtask,
             Outcome.SATISFIED,
             "its check was green before anything ran",
@@ -188,7 +192,7 @@ class Tries:
             never_red=not self._context.history.seen_red(subtask.ordinal),
         )
 
-    def _unrun(
+    def _record_not_run(
         self,
         subtask: Subtask,
         outcome: Outcome,
@@ -197,6 +201,6 @@ class Tries:
         check: CommandResult | None = None,
         never_red: bool = False,
     ) -> Attempt:
-        return self._context.recorder.unrun(
+        return self._context.recorder.record_not_run(
             subtask, subtask.command, outcome, reason, check=check, never_red=never_red
         )

@@ -66,7 +66,7 @@ class Door:
 
         What was started under its key before is only waited for, whatever the guard says now.
         """
-        if call.key is None or self.recalled(call.key) is None:
+        if call.key is None or self.recall(call.key) is None:
             self._check(call)
         return self._shell.run(
             call, on_output=on_output, cancelled=lambda: self._withdrawn() or cancelled()
@@ -83,9 +83,9 @@ class Door:
         """Have nothing more of it started; what was started is recalled."""
         self._shell.cancel_pipeline()
 
-    def recalled(self, key: str) -> Record | None:
+    def recall(self, key: str) -> Record | None:
         """What an earlier driver of the pass started under that key."""
-        return self._shell.recalled(key)
+        return self._shell.recall(key)
 
     def _checked(self, calls: Generator[Call]) -> Generator[Call]:
         with closing(calls):

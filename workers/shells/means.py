@@ -70,9 +70,9 @@ class ShellMeans:
         """Run a check or a precondition."""
         return self._door.look(Call(text, timeout, key=key))
 
-    def recalled(self, key: str) -> Try | None:
+    def recall(self, key: str) -> Try | None:
         """What was started under that key."""
-        known = self._door.recalled(key)
+        known = self._door.recall(key)
         return None if known is None else _try_of(known)
 
     def run(

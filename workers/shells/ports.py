@@ -83,7 +83,7 @@ class Shell(Protocol):
         """
         ...
 
-    def recalled(self, key: str) -> Record | None:
+    def recall(self, key: str) -> Record | None:
         """The host's record of what was started under that key.
 
         An earlier driver did that, or a pipeline that was cancelled since.

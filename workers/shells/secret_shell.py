@@ -64,9 +64,9 @@ class ProvidedShell:
         """See `workers.shells.ports.Shell.cancel_pipeline`."""
         self._inner.cancel_pipeline()
 
-    def recalled(self, key: str) -> Record | None:
-        """See `workers.shells.ports.Shell.recalled`."""
-        return self._inner.recalled(key)
+    def recall(self, key: str) -> Record | None:
+        """See `workers.shells.ports.Shell.recall`."""
+        return self._inner.recall(key)
 
     def erase(self) -> None:
         """See `workers.shells.ports.Shell.erase`."""

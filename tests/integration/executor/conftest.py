@@ -55,7 +55,7 @@ class NarrowShell:
     def cancel_pipeline(self) -> None:
         """Nothing is started before it is asked for."""
 
-    def recalled(self, key: str) -> None:
+    def recall(self, key: str) -> None:
         """Every pass is the first."""
 
     def erase(self) -> None:

@@ -146,8 +146,8 @@ def test_a_withdrawn_command_is_recalled_or_never_begins(
     assert ask(driver, calls[0])[0] == 0
     eventually(lambda: lines(ledger) == ["0", "1"], "the second")
     driver.shell.cancel_pipeline()
-    assert driver.shell.recalled("k1") is not None
-    assert driver.shell.recalled("k2") is None
+    assert driver.shell.recall("k1") is not None
+    assert driver.shell.recall("k2") is None
     go.touch()
     assert ask(driver, calls[1]) == (0, b"went on\n")
     assert lines(ledger) == ["0", "1"]
@@ -165,7 +165,7 @@ def test_nothing_follows_a_command_that_is_ended(drivers: Drivers, ledger: Path,
     )
     assert (result.cancelled, result.timed_out) == (ends == "cancelled", ends == "timed out")
     driver.shell.cancel_pipeline()
-    assert driver.shell.recalled("k1") is None
+    assert driver.shell.recall("k1") is None
     assert ask(driver, calls[1])[0] == 0
     assert lines(ledger) == ["0", "1"]
 

@@ -71,7 +71,7 @@ def test_it_is_on_record_like_any_other(drivers: Drivers) -> None:
     assert answer(first, "[ -e no-such-file ]", "k1")[0] == 1
     first.die()
     second = drivers.next()
-    recalled = second.shell.recalled("k1")
+    recalled = second.shell.recall("k1")
     assert recalled is not None
     assert recalled.command == "[ -e no-such-file ]"
     assert answer(second, "[ -e no-such-file ]", "k1")[0] == 1

@@ -35,7 +35,7 @@ def test_another_driver_gets_the_result_of_what_was_running(
     thread.join(20)
 
     second = drivers.next()
-    assert second.shell.recalled("k1") is not None
+    assert second.shell.recall("k1") is not None
     told: dict[str, bytes] = {"stdout": b"", "stderr": b""}
 
     def note(stream: str, chunk: bytes) -> None:
@@ -73,7 +73,7 @@ def test_what_had_ended_is_not_run_again(drivers: Drivers, ledger: Path) -> None
         result = second.shell.run(Call("something else", 20, key=f"k{number}"))
         expected = b"out%d\n" % number if number % 2 else b""
         assert (result.exit_code, result.stdout) == (number, expected)
-        recalled = second.shell.recalled(f"k{number}")
+        recalled = second.shell.recall(f"k{number}")
         assert recalled is not None
         assert recalled.label == "l"
         assert f"exit {number}" in recalled.command

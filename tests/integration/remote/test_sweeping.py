@@ -155,7 +155,7 @@ def test_the_records_of_a_pass_that_is_taken_over_are_kept(drivers: Drivers, led
     for path in root.glob("*/*.log"):
         os.utime(path, (three_days_ago, three_days_ago))
     second = drivers.next()
-    second.shell.recalled("k1")
+    second.shell.recall("k1")
     eventually(lambda: not (root / "looks" / "aa.0.0.log").exists(), "the sweeping")
     assert log.exists()
     assert second.shell.run(Call(f"echo run >>{ledger}", 20, key="k1")).ok
@@ -209,7 +209,7 @@ def test_a_decision_under_way_is_waited_for(
     held.open()
     second = coming.result(20)
     assert not left.exists()
-    assert second.shell.recalled("k1") is None
+    assert second.shell.recall("k1") is None
     result = second.shell.run(Call(f"echo run >>{ledger}", 20, key="k1"))
     assert result.unknown is Unknown.RECORD_REMOVED
     assert lines(ledger) == ["run"]

@@ -128,7 +128,7 @@ def test_a_command_whose_end_nobody_knows_is_not_run_again_on_its_approval() -> 
     """Declared idempotent, it would be repeated; a person approved one start."""
     unknown = CommandResult("ask-run", None, b"", b"", NOON, NOON, unknown=Unknown.SHELL_KILLED)
     shell = ScriptedShell(default=None)
-    shell.recall("R7-1-r0-1-p1-t0", "ask-run", unknown, label='[null, "ask-run"]')
+    shell.remember("R7-1-r0-1-p1-t0", "ask-run", unknown, label='[null, "ask-run"]')
     approvals = OnceApproved({"ask-run"}, {"ask-run": "R7-1-r0-1-p1-t0"})
     log = MemoryLog()
     result = passed(order(subtask("ask-run", idempotent=True)), shell, approvals, log=log)
@@ -140,7 +140,7 @@ def test_a_command_whose_end_nobody_knows_is_not_run_again_on_its_approval() -> 
 def test_a_check_that_may_not_be_looked_at_any_more_is_the_operator_s() -> None:
     """The command ran under an earlier driver; what came of it stays unsaid until it may."""
     shell = ScriptedShell(default=None)
-    shell.recall("R7-1-r0-1-p1-t0", "run", ended("run"), label='[null, "run"]')
+    shell.remember("R7-1-r0-1-p1-t0", "run", ended("run"), label='[null, "run"]')
     with pytest.raises(Misconfigured, match="its check may not be looked at"):
         passed(order(subtask("run", check="ask-check")), shell)
 

@@ -32,7 +32,7 @@ def label(command: str, correction: str | None = None) -> str:
 def test_what_was_started_before_is_not_started_again() -> None:
     """Its check is not looked at first: it would be green, and the attempt would be lost."""
     shell = ScriptedShell({"check": 0, "two": 0})
-    shell.recall(key(1), "one", result("one"), label("one"))
+    shell.remember(key(1), "one", result("one"), label("one"))
     done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
     assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
     assert done.attempts[0].result == result("one")
@@ -44,7 +44,7 @@ def test_a_correction_that_was_begun_is_gone_on_with() -> None:
     """Whatever would be chosen now: the host has changed since."""
     shell = ScriptedShell({"true": 0})
     failed = attempt(1, Outcome.FAILED, command="do it")
-    shell.recall(key(1, 1), "sudo do it", result("sudo do it"), label("sudo do it", "sudo"))
+    shell.remember(key(1, 1), "sudo do it", result("sudo do it"), label("sudo do it", "sudo"))
     done = carried_out(order("do it", "true", earlier=[failed]), shell)
     assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
     first = done.attempts[0]
@@ -54,7 +54,7 @@ def test_a_correction_that_was_begun_is_gone_on_with() -> None:
 def test_a_person_is_asked_where_nobody_knows() -> None:
     """Neither done nor failed: the pass ends there, and nothing is counted."""
     shell = ScriptedShell()
-    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
+    shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order("one", "two"), shell)
     assert done.result.ending is Ending.UNKNOWN
     assert done.result.errors == 0
@@ -66,7 +66,7 @@ def test_a_person_is_asked_where_nobody_knows() -> None:
 def test_a_green_check_says_that_it_ran() -> None:
     """Done is what the check says is done."""
     shell = ScriptedShell({"check": 0, "two": 0})
-    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
+    shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
     assert done.result.ending is Ending.DONE
     assert done.outcomes == [(1, Outcome.OK), (2, Outcome.OK)]
@@ -75,7 +75,7 @@ def test_a_green_check_says_that_it_ran() -> None:
 def test_a_red_check_says_that_it_did_not() -> None:
     """So it runs again, and this does not count."""
     shell = ScriptedShell({"check": [1, 0], "one": 0})
-    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
+    shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", check="check")), shell)
     assert done.result.ending is Ending.DONE
     assert done.outcomes == [(1, Outcome.UNKNOWN), (1, Outcome.OK)]
@@ -85,7 +85,7 @@ def test_a_red_check_says_that_it_did_not() -> None:
 def test_what_may_run_twice_runs_again() -> None:
     """Where the plan says that it is idempotent."""
     shell = ScriptedShell({"one": 0})
-    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
+    shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
     assert done.outcomes == [(1, Outcome.UNKNOWN), (1, Outcome.OK)]
 
@@ -95,7 +95,7 @@ def test_it_does_not_run_again_for_ever() -> None:
     shell = ScriptedShell()
     for number in range(3):
         lost = result("one", None, unknown=Unknown.SHELL_KILLED)
-        shell.recall(key(1, number), "one", lost, label("one"))
+        shell.remember(key(1, number), "one", lost, label("one"))
     done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
     assert done.result.ending is Ending.UNKNOWN
     assert len(done.attempts) == 3
@@ -104,7 +104,7 @@ def test_it_does_not_run_again_for_ever() -> None:
 def test_what_is_critical_never_runs_again_unasked() -> None:
     """A person confirmed one run of it."""
     shell = ScriptedShell()
-    shell.recall(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
+    shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     given = order(subtask("one", "a", critical=True, idempotent=True))
     done = carried_out(given, shell, approved=lambda _: True)
     assert done.result.ending is Ending.UNKNOWN

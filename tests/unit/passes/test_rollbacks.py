@@ -125,7 +125,7 @@ def test_one_that_an_earlier_driver_started_is_not_started_again(
     known = replace(
         ended("undo b", code), unknown=None if code is not None else Unknown.SHELL_KILLED
     )
-    shell.recall("R7-1-r0-2-p2-back", "undo b", known)
+    shell.remember("R7-1-r0-2-p2-back", "undo b", known)
     done = carried_out(revised(), shell, judge=ScriptedJudge(deny="undo b"))
     assert done.result.ending is ending
     assert "undo b" not in shell.commands
@@ -135,7 +135,7 @@ def test_a_driver_that_goes_on_gives_an_attempt_its_number_again() -> None:
     """It was recorded, and the pass was not reported: the record is the same."""
     first = carried_out(revised(), ScriptedShell({"undo b": 3})).attempts[0]
     shell = ScriptedShell()
-    shell.recall(first.key, "undo b", ended("undo b", 3))
+    shell.remember(first.key, "undo b", ended("undo b", 3))
     again = replace(revised(), earlier=(*RAN, first))
     assert carried_out(again, shell).attempts[0].number == first.number
 
@@ -149,7 +149,7 @@ def test_nothing_is_undone_once_the_pass_is_cancelled() -> None:
 def test_a_cancelled_pass_says_how_the_rollback_ended_that_it_had_begun() -> None:
     shell = ScriptedShell()
     cut = replace(ended("undo b", None), ended_by=EndedBy.CANCEL, signal=Signal.TERM)
-    shell.recall("R7-1-r0-2-p2-back", "undo b", cut)
+    shell.remember("R7-1-r0-2-p2-back", "undo b", cut)
     done = carried_out(revised(), shell, log=MemoryLog(stop=lambda _: True))
     assert done.result.ending is Ending.CANCELLED
     assert undone(done) == [("undo b", Outcome.CANCELLED)]

@@ -99,7 +99,7 @@ class RunnerShell:
                 call = replace(call, key=f"{UNKEYED}{next(self._looks)}")
             return self._until_done(lane, call, deadline, on_output)
 
-    def recalled(self, key: str) -> Record | None:
+    def recall(self, key: str) -> Record | None:
         """What an earlier driver of this pass started under that key."""
         known = self._known.get(key)
         return None if known is None else known.record
