@@ -11,7 +11,7 @@ from shared.domain.attempt import CommandResult, EndedBy, OnOutput
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, PassRecord
-from workers.shells.records import Record
+from workers.shells.records import CommandRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ScriptedShell:
         self._answers = dict(answers or {})
         self._default = default
         self._asked: dict[str | re.Pattern[str], int] = {}
-        self._kept: dict[str, tuple[Record, CommandResult]] = {}
+        self._kept: dict[str, tuple[CommandRecord, CommandResult]] = {}
         self._recalled: set[str] = set()
         self._lock = threading.Lock()
 
@@ -129,7 +129,7 @@ class ScriptedShell:
         """Have the next driver of the pass come: all that was started is recalled."""
         self._recalled |= self._kept.keys()
 
-    def recall(self, key: str) -> Record | None:
+    def recall(self, key: str) -> CommandRecord | None:
         """What an earlier driver started."""
         return self._kept[key][0] if key in self._recalled else None
 
@@ -214,8 +214,8 @@ class ScriptedConnections:
         self.closed = True
 
 
-def _record(key: str, command: str, label: str) -> Record:
-    return Record(key, "token/1-0-1.1.1", None, 0, label, command)
+def _record(key: str, command: str, label: str) -> CommandRecord:
+    return CommandRecord(key, "token/1-0-1.1.1", None, 0, label, command)
 
 
 def _plain(answer: SimpleAnswer) -> Answer:

@@ -31,7 +31,7 @@ from workers.shells.allowed_tools import ToolsJudge
 from workers.shells.door import Judge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord
-from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
+from workers.shells.secret_shell import SecretShell, SecretsJudge
 from workers.store import PassBrief, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
@@ -85,8 +85,8 @@ class Executor:
         )
         log = HeldLog(self._journal, hold, known.masker)
         shell = self._connections.shell(brief.host, _record(brief, hold, log), known.masker)
-        provided = ProvidedShell(shell, known)
-        judge: Judge = DiscreetJudge(guard, known.masker)
+        provided = SecretShell(shell, known)
+        judge: Judge = SecretsJudge(guard, known.masker)
         if order.step.allowed_tools is not None:
             judge = ToolsJudge(judge, whole.programs, order.step.allowed_tools)
         clock = SystemClock()

@@ -10,7 +10,7 @@ from shared.domain.errors import Defect
 from shared.domain.verdict import Verdict
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Shell
-from workers.shells.records import Record
+from workers.shells.records import CommandRecord
 
 
 class Judge(Protocol):
@@ -77,17 +77,17 @@ class Door:
 
         Raises Defect, there, for what the guard does not allow.
         """
-        self._shell.pipeline(self._checked(calls))
+        self._shell.pipeline(self._allowed_calls(calls))
 
     def cancel_pipeline(self) -> None:
         """Have nothing more of it started; what was started is recalled."""
         self._shell.cancel_pipeline()
 
-    def recall(self, key: str) -> Record | None:
+    def recall(self, key: str) -> CommandRecord | None:
         """What an earlier driver of the pass started under that key."""
         return self._shell.recall(key)
 
-    def _checked(self, calls: Generator[Call]) -> Generator[Call]:
+    def _allowed_calls(self, calls: Generator[Call]) -> Generator[Call]:
         with closing(calls):
             for call in calls:
                 if not self.verdict(call.command).allowed:

@@ -19,8 +19,8 @@ from workers.shells.corrections.correction import FailedCommand, Proposal
 from workers.shells.corrections.table import HELD, choose
 from workers.shells.door import Door, HostProbe, Judge
 from workers.shells.ports import Call, Shell
-from workers.shells.records import Record
-from workers.shells.snippet_outcomes import of_code, question_of
+from workers.shells.records import CommandRecord
+from workers.shells.snippet_outcomes import question_of, snippet_outcome
 
 _READ_AT_MOST = 65_536
 """Bytes of each stream, from its end, that the corrections read."""
@@ -98,7 +98,7 @@ class ShellMeans:
         """What came of a command, or of a snippet (S1.26)."""
         outcome, reason = outcome_of(result, check)
         if subtask.kind is SubtaskKind.CODE and isinstance(result, CommandResult):
-            return of_code(subtask, result, outcome, reason)
+            return snippet_outcome(subtask, result, outcome, reason)
         return outcome, reason
 
     def question(self, attempt: Attempt) -> Question | None:
@@ -218,7 +218,7 @@ def _label(this: Try) -> str:
     return json.dumps([this.remedy, this.source])
 
 
-def _try_of(record: Record) -> Try:
+def _try_of(record: CommandRecord) -> Try:
     remedy, planned = json.loads(record.label)
     return Try(record.command, remedy, planned)
 

@@ -8,7 +8,7 @@ from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
-from workers.shells.records import Record
+from workers.shells.records import CommandRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Shell(Protocol):
         """
         ...
 
-    def recall(self, key: str) -> Record | None:
+    def recall(self, key: str) -> CommandRecord | None:
         """The host's record of what was started under that key.
 
         An earlier driver did that, or a pipeline that was cancelled since.

@@ -45,7 +45,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CommandRecord:
     """One command. `until` is the host's uptime, in seconds, at which it is ended there.
 
     `number` is that of the files which it wrote to, None when it wrote nothing. `why` says who
@@ -69,11 +69,11 @@ class Log:
 
     stem: str
     runner: Identity | None = None
-    records: dict[str, Record] = field(default_factory=dict)
-    last: Record | None = None
+    records: dict[str, CommandRecord] = field(default_factory=dict)
+    last: CommandRecord | None = None
 
     @property
-    def open(self) -> Record | None:
+    def open(self) -> CommandRecord | None:
         """The command that was started and has no recorded end."""
         last = None if self.last is None else self.records[self.last.key]
         return last if last is not None and last.state is State.RUNNING else None
@@ -117,7 +117,7 @@ def _take(log: Log, words: list[str], text: list[str]) -> None:
             label = text[0] if text else ""
             command = "\n".join(text[1:])
             _settle_silent(log, int(number))
-            log.last = Record(key, log.stem, int(number), int(until), label, command)
+            log.last = CommandRecord(key, log.stem, int(number), int(until), label, command)
             log.records[key] = log.last
         case [Mark.END, key, code] if key in log.records:
             log.records[key] = replace(log.records[key], state=State.ENDED, exit_code=int(code))

@@ -10,12 +10,12 @@ from workers.passes.ports import Cancelled
 from workers.secrets import KnownSecrets
 from workers.shells.door import Judge
 from workers.shells.ports import Call, Shell
-from workers.shells.records import Record
+from workers.shells.records import CommandRecord
 
 _RULE = "secrets"
 
 
-class DiscreetJudge:
+class SecretsJudge:
     """The guard, which no command passes that has the value of a secret in it."""
 
     def __init__(self, inner: Judge, masker: Masker) -> None:
@@ -32,7 +32,7 @@ class DiscreetJudge:
         return Verdict(VerdictKind.DENY, _RULE, reason)
 
 
-class ProvidedShell:
+class SecretShell:
     """A shell that gives each command the secrets which it names; `used` once one did."""
 
     def __init__(self, inner: Shell, known: KnownSecrets) -> None:
@@ -58,13 +58,13 @@ class ProvidedShell:
 
     def pipeline(self, calls: Generator[Call]) -> None:
         """See `workers.shells.ports.Shell.pipeline`."""
-        self._inner.pipeline(self._provided(calls))
+        self._inner.pipeline(self._with_secrets(calls))
 
     def cancel_pipeline(self) -> None:
         """See `workers.shells.ports.Shell.cancel_pipeline`."""
         self._inner.cancel_pipeline()
 
-    def recall(self, key: str) -> Record | None:
+    def recall(self, key: str) -> CommandRecord | None:
         """See `workers.shells.ports.Shell.recall`."""
         return self._inner.recall(key)
 
@@ -76,7 +76,7 @@ class ProvidedShell:
         """Give the connection back."""
         self._inner.close()
 
-    def _provided(self, calls: Generator[Call]) -> Generator[Call]:
+    def _with_secrets(self, calls: Generator[Call]) -> Generator[Call]:
         try:
             for call in calls:
                 yield replace(call, variables=self._known.variables(call.command))

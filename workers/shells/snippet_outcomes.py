@@ -9,7 +9,7 @@ _READ_AT_MOST = 65_536
 _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
 
 
-def of_code(
+def snippet_outcome(
     subtask: Subtask, result: CommandResult, outcome: Outcome, reason: str
 ) -> tuple[Outcome, str]:
     """The outcome of a snippet and its reason, from those that its command and check give.

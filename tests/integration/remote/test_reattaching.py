@@ -220,10 +220,10 @@ def test_nothing_watches_on_where_all_records_were_removed(drivers: Drivers, led
 def test_a_cut_call_does_nothing(on: Machine, ledger: Path) -> None:
     """Wherever the transfer ends."""
     from workers.shells.remote.runner_text import call, opening
-    from workers.shells.remote.short_names import Verb
+    from workers.shells.remote.short_names import RunnerVerb
 
-    whole = call(Verb.RUN, "k1", 10**9, 60, "-", "label", f"echo run >>{ledger}")
-    start = opening("aa", "bb") + call(Verb.OPEN, "cut/1-0-1.1.1", "")
+    whole = call(RunnerVerb.RUN, "k1", 10**9, 60, "-", "label", f"echo run >>{ledger}")
+    start = opening("aa", "bb") + call(RunnerVerb.OPEN, "cut/1-0-1.1.1", "")
     for size in range(0, len(whole) - 3, 7):
         pool = MachinePool(on)
         with pool:

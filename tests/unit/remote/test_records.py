@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from workers.shells.records import Identity, State, generation, nonce_of, read_log
 from workers.shells.remote.runner_text import call, flags
-from workers.shells.remote.short_names import Verb
+from workers.shells.remote.short_names import RunnerVerb
 
 BEGUN = "@@aa i 100 2000 boot pid:[4] 101\n"
 
@@ -113,4 +113,4 @@ def test_what_a_runner_is_told_of_a_command(command: str, wanted: str) -> None:
 
 
 def test_a_call_is_one_line_of_words_that_no_shell_reads_otherwise() -> None:
-    assert call(Verb.RUN, "it's", 3) == b"r 'it'\\''s' '3' .\n"
+    assert call(RunnerVerb.RUN, "it's", 3) == b"r 'it'\\''s' '3' .\n"

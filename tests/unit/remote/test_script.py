@@ -3,14 +3,14 @@
 import pytest
 
 from shared.domain.errors import Rejected
-from workers.shells.remote.script import LONGEST, checked, path_word
+from workers.shells.remote.script import LONGEST, path_word, valid_text
 
 
 def test_the_limit_is_that_of_one_argument() -> None:
     """In bytes, not in characters."""
-    checked("x" * LONGEST)
+    valid_text("x" * LONGEST)
     with pytest.raises(Rejected, match="bytes"):
-        checked("x" * (LONGEST - 1) + "é")
+        valid_text("x" * (LONGEST - 1) + "é")
 
 
 def test_a_home_is_looked_up_on_the_host() -> None:

@@ -10,7 +10,7 @@ from paramiko import ECDSAKey, pkey, ssh_exception
 from shared.domain.errors import Misconfigured, ReplanError, Transient
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
-from workers.shells.remote.foreign_errors import FAMILIES, translated
+from workers.shells.remote.foreign_errors import FAMILIES, translate
 
 HOST = Host("web1", address="10.0.0.5", port=2222, user="deploy", key_path="/keys/web1")
 
@@ -59,7 +59,7 @@ def test_a_translated_error_names_the_host_the_stage_and_the_next_step(
     error: type[Exception],
 ) -> None:
     """In the family that the table says."""
-    ours = translated(example(error), HOST, stage="connect")
+    ours = translate(example(error), HOST, stage="connect")
 
     assert type(ours) is FAMILIES[error][0]
     assert ours.reason.startswith("web1 (deploy@10.0.0.5:2222): ")
@@ -87,7 +87,7 @@ def test_what_an_error_carries_decides_too(
     error: Exception, family: type[ReplanError], said: str
 ) -> None:
     """The same class may be anybody's business."""
-    ours = translated(error, HOST, stage="channel")
+    ours = translate(error, HOST, stage="channel")
 
     assert type(ours) is family
     assert said in ours.reason
@@ -96,4 +96,4 @@ def test_what_an_error_carries_decides_too(
 def test_our_own_errors_pass_through() -> None:
     """What has been translated once stays as it is."""
     ours = Transient("as it is", stage="connect")
-    assert translated(ours, HOST, stage="execute") is ours
+    assert translate(ours, HOST, stage="execute") is ours

@@ -18,7 +18,7 @@ from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.passes.given import ScriptedJudge
 from workers.secrets import Secrecy, texts_of
 from workers.shells.ports import Call
-from workers.shells.secret_shell import DiscreetJudge, ProvidedShell
+from workers.shells.secret_shell import SecretShell, SecretsJudge
 
 USES_X = 'printf %s "${REPLAN_SECRET_X}"'
 
@@ -94,7 +94,7 @@ def test_a_subtask_runs_with_variables_in_place_of_secrets() -> None:
 def test_a_command_with_a_value_in_it_is_denied() -> None:
     """In whatever form, and the verdict does not show it."""
     masker = secrecy({"REPLAN_SECRET_A": "value of A"}).secrets_for().masker
-    judge = DiscreetJudge(ScriptedJudge(), masker)
+    judge = SecretsJudge(ScriptedJudge(), masker)
     assert judge.judge("echo value").allowed
     for command in ("echo 'value of A'", "echo dmFsdWUgb2YgQQ== | base64 -d"):
         verdict = judge.judge(command)
@@ -106,7 +106,7 @@ def test_a_command_with_a_value_in_it_is_denied() -> None:
 def test_a_shell_gives_each_command_what_it_names() -> None:
     known = secrecy({}).secrets_for([USES_X])
     inner = ScriptedShell()
-    shell = ProvidedShell(inner, known)
+    shell = SecretShell(inner, known)
     shell.pipeline(Call(text, 5) for text in ("true", USES_X))
     shell.run(Call("true", 5))
     assert not shell.used

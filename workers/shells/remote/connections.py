@@ -35,10 +35,10 @@ class HostConnections:
         self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
     ) -> Shell:
         """A shell on the host; see `workers.shells.ports.Connections.shell`."""
-        self._keep_cool()
+        self._start_cooling()
         if host.connection is not ConnectionKind.LOCAL:
             return self._over_ssh().shell(host, record, masker)
-        return RunnerShell(host, self._at_hand(host), record, masker=masker)
+        return RunnerShell(host, self._local_runners(host), record, masker=masker)
 
     def close(self) -> None:
         """Close every connection; commands that still run go on."""
@@ -49,7 +49,7 @@ class HostConnections:
             for runners in self._here.values():
                 runners.close()
 
-    def _at_hand(self, host: Host) -> RunnerPool:
+    def _local_runners(self, host: Host) -> RunnerPool:
         with self._lock:
             if host not in self._here:
                 self._here[host] = RunnerPool(host, lambda *_: LocalCarrier())
@@ -66,7 +66,7 @@ class HostConnections:
                 )
             return self._ssh
 
-    def _keep_cool(self) -> None:
+    def _start_cooling(self) -> None:
         with self._lock:
             if self._cooling is None:
                 self._cooling = threading.Thread(target=self._cool, name="cooling", daemon=True)

@@ -13,7 +13,7 @@ from shared.domain.next_step import ShellCommand
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.facts import FACTS_TIMEOUT, gather
-from workers.shells.remote.fitness import SESSIONS_WANTED, Problem, notice, notices
+from workers.shells.remote.fitness import SESSIONS_NEEDED, Problem, notice, notices
 from workers.shells.remote.host_secrets import Reveal, no_vault
 from workers.shells.remote.hostkeys import HostKey, pinned_key
 
@@ -127,11 +127,11 @@ def _round_trip(shell: Shell) -> float:
 def _sessions(host: Host) -> dict[str, str]:
     if host.connection is ConnectionKind.LOCAL:
         return {}
-    from workers.shells.remote.sessions import sessions_given
+    from workers.shells.remote.sessions import count_sessions
 
     # It can be used, whatever becomes of one more login.
     with suppress(ReplanError):
-        return {"sessions": str(sessions_given(host, SESSIONS_WANTED))}
+        return {"sessions": str(count_sessions(host, SESSIONS_NEEDED))}
     return {}
 
 

@@ -54,7 +54,7 @@ def no_workdir(host: Host, said: str = "") -> Misconfigured:
     )
 
 
-def not_ended(host: Host, left: str) -> Misconfigured:
+def processes_left(host: Host, left: str) -> Misconfigured:
     """A command had to end and some of its processes, listed in `left`, did not."""
     return misconfigured(
         host,

@@ -15,7 +15,7 @@ Facts = Mapping[str, str]
 CLOCK_TOLERANCE = 60
 """Seconds that a host's clock may differ from ours before it is worth a word."""
 
-SESSIONS_WANTED = 2
+SESSIONS_NEEDED = 2
 """Sessions on one connection: one for a command, one to look at it or to end it."""
 
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre")
@@ -85,7 +85,7 @@ def _setsid(host: Host, facts: Facts) -> Iterator[Problem]:
         )
 
 
-def _fallback(host: Host, facts: Facts) -> Iterator[Problem]:
+def _records_in_memory(host: Host, facts: Facts) -> Iterator[Problem]:
     records = facts.get("records", "")
     if records.startswith("/dev/shm/"):  # noqa: S108 - where the runner says that they are
         yield notice(
@@ -97,7 +97,7 @@ def _fallback(host: Host, facts: Facts) -> Iterator[Problem]:
         )
 
 
-def _emptied(host: Host, facts: Facts) -> Iterator[Problem]:
+def _memory_records(host: Host, facts: Facts) -> Iterator[Problem]:
     uid = facts.get("uid", "")
     person = uid.isdecimal() and int(uid) > _LAST_SYSTEM_UID
     in_memory = facts.get("records", "").startswith("/dev/shm/")  # noqa: S108 - as above
@@ -153,7 +153,7 @@ def _span(seconds: int) -> str:
 
 def _sessions(host: Host, facts: Facts) -> Iterator[Problem]:
     sessions = facts.get("sessions", "")
-    if sessions.isdecimal() and int(sessions) < SESSIONS_WANTED:
+    if sessions.isdecimal() and int(sessions) < SESSIONS_NEEDED:
         yield notice(
             "channel",
             "it allows one session on a connection (MaxSessions 1): every command at the same "
@@ -182,8 +182,8 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
     _sudo,
     _proc,
     _setsid,
-    _fallback,
-    _emptied,
+    _records_in_memory,
+    _memory_records,
     _network,
     _clock,
     _sessions,

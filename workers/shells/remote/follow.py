@@ -6,13 +6,13 @@ from time import monotonic
 
 from shared.domain.attempt import Unknown
 from shared.domain.errors import Transient
-from workers.shells.records import Record, State
-from workers.shells.remote.errors import not_ended, transient
-from workers.shells.remote.output import Output, tell_live
+from workers.shells.records import CommandRecord, State
+from workers.shells.remote.errors import processes_left, transient
+from workers.shells.remote.output import Output, start_live_output
 from workers.shells.remote.runner import LATE_SECONDS, NOT_KILLED, Ended, Killed, Refused, Runner
 from workers.shells.remote.runner_text import asks
 from workers.shells.remote.runners import RunnerPool
-from workers.shells.remote.takeover import Known
+from workers.shells.remote.takeover import StartedCommand
 from workers.shells.remote.waiting import POLL_SECONDS, Deadline, Stop
 
 _LIVE_AFTER = 0.3
@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WaitResult:
     """How waiting for a command went: it ended, or why nobody can say how it did.
 
     `stop` says what ended it before its time, `killed` how. `reader` is the runner to read its
@@ -35,7 +35,7 @@ class Outcome:
     reader: Runner | None = None
 
 
-class Follower:
+class Waiter:
     """Waits for the commands of one pass, or of none; see `RunnerShell`."""
 
     def __init__(self, pool: RunnerPool, given_up: Callable[[], bool]) -> None:
@@ -45,12 +45,12 @@ class Follower:
     def own(
         self,
         runner: Runner,
-        record: Record,
+        record: CommandRecord,
         deadline: Deadline,
         output: Output,
         *,
         more: bool = False,
-    ) -> Outcome | Refused:
+    ) -> WaitResult | Refused:
         """Wait for the command that this runner was given.
 
         `more` says that it may have been given further ones: when this one has to be ended, it
@@ -58,21 +58,23 @@ class Follower:
         """
         begun, live = monotonic(), False
         while True:
-            ended = runner.ended(min(deadline.patience(), POLL_SECONDS))
+            ended = runner.await_end(min(deadline.patience(), POLL_SECONDS))
             if isinstance(ended, Refused):
                 return ended
             if ended is not None:
-                return Outcome(ended)
+                return WaitResult(ended)
             if output.failed is not None:
                 raise output.failed
             stop = self._stop(runner, deadline)
             if stop is not None:
-                return self._ended_early(runner, record, stop, more=more)
-            if output.wanted and not live and monotonic() - begun > _LIVE_AFTER:
+                return self._end_early(runner, record, stop, more=more)
+            if output.is_live and not live and monotonic() - begun > _LIVE_AFTER:
                 live = True
-                tell_live(self._pool, record, runner.identity, output)
+                start_live_output(self._pool, record, runner.identity, output)
 
-    def other(self, runner: Runner, known: Known, deadline: Deadline, output: Output) -> Outcome:
+    def other(
+        self, runner: Runner, known: StartedCommand, deadline: Deadline, output: Output
+    ) -> WaitResult:
         """Wait for a command that another runner was given, from this one."""
         stop, killed = None, NOT_KILLED
         record = known.record
@@ -83,26 +85,28 @@ class Follower:
         if record.exit_code is None:
             hung = stop is not None and asks(record.command)
             unknown = None if hung else _why_unknown(runner, known)
-            return Outcome(None, stop or Stop.LOST, killed, unknown=unknown)
-        return Outcome(_as_recorded(record), stop or _STOPS.get(record.why, Stop.EXITED), killed)
+            return WaitResult(None, stop or Stop.LOST, killed, unknown=unknown)
+        return WaitResult(
+            _recorded_end(record), stop or _STOPS.get(record.why, Stop.EXITED), killed
+        )
 
-    def abandon(self, runner: Runner, record: Record) -> None:
+    def abandon(self, runner: Runner, record: CommandRecord) -> None:
         """End a command that nobody waits for."""
-        self._kill(runner, Known(record, runner.identity), Stop.CANCELLED)
+        self._kill(runner, StartedCommand(record, runner.identity), Stop.CANCELLED)
 
     def _until_over(
-        self, runner: Runner, known: Known, deadline: Deadline, output: Output
+        self, runner: Runner, known: StartedCommand, deadline: Deadline, output: Output
     ) -> tuple[Stop | None, Killed]:
         if known.runner.space != runner.identity.space or known.runner.boot != runner.identity.boot:
             return self._from_afar(runner, known, deadline)
-        runner.follow(known.record, known.runner, output.told)
+        runner.follow(known.record, known.runner, output.sent)
         stop, killed = None, NOT_KILLED
         while True:
-            came = runner.followed(min(deadline.patience(), POLL_SECONDS))
+            came = runner.next_output(min(deadline.patience(), POLL_SECONDS))
             if came is not None and came[0] in {"ended", "gone"}:
                 break
             if came is not None:
-                output.live(*came)
+                output.send_live(*came)
             if stop is None and (stop := self._stop(runner, deadline)) is not None:
                 killed = self._kill(runner, known, stop)
                 if asks(known.record.command):
@@ -111,17 +115,19 @@ class Follower:
             return self._orphan(runner, known, deadline, stop, killed)
         return stop, killed
 
-    def _ended_early(self, runner: Runner, record: Record, stop: Stop, *, more: bool) -> Outcome:
-        known = Known(record, runner.identity)
+    def _end_early(
+        self, runner: Runner, record: CommandRecord, stop: Stop, *, more: bool
+    ) -> WaitResult:
+        known = StartedCommand(record, runner.identity)
         second = self._pool.beside(runner)
         try:
             if more:
                 second.stop(record.stem)
-            killed = self._killed(second, known, stop)
-            ended = runner.ended(_ENDING_SECONDS)
+            killed = self._kill_with(second, known, stop)
+            ended = runner.await_end(_ENDING_SECONDS)
             if isinstance(ended, Ended):
                 self._pool.give_back(second)
-                return Outcome(ended, stop, killed)
+                return WaitResult(ended, stop, killed)
             found = second.log(record.stem).records.get(record.key, record)
             if asks(record.command):
                 second.quit(known.runner)
@@ -130,13 +136,18 @@ class Follower:
         except BaseException:
             self._pool.drop(second)
             raise
-        return Outcome(_as_recorded(found), stop, killed, reader=second)
+        return WaitResult(_recorded_end(found), stop, killed, reader=second)
 
     def _orphan(
-        self, runner: Runner, known: Known, deadline: Deadline, stop: Stop | None, killed: Killed
+        self,
+        runner: Runner,
+        known: StartedCommand,
+        deadline: Deadline,
+        stop: Stop | None,
+        killed: Killed,
     ) -> tuple[Stop | None, Killed]:
         """The runner was killed; what it had started is waited for."""
-        while runner.left(known.record, known.runner):
+        while runner.remaining_processes(known.record, known.runner):
             if stop is None and (stop := self._stop(runner, deadline)) is not None:
                 killed = runner.kill(known.record, known.runner, _WHY[stop])
                 break
@@ -144,7 +155,7 @@ class Follower:
         return stop, killed
 
     def _from_afar(
-        self, runner: Runner, known: Known, deadline: Deadline
+        self, runner: Runner, known: StartedCommand, deadline: Deadline
     ) -> tuple[Stop | None, Killed]:
         """Its processes cannot be seen from here: only its record tells whether it has ended."""
         if known.runner.boot == runner.identity.boot:
@@ -157,20 +168,20 @@ class Follower:
 
     def _stop(self, runner: Runner, deadline: Deadline) -> Stop | None:
         if self._given_up():
-            raise left_to_another(runner)
-        return deadline.passed()
+            raise handed_over(runner)
+        return deadline.stop_reason()
 
-    def _kill(self, runner: Runner, known: Known, stop: Stop) -> Killed:
+    def _kill(self, runner: Runner, known: StartedCommand, stop: Stop) -> Killed:
         second = self._pool.beside(runner)
         try:
-            killed = self._killed(second, known, stop)
+            killed = self._kill_with(second, known, stop)
         except BaseException:
             self._pool.drop(second)
             raise
         self._pool.give_back(second)
         return killed
 
-    def _quit(self, runner: Runner, known: Known) -> None:
+    def _quit(self, runner: Runner, known: StartedCommand) -> None:
         """End a runner that hangs in a question, as on a file system that does not answer."""
         second = self._pool.beside(runner)
         try:
@@ -180,30 +191,30 @@ class Follower:
             raise
         self._pool.give_back(second)
 
-    def _killed(self, runner: Runner, known: Known, stop: Stop) -> Killed:
+    def _kill_with(self, runner: Runner, known: StartedCommand, stop: Stop) -> Killed:
         killed = runner.kill(known.record, known.runner, _WHY[stop])
         if killed.how == "LEFT" and stop is Stop.TIMED_OUT:
-            raise not_ended(runner.host, " ".join(killed.left))
+            raise processes_left(runner.host, " ".join(killed.left))
         return killed
 
 
-def left_to_another(runner: Runner) -> Transient:
+def handed_over(runner: Runner) -> Transient:
     """This driver gives the pass up; what it runs goes on."""
     return transient(runner.host, "the pass was handed to another worker", stage="execute")
 
 
-def remaining(runner: Runner, record: Record) -> float:
+def remaining(runner: Runner, record: CommandRecord) -> float:
     """Seconds until the timeout of a command that runs."""
     return max(0.0, record.until - LATE_SECONDS - runner.uptime())
 
 
-def _as_recorded(record: Record) -> Ended | None:
+def _recorded_end(record: CommandRecord) -> Ended | None:
     if record.exit_code is None:
         return None
     return Ended(record.exit_code, number=record.number, cut=record.number is not None)
 
 
-def _why_unknown(runner: Runner, known: Known) -> Unknown:
+def _why_unknown(runner: Runner, known: StartedCommand) -> Unknown:
     if known.runner.boot != runner.identity.boot:
         return Unknown.HOST_RESTARTED
     if known.runner.space != runner.identity.space:

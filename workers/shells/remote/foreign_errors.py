@@ -62,20 +62,20 @@ _UNREACHABLE = {
 }
 
 
-def translated(error: Exception, host: Host, *, stage: str) -> ReplanError:
+def translate(error: Exception, host: Host, *, stage: str) -> ReplanError:
     """The error as one of ours, in a sentence that names the host and the command to type next.
 
     Stages are "connect", "host_key", "authenticate", "channel" and "execute".
     """
     if isinstance(error, ReplanError):
         return error
-    family, sentence = _known(error)
+    family, sentence = _family_and_sentence(error)
     detail = str(error).strip()
     reason = f"{place(host)}: {sentence}" + (f" ({detail})" if detail else "")
     return family(reason, stage=stage, next_step=check_command(host))
 
 
-def _known(error: Exception) -> tuple[Family, str]:
+def _family_and_sentence(error: Exception) -> tuple[Family, str]:
     if isinstance(error, socket.gaierror) and error.errno in _NAME_MAY_COME_BACK:
         return Transient, "the name service does not answer"
     if isinstance(error, ssh_exception.ChannelException) and error.code == _CHANNEL_PROHIBITED:

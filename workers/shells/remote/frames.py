@@ -10,7 +10,7 @@ from workers.shells.remote.channels import Carrier, LostError
 _NOISE_LIMIT = 65_536
 
 
-class Said(StrEnum):
+class FrameKind(StrEnum):
     """The first word of a frame, as the runner says it; see `STREAM_OF`, too."""
 
     HELLO = "hello"
@@ -34,7 +34,7 @@ STREAM_OF = MappingProxyType({"o": "stdout", "e": "stderr"})
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RunnerFrame:
     """One line of a runner: its words, and the bytes that came before it."""
 
     words: tuple[str, ...]
@@ -56,7 +56,7 @@ class Frames:
         self._searched = 0
         self.heard = False
 
-    def next(self, seconds: float) -> Frame | None:
+    def next(self, seconds: float) -> RunnerFrame | None:
         """The next frame; None when none is complete after that many seconds.
 
         Raises LostError when the runner is gone.
@@ -75,7 +75,7 @@ class Frames:
                 # What a login shell prints before the runner begins is of no use.
                 del self._buffer[:-_NOISE_LIMIT]
 
-    def expect(self, verb: str, seconds: float) -> Frame:
+    def expect(self, verb: str, seconds: float) -> RunnerFrame:
         """The next frame, which must be of that kind; anything else counts as lost."""
         frame = self.next(seconds)
         if frame is None or frame.verb != verb:
@@ -86,7 +86,7 @@ class Frames:
         """What came instead of a frame."""
         return bytes(self._buffer).decode("utf-8", "replace").strip()
 
-    def _cut(self) -> Frame | None:
+    def _cut(self) -> RunnerFrame | None:
         start = self._buffer.find(self._mark, self._searched)
         if start < 0:
             self._searched = max(0, len(self._buffer) - len(self._mark))
@@ -96,7 +96,7 @@ class Frames:
             self._searched = start
             return None
         line = bytes(self._buffer[start + len(self._mark) : end])
-        frame = Frame(
+        frame = RunnerFrame(
             tuple(line.decode("utf-8", "replace").split(" ")), bytes(self._buffer[:start])
         )
         del self._buffer[: end + 1]

@@ -21,7 +21,7 @@ def no_vault(name: str) -> str:
     )
 
 
-def revealed(host: Host, reference: str | None, reveal: Reveal) -> str | None:
+def reveal_secret(host: Host, reference: str | None, reveal: Reveal) -> str | None:
     """The secret that a host's entry names, None for none; raises Misconfigured."""
     if reference is None:
         return None

@@ -6,7 +6,7 @@ from shared.secrets.masking import MaskedStream, Masker
 STREAMS = ("stdout", "stderr")
 
 
-class Teller:
+class LiveOutput:
     """Tells whoever listens what may be told of each stream, as soon as it may be."""
 
     def __init__(self, on_output: OnOutput | None, masker: Masker | None) -> None:
@@ -14,7 +14,7 @@ class Teller:
         self._masker = masker
         self._masked: dict[str, MaskedStream] = {}
 
-    def tell(self, stream: str, chunk: bytes) -> None:
+    def send(self, stream: str, chunk: bytes) -> None:
         """The next bytes of a stream; raises what the listener raises."""
         if self._on_output is None:
             return

@@ -62,7 +62,7 @@ class LocalCarrier:
         self._socket.close()
         _CHILDREN.add(self._pid)
         for pid in list(_CHILDREN):
-            if _reaped(pid):
+            if _reap(pid):
                 _CHILDREN.discard(pid)
 
 
@@ -94,7 +94,7 @@ def _handed_down() -> list[int]:
     return found
 
 
-def _reaped(pid: int) -> bool:
+def _reap(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:

@@ -11,8 +11,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from workers.shells.remote.errors import copy_key_command, misconfigured, transient
-from workers.shells.remote.foreign_errors import translated
-from workers.shells.remote.host_secrets import Reveal, revealed
+from workers.shells.remote.foreign_errors import translate
+from workers.shells.remote.host_secrets import Reveal, reveal_secret
 from workers.shells.remote.hostkeys import HostKey
 
 
@@ -26,7 +26,7 @@ class Login:
 
 
 def login_of(host: Host, reveal: Reveal) -> Login:
-    """What the host's entry says, secrets revealed.
+    """What the host's entry says, with its secrets.
 
     Raises Misconfigured when that is not enough, a key cannot be used, or a secret is not there.
     """
@@ -34,10 +34,10 @@ def login_of(host: Host, reveal: Reveal) -> Login:
         raise misconfigured(host, "no user is set to log in as", stage="authenticate")
     if not host.key_path and not host.password:
         raise misconfigured(host, "no key file is set to log in with", stage="authenticate")
-    password = revealed(host, host.password, reveal)
+    password = reveal_secret(host, host.password, reveal)
     if not host.key_path:
         return Login(host.user, None, password)
-    passphrase = revealed(host, host.passphrase, reveal)
+    passphrase = reveal_secret(host, host.passphrase, reveal)
     key = load_key(Path(host.key_path).expanduser(), host, passphrase)
     return Login(host.user, key, password)
 
@@ -71,17 +71,21 @@ def log_in(transport: paramiko.Transport, host: Host, login: Login) -> None:
     wanted: list[str] = []
     if login.key is not None:
         key = login.key
-        wanted = _tried(transport, host, login, lambda: transport.auth_publickey(login.user, key))
+        wanted = _authenticate(
+            transport, host, login, lambda: transport.auth_publickey(login.user, key)
+        )
     if login.password is not None and (login.key is None or "password" in wanted):
         word = login.password
-        wanted = _tried(transport, host, login, lambda: transport.auth_password(login.user, word))
+        wanted = _authenticate(
+            transport, host, login, lambda: transport.auth_password(login.user, word)
+        )
     if wanted:
         raise misconfigured(
             host, f"the host wants more than a key ({', '.join(wanted)})", stage="authenticate"
         )
 
 
-def _tried(
+def _authenticate(
     transport: paramiko.Transport, host: Host, login: Login, attempt: Callable[[], list[str]]
 ) -> list[str]:
     """What the host wants besides."""
@@ -91,20 +95,20 @@ def _tried(
         if type(error) is paramiko.AuthenticationException and _was_lost(transport, error):
             sentence = "the connection was lost while logging in"
             raise transient(host, sentence, stage="authenticate") from error
-        raise _refused(host, login, error) from error
+        raise _refusal(host, login, error) from error
     except (paramiko.SSHException, EOFError, OSError) as error:
-        raise translated(error, host, stage="authenticate") from error
+        raise translate(error, host, stage="authenticate") from error
 
 
 def _was_lost(transport: paramiko.Transport, error: paramiko.AuthenticationException) -> bool:
     return "timeout" in str(error) or not transport.is_active()
 
 
-def _refused(host: Host, login: Login, error: paramiko.AuthenticationException) -> Misconfigured:
+def _refusal(host: Host, login: Login, error: paramiko.AuthenticationException) -> Misconfigured:
     if login.key is None:
         sentence = f"the host refused the password {host.password}"
         return misconfigured(host, sentence, stage="authenticate")
-    translation = translated(error, host, stage="authenticate")
+    translation = translate(error, host, stage="authenticate")
     public = HostKey(login.key.get_name(), login.key.asbytes())
     return Misconfigured(
         f"{translation.reason}: {public} from {host.key_path}",

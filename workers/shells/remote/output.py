@@ -6,10 +6,10 @@ from contextlib import suppress
 from shared.domain.attempt import OnOutput
 from shared.domain.errors import ReplanError
 from shared.secrets.masking import Masker
-from workers.shells.records import Identity, Record
+from workers.shells.records import CommandRecord, Identity
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import LostError
-from workers.shells.remote.live_output import Teller
+from workers.shells.remote.live_output import LiveOutput
 from workers.shells.remote.runner import Ended, Runner
 from workers.shells.remote.runners import RunnerPool
 
@@ -25,23 +25,23 @@ class Output:
     def __init__(
         self, on_output: OnOutput | None, limit: int, masker: Masker | None = None
     ) -> None:
-        self._teller = Teller(on_output, masker)
-        self._told = dict.fromkeys(STREAMS, 0)
+        self._live = LiveOutput(on_output, masker)
+        self._sent = dict.fromkeys(STREAMS, 0)
         self._passed = dict.fromkeys(STREAMS, 0)
         self._lock = threading.Lock()
         self._final = False
-        self.wanted = on_output is not None
+        self.is_live = on_output is not None
         self.failed: Exception | None = None
         self.captures = {
             name: Capture(name, self._at_end, limit=limit, masker=masker) for name in STREAMS
         }
 
     @property
-    def told(self) -> tuple[int, int]:
+    def sent(self) -> tuple[int, int]:
         """How many bytes of each stream have been told."""
-        return self._told["stdout"], self._told["stderr"]
+        return self._sent["stdout"], self._sent["stderr"]
 
-    def live(self, stream: str, chunk: bytes) -> bool:
+    def send_live(self, stream: str, chunk: bytes) -> bool:
         """Tell a chunk of a command that still runs; False once that is no longer wanted.
 
         What the listener raises is kept in `failed`, for whoever waits for the command.
@@ -50,7 +50,7 @@ class Output:
             if self._final or self.failed is not None:
                 return False
             try:
-                self._tell(stream, chunk)
+                self._send(stream, chunk)
             except Exception as error:  # noqa: BLE001 - raised where the command is waited for
                 self.failed = error
             return self.failed is None
@@ -64,7 +64,7 @@ class Output:
         """Take both streams in, from what came with the end or from the host's files."""
         self.finish()
         self._take(runner, stem, ended)
-        self._teller.finish()
+        self._live.finish()
 
     def _take(self, runner: Runner, stem: str, ended: Ended) -> None:
         if ended.whole:
@@ -79,30 +79,34 @@ class Output:
     def _at_end(self, stream: str, chunk: bytes) -> None:
         begin = self._passed[stream]
         self._passed[stream] += len(chunk)
-        new = chunk[max(0, self._told[stream] - begin) :]
+        new = chunk[max(0, self._sent[stream] - begin) :]
         if new:
-            self._tell(stream, new)
+            self._send(stream, new)
 
-    def _tell(self, stream: str, chunk: bytes) -> None:
-        self._told[stream] += len(chunk)
-        self._teller.tell(stream, chunk)
+    def _send(self, stream: str, chunk: bytes) -> None:
+        self._sent[stream] += len(chunk)
+        self._live.send(stream, chunk)
 
 
-def tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:
+def start_live_output(
+    pool: RunnerPool, record: CommandRecord, runner: Identity, output: Output
+) -> None:
     """Tell the output of a running command from now on, in a thread of its own."""
     threading.Thread(
-        target=_tell_live, args=(pool, record, runner, output), name="output", daemon=True
+        target=_send_live_output, args=(pool, record, runner, output), name="output", daemon=True
     ).start()
 
 
-def _tell_live(pool: RunnerPool, record: Record, runner: Identity, output: Output) -> None:
+def _send_live_output(
+    pool: RunnerPool, record: CommandRecord, runner: Identity, output: Output
+) -> None:
     # Whatever goes wrong here is made good at the command's end.
     with suppress(ReplanError, LostError), pool.runner() as second:
-        second.follow(record, runner, output.told)
+        second.follow(record, runner, output.sent)
         wanted = True
-        while (came := second.followed(60.0)) is None or came[0] in STREAMS:
+        while (came := second.next_output(60.0)) is None or came[0] in STREAMS:
             if came is not None and wanted:
-                wanted = output.live(*came)
+                wanted = output.send_live(*came)
 
 
 def _fetch(runner: Runner, path: str, into: Capture, cut: bool) -> None:

@@ -9,7 +9,7 @@ from shared.domain.errors import Rejected
 from workers.shells.ports import Call
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.runner import ANSWER_SECONDS, Ended, Refused, Runner
-from workers.shells.remote.script import checked
+from workers.shells.remote.script import valid_text
 from workers.shells.remote.takeover import UNKEYED, is_unkeyed
 
 _AT_ONCE = 16
@@ -20,7 +20,7 @@ _SAID_NO = range(1, 126)
 """Exit codes that are an answer; what is above says that the question was not asked."""
 
 
-class Pipeline:
+class CallPipeline:
     """The calls that a runner was sent already, and those that come after them."""
 
     def __init__(self, valid_for: Callable[[], float]) -> None:
@@ -53,7 +53,7 @@ class Pipeline:
             self._source.close()
             self._source = None
 
-    def sent(self, call: Call) -> Call | None:
+    def find_sent(self, call: Call) -> Call | None:
         """The call that was sent next, under its key there, if it is this one."""
         first = self._sent[0] if self._sent else None
         return first if first is not None and _is_same(first, call) else None
@@ -63,43 +63,43 @@ class Pipeline:
         if self._next is None or not _is_same(self._next, call):
             self.forget_coming()
             return None
-        runner.begin(self._taken(whatever=True), not_after=self._not_after(runner))
+        runner.begin(self._take(whatever=True), not_after=self._not_after(runner))
         return self._sent[0]
 
     def first(self, runner: Runner) -> tuple[list[Call], int]:
         """What a runner is sent as it opens a pass, and the uptime after which it starts none."""
-        return self._taken(), self._not_after(runner)
+        return self._take(), self._not_after(runner)
 
     def refill(self, runner: Runner) -> None:
         """Send more, if not much is left that was sent."""
         if self._next is not None and 0 < len(self._sent) <= _AT_ONCE // 2:
             after = self._sent[-1].ends_well
-            calls = self._taken()
+            calls = self._take()
             if calls:
                 runner.begin(calls, not_after=self._not_after(runner), after=after)
 
-    def answered(self, runner: Runner, outcome: Ended | Refused) -> None:
+    def take_answer(self, runner: Runner, outcome: Ended | Refused) -> None:
         """The command that was sent next came to this end.
 
         Raises LostError when the runner does not do as it was asked to.
         """
         call = self._sent.popleft()
-        if not _as_announced(call, outcome):
-            self.skipped(runner)
+        if not _is_expected(call, outcome):
+            self.take_skips(runner)
 
-    def skipped(self, runner: Runner) -> None:
+    def take_skips(self, runner: Runner) -> None:
         """What was sent is not started, each time for what came of the one before it.
 
         Raises LostError when the runner does not do as it was asked to.
         """
         self.forget_coming()
         while self._sent:
-            outcome = runner.ended(ANSWER_SECONDS)
+            outcome = runner.await_end(ANSWER_SECONDS)
             if not isinstance(outcome, Refused):
                 raise LostError(f"{self._sent[0].key} was not skipped: {outcome}")
             self._sent.popleft()
 
-    def _taken(self, *, whatever: bool = False) -> list[Call]:
+    def _take(self, *, whatever: bool = False) -> list[Call]:
         """The next calls that a runner is sent; `whatever`: the first one, however long it is."""
         calls: list[Call] = []
         size = 0
@@ -123,7 +123,7 @@ class Pipeline:
         if self._next is None:
             return
         try:
-            checked(self._next.command)
+            valid_text(self._next.command)
         except Rejected:
             self.forget_coming()
 
@@ -138,7 +138,7 @@ def _size(call: Call) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _as_announced(call: Call, outcome: Ended | Refused) -> bool:
+def _is_expected(call: Call, outcome: Ended | Refused) -> bool:
     if isinstance(outcome, Refused):
         return False
     return outcome.exit_code == 0 if call.ends_well else outcome.exit_code in _SAID_NO

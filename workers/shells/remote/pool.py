@@ -11,7 +11,7 @@ from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
 from workers.shells.remote.errors import transient
-from workers.shells.remote.foreign_errors import translated
+from workers.shells.remote.foreign_errors import translate
 from workers.shells.remote.waiting import POLL_SECONDS
 
 CHANNELS_EACH = 5
@@ -29,7 +29,7 @@ _REGAIN_AFTER = 100
 Connect = Callable[[], paramiko.Transport]
 
 
-class Link:
+class PooledConnection:
     """One connection with its places: `limit` is what the host has shown to allow."""
 
     def __init__(self, transport: paramiko.Transport) -> None:
@@ -46,13 +46,13 @@ class Link:
         """True when a further command may start on it."""
         return self.in_use < self.limit and self.alive()
 
-    def opened(self) -> None:
+    def count_session(self) -> None:
         """The host gave a session: after many of them, one more is tried at once."""
         self._opened += 1
         if self._opened % _REGAIN_AFTER == 0 and self.limit < CHANNELS_EACH:
             self.limit += 1
 
-    def refused(self) -> None:
+    def lower_limit(self) -> None:
         """The host gave no session: those open now are as many as it allows."""
         self.limit = max(1, self.in_use - 1)
 
@@ -65,7 +65,7 @@ class Pool:
         self._host = host
         self._connect = connect
         self._open_timeout = open_timeout
-        self._links: list[Link] = []
+        self._connections: list[PooledConnection] = []
         self._opening = False
         self._failures = 0
         self._last_failure: BaseException | None = None
@@ -75,7 +75,7 @@ class Pool:
     def warm_up(self) -> None:
         """Make sure that a connection stands; raises what connecting raises."""
         with self._changed:
-            if any(link.alive() for link in self._links):
+            if any(connection.alive() for connection in self._connections):
                 return
         self._give_back(self._take(None))
 
@@ -87,14 +87,14 @@ class Pool:
         one on a connection that has died, on a new one. Nothing has run before this returns, so
         all of it is safe to repeat. Raises Transient or Misconfigured.
         """
-        link, channel = self._open(cancelled)
+        connection, channel = self._open(cancelled)
         try:
             yield channel
         finally:
             if channel is not None:
                 _close(channel)
-            if link is not None:
-                self._give_back(link)
+            if connection is not None:
+                self._give_back(connection)
 
     @contextmanager
     def session_beside(self, channel: paramiko.Channel) -> Iterator[paramiko.Channel]:
@@ -121,97 +121,99 @@ class Pool:
     def cool_down(self, after: float) -> None:
         """Close its connections when no command has used them for that many seconds."""
         with self._changed:
-            busy = self._opening or any(link.in_use for link in self._links)
+            busy = self._opening or any(connection.in_use for connection in self._connections)
             if busy or time.monotonic() - self._last_used < after:
                 return
-            links, self._links = self._links, []
-        for link in links:
-            link.transport.close()
+            connections, self._connections = self._connections, []
+        for connection in connections:
+            connection.transport.close()
 
     def close(self) -> None:
         """Close every connection; commands that run on them are lost."""
         with self._changed:
             self._closed = True
-            links, self._links = self._links, []
+            connections, self._connections = self._connections, []
             self._changed.notify_all()
-        for link in links:
-            link.transport.close()
+        for connection in connections:
+            connection.transport.close()
 
-    def _open(self, cancelled: Cancelled | None) -> tuple[Link | None, paramiko.Channel | None]:
+    def _open(
+        self, cancelled: Cancelled | None
+    ) -> tuple[PooledConnection | None, paramiko.Channel | None]:
         refusals = 0
         while True:
-            link = self._take(cancelled)
-            if link is None:
+            connection = self._take(cancelled)
+            if connection is None:
                 return None, None
             try:
-                channel = link.transport.open_session(timeout=self._open_timeout)
+                channel = connection.transport.open_session(timeout=self._open_timeout)
             except (paramiko.SSHException, EOFError, OSError) as error:
                 refusals += 1
-                self._note_refusal(link, error)
-                failed = translated(error, self._host, stage="channel")
+                self._note_refusal(connection, error)
+                failed = translate(error, self._host, stage="channel")
                 if refusals > _REFUSALS_AT_MOST or not isinstance(failed, Transient):
                     raise failed from error
             except BaseException:
-                self._give_back(link)
+                self._give_back(connection)
                 raise
             else:
-                link.opened()
-                return link, channel
+                connection.count_session()
+                return connection, channel
 
     def _first_session(self, transport: paramiko.Transport) -> paramiko.Channel:
         try:
             return transport.open_session(timeout=self._open_timeout)
         except (paramiko.SSHException, EOFError, OSError) as error:
-            raise translated(error, self._host, stage="channel") from error
+            raise translate(error, self._host, stage="channel") from error
 
-    def _note_refusal(self, link: Link, error: Exception) -> None:
+    def _note_refusal(self, connection: PooledConnection, error: Exception) -> None:
         with self._changed:
-            link.refused()
+            connection.lower_limit()
             if not _is_refusal(error):
                 # No answer, or no connection: nothing more is started on it.
-                self._forget(link)
-        alone = link.in_use == 1
-        self._give_back(link)
-        if alone and link.alive():
+                self._forget(connection)
+        alone = connection.in_use == 1
+        self._give_back(connection)
+        if alone and connection.alive():
             # Sessions just closed are still being counted by the host.
             with self._changed:
                 self._changed.wait(POLL_SECONDS / 2)
 
-    def _take(self, cancelled: Cancelled | None) -> Link | None:
+    def _take(self, cancelled: Cancelled | None) -> PooledConnection | None:
         give_up_at = time.monotonic() + SLOT_SECONDS
         failures = self._failures
         while True:
             with self._changed:
-                link = self._free_link()
-                if link is not None:
-                    link.in_use += 1
-                    return link
+                connection = self._free_connection()
+                if connection is not None:
+                    connection.in_use += 1
+                    return connection
                 if self._failures > failures and self._last_failure is not None:
                     # Whoever waited for that connection shares its fate, or each would wait again.
                     raise self._last_failure
-                may_open = not self._opening and len(self._links) < CONNECTIONS_AT_MOST
+                may_open = not self._opening and len(self._connections) < CONNECTIONS_AT_MOST
                 if may_open:
                     self._opening = True
                 else:
                     self._changed.wait(POLL_SECONDS)
             if may_open:
-                return self._new_link()
+                return self._new_connection()
             if cancelled is not None and cancelled():
                 return None
             if time.monotonic() > give_up_at:
-                raise self._busy()
+                raise self._busy_error()
 
-    def _free_link(self) -> Link | None:
+    def _free_connection(self) -> PooledConnection | None:
         if self._closed:
-            raise self._was_closed()
-        for dead in [link for link in self._links if not link.alive()]:
-            self._links.remove(dead)
-        rooms = [link for link in self._links if link.has_room()]
-        return min(rooms, key=lambda link: link.in_use, default=None)
+            raise self._closed_error()
+        for dead in [connection for connection in self._connections if not connection.alive()]:
+            self._connections.remove(dead)
+        rooms = [connection for connection in self._connections if connection.has_room()]
+        return min(rooms, key=lambda connection: connection.in_use, default=None)
 
-    def _new_link(self) -> Link:
+    def _new_connection(self) -> PooledConnection:
         try:
-            link = Link(self._connect())
+            connection = PooledConnection(self._connect())
         except BaseException as error:
             with self._changed:
                 self._opening = False
@@ -219,36 +221,36 @@ class Pool:
                 self._last_failure = error
                 self._changed.notify_all()
             raise
-        link.in_use = 1
+        connection.in_use = 1
         with self._changed:
             self._opening = False
             if not self._closed:
-                self._links.append(link)
+                self._connections.append(connection)
             self._changed.notify_all()
         if self._closed:
-            link.transport.close()
-            raise self._was_closed()
-        return link
+            connection.transport.close()
+            raise self._closed_error()
+        return connection
 
-    def _give_back(self, link: Link | None) -> None:
-        if link is None:
+    def _give_back(self, connection: PooledConnection | None) -> None:
+        if connection is None:
             return
         with self._changed:
-            link.in_use -= 1
+            connection.in_use -= 1
             self._last_used = time.monotonic()
-            forgotten = link not in self._links
+            forgotten = connection not in self._connections
             self._changed.notify()
-        if forgotten and not link.in_use:
-            link.transport.close()
+        if forgotten and not connection.in_use:
+            connection.transport.close()
 
-    def _forget(self, link: Link) -> None:
-        if link in self._links:
-            self._links.remove(link)
+    def _forget(self, connection: PooledConnection) -> None:
+        if connection in self._connections:
+            self._connections.remove(connection)
 
-    def _was_closed(self) -> ReplanError:
+    def _closed_error(self) -> ReplanError:
         return transient(self._host, "the connections were closed", stage="connect")
 
-    def _busy(self) -> ReplanError:
+    def _busy_error(self) -> ReplanError:
         return transient(self._host, "every connection to it is in use", stage="channel")
 
 

@@ -8,13 +8,13 @@ from time import monotonic
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from workers.shells.ports import Call
-from workers.shells.records import Identity, Log, Record, nonce_of, read_log
+from workers.shells.records import CommandRecord, Identity, Log, nonce_of, read_log
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
-from workers.shells.remote.frames import STREAM_OF, Frame, Frames, Said
-from workers.shells.remote.runner_text import JOB_ROOT, call, exported, flags, opening
-from workers.shells.remote.short_names import Verb
+from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, RunnerFrame
+from workers.shells.remote.runner_text import JOB_ROOT, call, export_command, flags, opening
+from workers.shells.remote.short_names import RunnerVerb
 
 BLOCK = 32_768
 """Bytes of a file that are asked for at once."""
@@ -95,7 +95,7 @@ class Runner:
         nonce = secrets.token_hex(6)
         self._frames = Frames(carrier, nonce)
         carrier.send(opening(nonce, self._records, root))
-        self.identity, self._clock = self._greeted()
+        self.identity, self._clock = self._await_greeting()
 
     def uptime(self, after: float = 0.0) -> int:
         """The host's uptime in whole seconds, that many seconds from now."""
@@ -110,19 +110,19 @@ class Runner:
         host has no place for records, Transient while old records of the same run are about to be
         removed.
         """
-        opening = call(Verb.OPEN, stem, self.host.workdir or "")
+        opening = call(RunnerVerb.OPEN, stem, self.host.workdir or "")
         self._carrier.send(opening + _begin(then, not_after, after=True))
         others: list[str] = []
         while True:
             frame = self._answer()
             match frame.verb:
-                case Said.OTHER:
+                case FrameKind.OTHER:
                     others.append(" ".join(frame.words[1:]))
-                case Said.OPEN:
+                case FrameKind.OPEN:
                     self.identity = replace(self.identity, watch=int(frame.words[1]))
                     self.stem = " ".join(frame.words[2:])
                     return tuple(others)
-                case Said.BUSY:
+                case FrameKind.BUSY:
                     raise transient(
                         self.host,
                         "old records of this run are about to be removed there",
@@ -141,15 +141,15 @@ class Runner:
         """
         self._carrier.send(_begin(calls, not_after, after))
 
-    def ended(self, seconds: float) -> Ended | Refused | None:
+    def await_end(self, seconds: float) -> Ended | Refused | None:
         """What became of the command that was begun; None when it still runs after so long."""
         frame = self._frames.next(seconds)
         if frame is None:
             return None
         match frame.words:
-            case [Said.ENDED, _, code]:
+            case [FrameKind.ENDED, _, code]:
                 return Ended(int(code))
-            case [Said.ENDED_WITH_OUTPUT, _, code, number, cut]:
+            case [FrameKind.ENDED_WITH_OUTPUT, _, code, number, cut]:
                 return Ended(int(code), self._data(), self._data(), int(number), bool(cut))
             case [why, *_]:
                 return Refused(why)
@@ -157,8 +157,8 @@ class Runner:
 
     def fetch(self, path: str, into: Capture) -> int:
         """Read a file, of a long one its beginning and its end; returns its size in bytes."""
-        self._carrier.send(call(Verb.SIZE, path))
-        size = int(self._expect(Said.SIZE).words[1])
+        self._carrier.send(call(RunnerVerb.SIZE, path))
+        size = int(self._expect(FrameKind.SIZE).words[1])
         blocks = -(-size // BLOCK)
         for number in range(min(blocks, _HALF)):
             into.take(self._block(path, number))
@@ -175,50 +175,50 @@ class Runner:
 
     def log(self, stem: str) -> Log:
         """What is recorded under a stem."""
-        self._carrier.send(call(Verb.LOG, stem))
-        self._expect(Said.DATA)
+        self._carrier.send(call(RunnerVerb.LOG, stem))
+        self._expect(FrameKind.DATA)
         text = self._data()
-        names = self._expect(Said.NAMES).words[1:]
+        names = self._expect(FrameKind.NAMES).words[1:]
         return read_log(stem, nonce_of(text), text, names)
 
     def stop(self, stem: str) -> bool:
         """Let nothing further be started under a stem; False when the host cannot note that."""
-        self._carrier.send(call(Verb.STOP, stem))
-        return self._answer().verb == Said.STOPPED
+        self._carrier.send(call(RunnerVerb.STOP, stem))
+        return self._answer().verb == FrameKind.STOPPED
 
     def erase(self, name: str) -> None:
         """Remove what the commands of a pass wrote; that they ran stays on record."""
-        self._carrier.send(call(Verb.ERASE, name))
-        self._expect(Said.ERASED)
+        self._carrier.send(call(RunnerVerb.ERASE, name))
+        self._expect(FrameKind.ERASED)
 
     def quit(self, other: Identity) -> None:
         """End another runner that has nothing in hand."""
-        self._carrier.send(call(Verb.QUIT, *other.words))
-        self._expect(Said.QUIT)
+        self._carrier.send(call(RunnerVerb.QUIT, *other.words))
+        self._expect(FrameKind.QUIT)
 
-    def left(self, record: Record, runner: Identity) -> tuple[str, ...]:
+    def remaining_processes(self, record: CommandRecord, runner: Identity) -> tuple[str, ...]:
         """The processes of a command that still run, whatever became of its runner."""
         self._carrier.send(
-            call(Verb.LEFT, record.stem, record.key, runner.pid, runner.start, runner.watch)
+            call(RunnerVerb.LEFT, record.stem, record.key, runner.pid, runner.start, runner.watch)
         )
         return _names(self._answer().words[1:])
 
-    def kill(self, record: Record, runner: Identity, why: str) -> Killed:
+    def kill(self, record: CommandRecord, runner: Identity, why: str) -> Killed:
         """End a command with all that it started: TERM, after a grace KILL, and look again."""
         words = (record.stem, record.key, why, GRACE_SECONDS)
-        self._carrier.send(call(Verb.END, *words, runner.pid, runner.start, runner.watch))
+        self._carrier.send(call(RunnerVerb.END, *words, runner.pid, runner.start, runner.watch))
         _, how, *left = self._answer().words
         return Killed(how, _names(left) if how == "LEFT" else ())
 
-    def follow(self, record: Record, runner: Identity, told: tuple[int, int]) -> None:
+    def follow(self, record: CommandRecord, runner: Identity, told: tuple[int, int]) -> None:
         """Begin to follow the output of a command of another runner; see `followed`.
 
         `told` are the bytes of both streams that are known.
         """
         words = (record.stem, record.key, *told)
-        self._carrier.send(call(Verb.FOLLOW, *words, *runner.words))
+        self._carrier.send(call(RunnerVerb.FOLLOW, *words, *runner.words))
 
-    def followed(self, seconds: float) -> tuple[str, bytes] | None:
+    def next_output(self, seconds: float) -> tuple[str, bytes] | None:
         """What came: ("stdout" or "stderr", bytes), or ("ended" | "gone", b"") at its end."""
         frame = self._frames.next(seconds)
         if frame is None:
@@ -235,11 +235,11 @@ class Runner:
         self._carrier.close()
 
     def _block(self, path: str, number: int) -> bytes:
-        self._carrier.send(call(Verb.BLOCK, path, number))
-        self._expect(Said.DATA)
+        self._carrier.send(call(RunnerVerb.BLOCK, path, number))
+        self._expect(FrameKind.DATA)
         return self._data()
 
-    def _greeted(self) -> tuple[Identity, float]:
+    def _await_greeting(self) -> tuple[Identity, float]:
         frame = None
         cause = f"nothing within {ANSWER_SECONDS:.0f} s"
         try:
@@ -258,10 +258,10 @@ class Runner:
                 stage="execute",
             )
         match frame.words:
-            case [Said.HELLO, pid, start, boot, space, uptime]:
+            case [FrameKind.HELLO, pid, start, boot, space, uptime]:
                 known = Identity(int(pid), int(start), boot, space)
                 return known, int(uptime) - monotonic()
-            case [Said.BAD, "session"]:
+            case [FrameKind.BAD, "session"]:
                 raise WrongSessionError
             case _:
                 raise misconfigured(
@@ -270,17 +270,17 @@ class Runner:
                     stage="execute",
                 )
 
-    def _answer(self) -> Frame:
+    def _answer(self) -> RunnerFrame:
         frame = self._frames.next(ANSWER_SECONDS)
         if frame is None:
             raise LostError(f"no answer within {ANSWER_SECONDS:.0f} s")
         return frame
 
-    def _expect(self, verb: str) -> Frame:
+    def _expect(self, verb: str) -> RunnerFrame:
         return self._frames.expect(verb, ANSWER_SECONDS)
 
     def _data(self) -> bytes:
-        return self._expect(Said.END_OF_DATA).before
+        return self._expect(FrameKind.END_OF_DATA).before
 
 
 def _begin(calls: Sequence[Call], not_after: int, after: bool | None) -> bytes:
@@ -293,11 +293,11 @@ def _begin(calls: Sequence[Call], not_after: int, after: bool | None) -> bytes:
 
 def _start(each: Call, not_after: int, after: bool | None, *, last: bool) -> bytes:
     span = int(each.timeout) + LATE_SECONDS
-    named, exports = flags(each.command, more=not last), exported(each.variables)
+    named, exports = flags(each.command, more=not last), export_command(each.variables)
     words = (each.key or "", not_after, span, named, each.label, each.command, exports)
     if after is None:
-        return call(Verb.RUN, *words)
-    return call(Verb.RUN_IF, "y" if after else "n", *words)
+        return call(RunnerVerb.RUN, *words)
+    return call(RunnerVerb.RUN_IF, "y" if after else "n", *words)
 
 
 def _no_sudo(host: Host, said: str) -> ReplanError:

@@ -9,7 +9,7 @@ Open = Callable[[Runner], None]
 """Opens a runner for its pass, and settles what must be before anything runs on it."""
 
 
-class Lane:
+class RunnerSlot:
     """One command after another on one runner, and on another once that is lost."""
 
     def __init__(self, pool: RunnerPool, opening: Open) -> None:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from shared.domain.host import Host
 from workers.shells.remote.environment import EXPORTS
 from workers.shells.remote.script import path_word
-from workers.shells.remote.short_names import VERBS, Verb, shorten
+from workers.shells.remote.short_names import VERBS, RunnerVerb, shorten
 
 JOB_ROOT = "~/.replan/jobs"
 """Where a host keeps the records of what ran on it, below the account's home."""
@@ -62,14 +62,14 @@ def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
     return f"{{\n{EXPORTS}\n{first}\n{_text()}\n}}\nhello\n".encode()
 
 
-def call(verb: Verb, *words: str | float) -> bytes:
+def call(verb: RunnerVerb, *words: str | float) -> bytes:
     """The call of a function of the runner; one that was cut off does nothing."""
-    return f"{VERBS[verb]} {' '.join(map(_quoted, words))} .\n".encode()
+    return f"{VERBS[verb]} {' '.join(map(_quote, words))} .\n".encode()
 
 
-def exported(variables: Mapping[str, str]) -> str:
+def export_command(variables: Mapping[str, str]) -> str:
     """The command that puts variables into an environment; empty without any."""
-    words = (f"{name}={_quoted(value)}" for name, value in sorted(variables.items()))
+    words = (f"{name}={_quote(value)}" for name, value in sorted(variables.items()))
     return f"export {' '.join(words)}" if variables else ""
 
 
@@ -103,5 +103,5 @@ def text() -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _quoted(word: str | float) -> str:
+def _quote(word: str | float) -> str:
     return "'" + str(word).replace("'", "'\\''") + "'"

@@ -56,11 +56,11 @@ class RunnerPool:
                     self._out.add(runner)
                     return runner
             with suppress(NoRoomError):
-                return self._noted(self._fresh())
+                return self._register(self._fresh())
 
     def beside(self, runner: Runner) -> Runner:
         """A further runner at once, however many there are; raises as `take`, and LostError."""
-        return self._noted(runner.beside())
+        return self._register(runner.beside())
 
     def give_back(self, runner: Runner) -> None:
         """The runner has nothing more to do for now."""
@@ -96,7 +96,7 @@ class RunnerPool:
         for runner in runners:
             runner.close()
 
-    def _noted(self, runner: Runner) -> Runner:
+    def _register(self, runner: Runner) -> Runner:
         with self._lock:
             if not self._closed:
                 self._out.add(runner)

@@ -15,7 +15,7 @@ def path_word(workdir: str) -> str:
     return shlex.quote(workdir)
 
 
-def checked(line: str) -> str:
+def valid_text(line: str) -> str:
     """The same text, or Rejected when no host can take it: too long, or not valid text."""
     try:
         size = len(line.encode())

@@ -8,7 +8,7 @@ from shared.domain.host import Host
 from workers.shells.remote.transport import connect
 
 
-def sessions_given(host: Host, enough: int) -> int:
+def count_sessions(host: Host, enough: int) -> int:
     """Open sessions side by side on a connection made for it; how many were given, or enough.
 
     Nothing is run in them. Raises Transient or Misconfigured when the host lets nobody in.

@@ -15,18 +15,24 @@ from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, PassRecord
-from workers.shells.records import Record
+from workers.shells.records import CommandRecord
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.errors import no_workdir, transient
-from workers.shells.remote.follow import Follower, Outcome, left_to_another, remaining
+from workers.shells.remote.follow import Waiter, WaitResult, handed_over, remaining
 from workers.shells.remote.output import Output
-from workers.shells.remote.pipeline import Pipeline
+from workers.shells.remote.pipeline import CallPipeline
 from workers.shells.remote.runner import KEPT_SECONDS, LATE_SECONDS, Refused, Runner
-from workers.shells.remote.runner_slot import Lane
+from workers.shells.remote.runner_slot import RunnerSlot
 from workers.shells.remote.runners import RunnerPool
-from workers.shells.remote.script import checked
-from workers.shells.remote.takeover import UNKEYED, Known, is_unkeyed, overtaken, take_over
+from workers.shells.remote.script import valid_text
+from workers.shells.remote.takeover import (
+    UNKEYED,
+    StartedCommand,
+    is_unkeyed,
+    overtaken_error,
+    take_over,
+)
 from workers.shells.remote.waiting import ENDED_BY, Deadline, Stop, never_ran
 
 _FOREVER = 10**9
@@ -63,17 +69,17 @@ class RunnerShell:
         self._record = record
         self._stream_limit = stream_limit
         self._busy = threading.Lock()
-        self._lane = Lane(pool, self._open_temporary if record is None else self._open_pass)
-        self._known: dict[str, Known] = {}
-        self._pipeline = Pipeline(self._valid_for)
+        self._slot = RunnerSlot(pool, self._open_temporary if record is None else self._open_pass)
+        self._known: dict[str, StartedCommand] = {}
+        self._pipeline = CallPipeline(self._valid_for)
         self._unsettled = False
         self._opened = 0
         self._looks = itertools.count(1)
         self._begun = monotonic()
-        self._lost_records: Outcome | None = None
-        self._follower = Follower(pool, self._given_up)
+        self._lost_records: WaitResult | None = None
+        self._waiter = Waiter(pool, self._given_up)
         if record is not None and record.resumed:
-            self._recall()
+            self._recall_records()
 
     def run(
         self,
@@ -88,18 +94,18 @@ class RunnerShell:
         be entered, the account cannot run /bin/sh, or processes of a command that had to end could
         not be ended.
         """
-        checked(call.command)
+        valid_text(call.command)
         if cancelled is not None and cancelled() and call.key not in self._known:
             self.cancel_pipeline()
             if call.key not in self._known:
                 return never_ran(call.command)
         deadline = Deadline(call.timeout, cancelled)
-        with self._free_lane(waits=call.key is not None) as lane:
+        with self._free_slot(waits=call.key is not None) as slot:
             if call.key is None:
                 call = replace(call, key=f"{UNKEYED}{next(self._looks)}")
-            return self._until_done(lane, call, deadline, on_output)
+            return self._until_done(slot, call, deadline, on_output)
 
-    def recall(self, key: str) -> Record | None:
+    def recall(self, key: str) -> CommandRecord | None:
         """What an earlier driver of this pass started under that key."""
         known = self._known.get(key)
         return None if known is None else known.record
@@ -117,22 +123,22 @@ class RunnerShell:
         with self._busy:
             self._pipeline.forget_coming()
             if self._pipeline.waiting:
-                self._leave(self._lane)
+                self._leave(self._slot)
             if self._unsettled:
-                self._recall()
+                self._recall_records()
 
     def close(self) -> None:
         """Give the runner back; what still runs goes on, and nothing more is started."""
         with self._busy:
             if self._pipeline.waiting:
-                self._leave(self._lane)
-            self._lane.close()
+                self._leave(self._slot)
+            self._slot.close()
 
-    def _recall(self) -> None:
+    def _recall_records(self) -> None:
         cause: LostError | None = None
         for _ in range(_TRIES):
             try:
-                self._lane.ready()
+                self._slot.ready()
             except LostError as lost:
                 cause = lost
             else:
@@ -150,32 +156,32 @@ class RunnerShell:
             raise self._lost(lost) from lost
 
     @contextmanager
-    def _free_lane(self, *, waits: bool) -> Iterator[Lane]:
+    def _free_slot(self, *, waits: bool) -> Iterator[RunnerSlot]:
         if self._busy.acquire(blocking=waits):
             try:
-                yield self._lane
+                yield self._slot
             finally:
                 self._busy.release()
             return
-        lane = Lane(self._pool, self._open_temporary)
+        slot = RunnerSlot(self._pool, self._open_temporary)
         try:
-            yield lane
+            yield slot
         finally:
-            lane.close()
+            slot.close()
 
     def _until_done(
-        self, lane: Lane, call: Call, deadline: Deadline, on_output: OnOutput | None
+        self, slot: RunnerSlot, call: Call, deadline: Deadline, on_output: OnOutput | None
     ) -> CommandResult:
         cause: object = "its disk is full"
         for _ in range(_TRIES):
             try:
-                result = self._try(lane, call, deadline, on_output)
+                result = self._try(slot, call, deadline, on_output)
             except LostError as lost:
                 cause = lost
-                self._leave(lane)
+                self._leave(slot)
             except BaseException:
                 # The runner may still be at it; whoever comes next takes another one.
-                self._leave(lane)
+                self._leave(slot)
                 raise
             else:
                 if result is not None:
@@ -183,11 +189,11 @@ class RunnerShell:
         raise self._lost(cause)
 
     def _try(
-        self, lane: Lane, call: Call, deadline: Deadline, on_output: OnOutput | None
+        self, slot: RunnerSlot, call: Call, deadline: Deadline, on_output: OnOutput | None
     ) -> CommandResult | None:
         """The result; None when it is to be tried again."""
-        sent = self._sent_already(lane, call)
-        runner = lane.ready()
+        sent = self._sent_already(slot, call)
+        runner = slot.ready()
         output = Output(on_output, self._stream_limit, self._masker)
         known = self._known.get(call.key or "")
         if known is not None:
@@ -197,62 +203,62 @@ class RunnerShell:
             return _result(call, datetime.now(UTC), output, unknown)
         started = datetime.now(UTC)
         deadline.restart()  # reaching the host took what it took
-        if lane is self._lane:
+        if slot is self._slot:
             # What opens the pass may have sent it.
-            sent = sent or self._sent_already(lane, call)
+            sent = sent or self._sent_already(slot, call)
             sent = sent or self._pipeline.send(runner, call)
         outcome = self._start(runner, call, deadline, output, sent)
         if isinstance(outcome, Refused):
             if sent is None or outcome.why not in _TOO_EARLY:
                 self._explain(runner, outcome)
-                lane.reopen()
+                slot.reopen()
             return None
         self._gather(runner, outcome, output)
         if outcome.reader is not None:
             self._pool.give_back(outcome.reader)
-            self._leave(lane)
+            self._leave(slot)
         return _result(call, started, output, outcome)
 
-    def _sent_already(self, lane: Lane, call: Call) -> Call | None:
+    def _sent_already(self, slot: RunnerSlot, call: Call) -> Call | None:
         """What the runner was sent for this; when that is something else, it is left to itself."""
-        if lane is not self._lane or not self._pipeline.waiting:
+        if slot is not self._slot or not self._pipeline.waiting:
             return None
-        sent = self._pipeline.sent(call)
+        sent = self._pipeline.find_sent(call)
         if sent is None:
-            self._leave(lane)
+            self._leave(slot)
         return sent
 
     def _start(
         self, runner: Runner, call: Call, deadline: Deadline, output: Output, sent: Call | None
-    ) -> Outcome | Refused:
+    ) -> WaitResult | Refused:
         until = runner.uptime(call.timeout + LATE_SECONDS)
         key = (sent or call).key or ""
-        record = Record(key, runner.stem, None, until, call.label, call.command)
+        record = CommandRecord(key, runner.stem, None, until, call.label, call.command)
         if sent is None:
             runner.begin((call,), not_after=runner.uptime(self._valid_for()))
         try:
-            outcome = self._follower.own(runner, record, deadline, output, more=sent is not None)
+            outcome = self._waiter.own(runner, record, deadline, output, more=sent is not None)
         except (LostError, ReplanError):
             raise
         except BaseException:
             # The caller's own function failed: nobody waits for the command any more.
-            self._follower.abandon(runner, record)
+            self._waiter.abandon(runner, record)
             raise
         if sent is not None:
             self._advance(runner, outcome)
         return outcome
 
-    def _advance(self, runner: Runner, outcome: Outcome | Refused) -> None:
+    def _advance(self, runner: Runner, outcome: WaitResult | Refused) -> None:
         """Go on to what was sent next, or leave the runner if it was told to start no more."""
         if isinstance(outcome, Refused):
-            self._pipeline.answered(runner, outcome)
+            self._pipeline.take_answer(runner, outcome)
         elif outcome.stop is Stop.EXITED and outcome.ended is not None:
-            self._pipeline.answered(runner, outcome.ended)
+            self._pipeline.take_answer(runner, outcome.ended)
             self._pipeline.refill(runner)
         else:
-            self._leave(self._lane)
+            self._leave(self._slot)
 
-    def _gather(self, runner: Runner, outcome: Outcome, output: Output) -> None:
+    def _gather(self, runner: Runner, outcome: WaitResult, output: Output) -> None:
         if outcome.ended is None:
             return
         if outcome.reader is None and not outcome.ended.whole and self._pipeline.waiting:
@@ -261,10 +267,10 @@ class RunnerShell:
             return
         output.gather(outcome.reader or runner, runner.stem, outcome.ended)
 
-    def _leave(self, lane: Lane) -> None:
+    def _leave(self, slot: RunnerSlot) -> None:
         """Leave the runner to itself; what it was sent and has begun is recalled by the next."""
-        lane.drop()
-        if lane is self._lane:
+        slot.drop()
+        if slot is self._slot:
             self._unsettled = self._unsettled or self._pipeline.waiting
             self._pipeline.forget()
 
@@ -272,13 +278,13 @@ class RunnerShell:
         return _FOREVER if self._record is None else self._record.valid_for()
 
     def _attach(
-        self, runner: Runner, known: Known, call: Call, deadline: Deadline, output: Output
+        self, runner: Runner, known: StartedCommand, call: Call, deadline: Deadline, output: Output
     ) -> CommandResult:
         left = remaining(runner, known.record)
         deadline.shorten(left)
         elapsed = max(0.0, call.timeout - left - _ROUNDING)
         started = datetime.now(UTC) - timedelta(seconds=elapsed)
-        outcome = self._follower.other(runner, known, deadline, output)
+        outcome = self._waiter.other(runner, known, deadline, output)
         if outcome.ended is not None:
             output.gather(runner, known.record.stem, outcome.ended)
         return _result(call, started, output, outcome)
@@ -289,10 +295,10 @@ class RunnerShell:
             case "full":
                 return
             case "late":
-                raise left_to_another(runner)
+                raise handed_over(runner)
             case "nodir":
                 raise no_workdir(self._host)
-        raise overtaken(runner)
+        raise overtaken_error(runner)
 
     def _open_pass(self, runner: Runner) -> None:
         if self._record is None:
@@ -303,7 +309,7 @@ class RunnerShell:
         stem = f"{self._record.name}.{self._record.fence}.{self._opened}"
         others = runner.open(stem, then, not_after=not_after)
         if others:
-            self._pipeline.skipped(runner)
+            self._pipeline.take_skips(runner)
             self._known |= take_over(runner, others)
         self._unsettled = False
         if self._record.resumed or self._opened > 1:
@@ -327,7 +333,7 @@ class RunnerShell:
         )
 
 
-def _result(call: Call, started: datetime, output: Output, outcome: Outcome) -> CommandResult:
+def _result(call: Call, started: datetime, output: Output, outcome: WaitResult) -> CommandResult:
     out, err = output.captures["stdout"], output.captures["stderr"]
     natural = outcome.stop is Stop.EXITED and outcome.ended is not None
     return CommandResult(
@@ -346,5 +352,5 @@ def _result(call: Call, started: datetime, output: Output, outcome: Outcome) -> 
     )
 
 
-_RESTARTED = Outcome(None, Stop.LOST, unknown=Unknown.NO_RECORD)
-_REMOVED = Outcome(None, Stop.LOST, unknown=Unknown.RECORD_REMOVED)
+_RESTARTED = WaitResult(None, Stop.LOST, unknown=Unknown.NO_RECORD)
+_REMOVED = WaitResult(None, Stop.LOST, unknown=Unknown.RECORD_REMOVED)

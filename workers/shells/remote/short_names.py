@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 
-class Verb(StrEnum):
+class RunnerVerb(StrEnum):
     """A function of the runner that its driver calls, by its name in `runner.sh`."""
 
     OPEN = "open_records"
@@ -27,18 +27,18 @@ class Verb(StrEnum):
 
 VERBS = MappingProxyType(
     {
-        Verb.OPEN: "o",
-        Verb.RUN: "r",
-        Verb.RUN_IF: "a",
-        Verb.SIZE: "h",
-        Verb.BLOCK: "g",
-        Verb.LOG: "t",
-        Verb.STOP: "s",
-        Verb.ERASE: "x",
-        Verb.QUIT: "q",
-        Verb.FOLLOW: "w",
-        Verb.LEFT: "p",
-        Verb.END: "k",
+        RunnerVerb.OPEN: "o",
+        RunnerVerb.RUN: "r",
+        RunnerVerb.RUN_IF: "a",
+        RunnerVerb.SIZE: "h",
+        RunnerVerb.BLOCK: "g",
+        RunnerVerb.LOG: "t",
+        RunnerVerb.STOP: "s",
+        RunnerVerb.ERASE: "x",
+        RunnerVerb.QUIT: "q",
+        RunnerVerb.FOLLOW: "w",
+        RunnerVerb.LEFT: "p",
+        RunnerVerb.END: "k",
     }
 )
 VARIABLES = MappingProxyType(

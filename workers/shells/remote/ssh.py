@@ -8,7 +8,7 @@ from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.ports import PassRecord
 from workers.shells.remote.capture import STREAM_LIMIT
-from workers.shells.remote.host_secrets import Reveal, no_vault, revealed
+from workers.shells.remote.host_secrets import Reveal, no_vault, reveal_secret
 from workers.shells.remote.pool import Pool
 from workers.shells.remote.runner_text import exec_line
 from workers.shells.remote.runners import RunnerPool
@@ -69,6 +69,6 @@ class SshConnections:
             return self._places[host]
 
     def _reach(self, host: Host, pool: Pool, own_session: bool, unwanted: Cancelled) -> SshCarrier:
-        word = revealed(host, host.sudo_password, self._reveal) if host.sudo else None
+        word = reveal_secret(host, host.sudo_password, self._reveal) if host.sudo else None
         line = exec_line(host, own_session=own_session)
         return SshCarrier(host, pool, line, pool.session(unwanted), word or "")

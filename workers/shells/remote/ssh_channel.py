@@ -6,7 +6,7 @@ import paramiko
 
 from shared.domain.host import Host
 from workers.shells.remote.channels import LostError, NoRoomError
-from workers.shells.remote.foreign_errors import translated
+from workers.shells.remote.foreign_errors import translate
 from workers.shells.remote.pool import Pool
 
 _CHUNK = 65_536
@@ -38,7 +38,7 @@ class SshCarrier:
             try:
                 channel.exec_command(line)
             except (paramiko.SSHException, EOFError, OSError) as error:
-                raise translated(error, host, stage="execute") from error
+                raise translate(error, host, stage="execute") from error
             self._channel = channel
             self._release = stack.pop_all()
         if first:
@@ -65,10 +65,10 @@ class SshCarrier:
         except (OSError, EOFError, paramiko.SSHException) as error:
             raise LostError(str(error)) from error
         if not data:
-            raise self._closed()
+            raise self._lost_error()
         return data
 
-    def _closed(self) -> LostError:
+    def _lost_error(self) -> LostError:
         channel = self._channel
         if channel.recv_stderr_ready():
             self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from shared.domain.errors import Transient
-from workers.shells.records import Identity, Log, Record, State, generation
+from workers.shells.records import CommandRecord, Identity, Log, State, generation
 from workers.shells.remote.errors import transient
 from workers.shells.remote.runner import Runner
 
@@ -17,23 +17,23 @@ def is_unkeyed(key: str | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StartedCommand:
     """A command that the host has a record of, and the runner that it was given to."""
 
-    record: Record
+    record: CommandRecord
     runner: Identity
 
 
-def take_over(runner: Runner, stems: tuple[str, ...]) -> dict[str, Known]:
+def take_over(runner: Runner, stems: tuple[str, ...]) -> dict[str, StartedCommand]:
     """What was started of the pass under its keys; nothing further is, by anybody else.
 
     Raises Transient when a later driver has it, or the host cannot note that somebody has.
     """
-    known: dict[str, Known] = {}
+    known: dict[str, StartedCommand] = {}
     own = generation(runner.stem)
     for stem in sorted(stems, key=generation):
         if generation(stem) > own:
-            raise overtaken(runner)
+            raise overtaken_error(runner)
         if not runner.stop(stem):
             sentence = (
                 "its records cannot be written, so that no other worker can take over what it runs"
@@ -43,12 +43,12 @@ def take_over(runner: Runner, stems: tuple[str, ...]) -> dict[str, Known]:
     return known
 
 
-def overtaken(runner: Runner) -> Transient:
+def overtaken_error(runner: Runner) -> Transient:
     """Another driver has the pass."""
     return transient(runner.host, "another worker has taken the pass over", stage="execute")
 
 
-def _read(runner: Runner, log: Log) -> dict[str, Known]:
+def _read(runner: Runner, log: Log) -> dict[str, StartedCommand]:
     before = log.runner
     if before is None:
         return {}
@@ -60,7 +60,7 @@ def _read(runner: Runner, log: Log) -> dict[str, Known]:
     if running is None and not ours:
         runner.quit(before)
     return {
-        key: Known(record, before)
+        key: StartedCommand(record, before)
         for key, record in log.records.items()
         if record.state is not State.NEVER and not key.startswith(UNKEYED)
     }

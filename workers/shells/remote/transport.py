@@ -18,12 +18,12 @@ from paramiko.message import Message
 from shared.domain.errors import ReplanError, Transient
 from shared.domain.host import Host
 from workers.shells.remote.errors import misconfigured, replace_key_command, transient
-from workers.shells.remote.foreign_errors import translated
+from workers.shells.remote.foreign_errors import translate
 from workers.shells.remote.host_secrets import Reveal, no_vault
 from workers.shells.remote.hostkeys import HostKey, WrongHostKey, pinned_key
 from workers.shells.remote.login import log_in, login_of
 from workers.shells.remote.signals import exit_code_of
-from workers.shells.remote.tunnel import Tunnel, through
+from workers.shells.remote.tunnel import Tunnel, open_tunnel
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class _BusyError(Exception):
 def _negotiate_once(
     host: Host, pinned: HostKey | None, timing: Timing, reveal: Reveal
 ) -> paramiko.Transport:
-    transport = _unstarted(host, _way(host, timing, reveal), timing)
+    transport = _new_transport(host, _way(host, timing, reveal), timing)
     try:
         if pinned is not None:
             _pin(transport, host, pinned)
@@ -160,7 +160,7 @@ def _way(host: Host, timing: Timing, reveal: Reveal) -> socket.socket | Tunnel:
     if host.via is None:
         return _socket(host, timing)
     jump = connect(host.via, timing, reveal=reveal)
-    return through(jump, host, timeout=timing.connect)
+    return open_tunnel(jump, host, timeout=timing.connect)
 
 
 def _socket(host: Host, timing: Timing) -> socket.socket:
@@ -169,7 +169,7 @@ def _socket(host: Host, timing: Timing) -> socket.socket:
     except (OverflowError, UnicodeError):
         raise misconfigured(host, "this is not an address", stage="connect") from None
     except OSError as error:
-        raise translated(error, host, stage="connect") from error
+        raise translate(error, host, stage="connect") from error
     # Without it every command waits 40 ms for a delayed acknowledgement.
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -179,13 +179,15 @@ def _socket(host: Host, timing: Timing) -> socket.socket:
     return connected
 
 
-def _unstarted(host: Host, connected: socket.socket | Tunnel, timing: Timing) -> paramiko.Transport:
+def _new_transport(
+    host: Host, connected: socket.socket | Tunnel, timing: Timing
+) -> paramiko.Transport:
     _quieten()
     try:
         transport = ExitSignalTransport(cast(socket.socket, connected))
     except paramiko.SSHException as error:
         connected.close()
-        raise translated(error, host, stage="connect") from error
+        raise translate(error, host, stage="connect") from error
     transport.banner_timeout = timing.banner
     transport.handshake_timeout = timing.handshake
     transport.auth_timeout = timing.authenticate
@@ -200,15 +202,15 @@ def _start(transport: paramiko.Transport, host: Host, timing: Timing, reveal: Re
     except paramiko.ssh_exception.IncompatiblePeer as error:
         if "host key" in str(error):
             raise _no_pinned_key(host, timing, reveal) from error
-        raise translated(error, host, stage="connect") from error
+        raise translate(error, host, stage="connect") from error
     except (paramiko.SSHException, EOFError, OSError) as error:
-        failed = translated(error, host, stage="connect")
+        failed = translate(error, host, stage="connect")
         if isinstance(failed, Transient) and not transport.remote_version:
-            raise _BusyError(_not_greeted(host, error)) from error
+            raise _BusyError(_no_greeting(host, error)) from error
         raise failed from error
 
 
-def _not_greeted(host: Host, error: Exception) -> Transient:
+def _no_greeting(host: Host, error: Exception) -> Transient:
     detail = f" ({error})" if str(error) else ""
     return transient(
         host,
@@ -233,7 +235,7 @@ def _pin(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None:
 def _compare(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None:
     offered = host_key_of(transport)
     if offered != pinned:
-        raise _changed(host, pinned, offered)
+        raise _changed_key(host, pinned, offered)
 
 
 def host_key_of(transport: paramiko.Transport) -> HostKey:
@@ -248,10 +250,10 @@ def _no_pinned_key(host: Host, timing: Timing, reveal: Reveal) -> WrongHostKey:
         transport = negotiate(host, None, timing, reveal=reveal)
         offered = host_key_of(transport)
         transport.close()
-    return _changed(host, pinned, offered)
+    return _changed_key(host, pinned, offered)
 
 
-def _changed(host: Host, pinned: HostKey, offered: HostKey | None) -> WrongHostKey:
+def _changed_key(host: Host, pinned: HostKey, offered: HostKey | None) -> WrongHostKey:
     now = (
         "it no longer offers a key of that type" if offered is None else f"it now offers {offered}"
     )

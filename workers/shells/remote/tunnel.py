@@ -37,7 +37,7 @@ class Tunnel:
         self._jump.close()
 
 
-def through(jump: paramiko.Transport, host: Host, *, timeout: float) -> Tunnel:
+def open_tunnel(jump: paramiko.Transport, host: Host, *, timeout: float) -> Tunnel:
     """A way to the host from where the jump host is; `jump` belongs to it from then on.
 
     Raises Transient when the jump host does not reach it within so many seconds, Misconfigured

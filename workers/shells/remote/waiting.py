@@ -37,7 +37,7 @@ class Deadline:
     def __post_init__(self) -> None:
         self._at = time.monotonic() + self.seconds
 
-    def passed(self) -> Stop | None:
+    def stop_reason(self) -> Stop | None:
         """Why to stop now, if so."""
         now = time.monotonic()
         if self.cancelled is not None and now >= self._ask_at:
