@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import insert, text
 
 from orchestrator.acts.submission import Submission, submit
-from orchestrator.embedded.stack import Family, together
+from orchestrator.embedded.stack import Stack, run_stack
 from shared.domain.config import Policy
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Step, Subtask
@@ -35,7 +35,7 @@ SPAN = text("""
 class Stage:
     """A family of processes and the servers it works on."""
 
-    services: Family
+    services: Stack
     database: Database
     sshd: Sequence[SshServer]
 
@@ -93,7 +93,7 @@ def set_up(hosts: int, *sshd: str, threads: int = 16) -> Iterator[Stage]:
         account = stack.enter_context(account_for_tests(home))
         another = stack.enter_context(servers(account))
         made = [another(*sshd) for _ in range(hosts)]
-        services = stack.enter_context(together(scratch / "data", environ))
+        services = stack.enter_context(run_stack(scratch / "data", environ))
         database = Database(services.database_url)
         stack.callback(database.close)
         for number, server in enumerate(made, start=1):

@@ -87,7 +87,7 @@ def _fold_task(unit: Unit, task_id: int, fact: TaskFact) -> list[Report]:
     if after is before and not decisions:
         return []
     unit.save_task(task_id, after, fact, decisions)
-    told = [told for decision in decisions if (told := _told_to_runs(decision)) is not None]
+    told = [told for decision in decisions if (told := _fact_for_runs(decision)) is not None]
     run_ids = unit.runs_of(task_id) if told else ()
     return [(task_id, run_id, fact) for fact in told for run_id in run_ids]
 
@@ -117,7 +117,7 @@ def _decide(before: Any, fact: Any) -> tuple[Any, tuple[Decision, ...]]:
         ) from error
 
 
-def _told_to_runs(decision: Decision) -> RunFact | None:
+def _fact_for_runs(decision: Decision) -> RunFact | None:
     """What every run of a task is told by its decision; None for what the store carries out."""
     match decision:
         case StartRuns(policy, plan):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls
+from orchestrator.views.messages import count_of
 from orchestrator.views.values import NextStepValue
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep
@@ -43,8 +44,8 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         require_writable(found)
         return "reached, of this program's version, and takes what is written"
 
-    yield _checked("database", open_database)
-    yield _checked("broker", lambda: _knocked(server))
+    yield _check("database", open_database)
+    yield _check("broker", lambda: _check_broker(server))
     for found in database:
         yield from _work(found)
         yield from _audit(found)
@@ -52,14 +53,14 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         yield from _history(found)
 
 
-def _checked(name: str, look: Callable[[], str]) -> Finding:
+def _check(name: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(name, ok=True, reason=look())
     except ReplanError as error:
         return Finding(name, False, error.reason, error.next_step or NextStep.of("config show"))
 
 
-def _knocked(server: ServerSettings) -> str:
+def _check_broker(server: ServerSettings) -> str:
     knock(server.broker_url)
     return "reached"
 
@@ -68,28 +69,24 @@ def _work(database: Database) -> Iterator[Finding]:
     """Whether somebody takes what there is to do; what is at work is not looked at."""
     try:
         with database.begin() as connection:
-            waiting, reports = stalls.unclaimed(connection), stalls.unread(connection)
+            waiting, reports = stalls.unclaimed_jobs(connection), stalls.unread_reports(connection)
     except ReplanError as error:
         yield Finding("work", False, error.reason, error.next_step or NextStep.of("db status"))
         return
     for each in waiting:
         reason = (
-            f"{_counted(each.jobs, 'job')} on queue {each.queue} that no {each.role} has taken, "
+            f"{count_of(each.jobs, 'job')} on queue {each.queue} that no {each.role} has taken, "
             f"the oldest for {each.seconds:.0f} s: is the broker up, and a worker running?"
         )
         yield Finding("work", False, reason, NextStep.of("worker start", each.role))
     if reports.reports:
         reason = (
-            f"{_counted(reports.reports, 'report')} that no coordinator has read, "
+            f"{count_of(reports.reports, 'report')} that no coordinator has read, "
             f"the oldest for {reports.seconds:.0f} s"
         )
         yield Finding("work", False, reason, NextStep.of("coordinator start"))
     if not waiting and not reports.reports:
         yield Finding("work", True, f"nothing has waited longer than {stalls.PATIENCE:.0f} s")
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _audit(database: Database) -> Iterator[Finding]:

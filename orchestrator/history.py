@@ -36,7 +36,7 @@ _EVENTS = text("SELECT * FROM events WHERE task_id = ANY(:ids) ORDER BY id")
 
 
 @dataclass
-class Story:
+class Replay:
     """A task and its runs, told by their facts in the order in which they were folded in."""
 
     task: TaskState = field(default_factory=TaskState)
@@ -53,12 +53,14 @@ class Story:
             self.task, _ = advance(self.task, decode_fact(kind, body))  # type: ignore[arg-type]
             return
         fact = (
-            self._begun() if kind == RunStarted.__name__ and not body else decode_fact(kind, body)
+            self._run_started()
+            if kind == RunStarted.__name__ and not body
+            else decode_fact(kind, body)
         )
         run = self.runs.get(run_id, RunState(id=run_id))
         self.runs[run_id], _ = advance(run, fact)  # type: ignore[arg-type]
 
-    def _begun(self) -> RunStarted:
+    def _run_started(self) -> RunStarted:
         if self.task.plan is None:
             raise Defect("a run began before its task had a plan", stage="fold")
         return RunStarted(self.task.policy, self.task.plan)
@@ -98,12 +100,12 @@ def compare(database: Database, *, most: int = MOST_TASKS) -> Comparison:
                     older += 1
                     continue
                 folded += 1
-                found += _diverging(told)
+                found += _divergences(told)
     return Comparison(folded, older, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Recorded:
     """The events of a task, and its rows."""
 
     task_id: int
@@ -113,7 +115,7 @@ class _Told:
     targets: Mapping[int, str]
 
 
-def _read(connection: Connection, task_ids: Sequence[int]) -> Iterator[_Told]:
+def _read(connection: Connection, task_ids: Sequence[int]) -> Iterator[_Recorded]:
     chosen = {"ids": list(task_ids)}
     events, steps, runs = (
         connection.execute(query, chosen).all() for query in (_EVENTS, _STEPS, _RUNS)
@@ -121,7 +123,7 @@ def _read(connection: Connection, task_ids: Sequence[int]) -> Iterator[_Told]:
     for row in connection.execute(_TASKS, chosen).all():
         own = [run for run in runs if run.task_id == row.id]
         policy = from_json(Policy, row.policy)
-        yield _Told(
+        yield _Recorded(
             task_id=row.id,
             events=[event for event in events if event.task_id == row.id],
             task=task_state(row, {run.id: run.phase for run in own}),
@@ -133,11 +135,11 @@ def _read(connection: Connection, task_ids: Sequence[int]) -> Iterator[_Told]:
         )
 
 
-def _diverging(told: _Told) -> Iterator[Divergence]:
+def _divergences(told: _Recorded) -> Iterator[Divergence]:
     """Where the rows differ from what their events lead to; the first event that is refused."""
     if not told.events:  # nothing was folded in yet
         return
-    story = Story()
+    story = Replay()
     for event in told.events:
         try:
             story.tell(event.run_id, event.kind, event.body)

@@ -33,7 +33,7 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     Raises what `await_servers` raises: Transient when a server stays away, Misconfigured when the
     database has another version or refuses us.
     """
-    stopping = stop or _stopped_by_signal()
+    stopping = stop or _stop_on_signal()
     database = Database(settings.server.database_url)
     if not await_servers(settings.server, database, stopping):
         return
@@ -75,7 +75,7 @@ def _loops(settings: Settings, database: Database, stop: threading.Event) -> lis
     ]
 
 
-def _stopped_by_signal() -> threading.Event:
+def _stop_on_signal() -> threading.Event:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import text
 
 from orchestrator.acts.submission import Submission, submit
-from orchestrator.embedded.stack import together
+from orchestrator.embedded.stack import run_stack
 from shared.domain.config import Policy
 from shared.domain.host import Host
 from shared.domain.plan import Plan
@@ -150,7 +150,7 @@ def ring(scratch: Path, *, scripted: bool) -> Iterator[Ring]:
             "REPLAN_GUARD_POLICY": str(_POLICY),
             **(model.environ if model is not None else {}),
         }
-        services = stack.enter_context(together(scratch / "data", environ))
+        services = stack.enter_context(run_stack(scratch / "data", environ))
         database = Database(services.database_url)
         stack.callback(database.close)
         yield Ring(database, model)

@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 from functools import cache
 
-from orchestrator.access.roles import Role
+from orchestrator.access.roles import AccessRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Actor:
     """Somebody who acts: a name that the audit bears, and what it may do."""
 
     name: str
-    role: Role
+    role: AccessRole
 
 
 @cache
@@ -29,4 +29,4 @@ def account() -> Actor:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
         user = f"uid-{uid}"
-    return Actor(f"{user}@{socket.gethostname()}", Role.ADMIN)
+    return Actor(f"{user}@{socket.gethostname()}", AccessRole.ADMIN)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from orchestrator.access.actor import Actor
-from orchestrator.access.chain import Anchor, Fault, Link, faults
+from orchestrator.access.chain import Anchor, AuditEntry, ChainFault, faults
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.store import inbox
@@ -105,7 +105,7 @@ def newest(
     ref: str | None = None,
     around: int | None = None,
     after: int | None = None,
-) -> tuple[Link, ...]:
+) -> tuple[AuditEntry, ...]:
     """The last acts, the newest first; with `after` those that come after it in this order.
 
     Only those of an actor, those to a thing and what is in it, or those next to an entry.
@@ -123,7 +123,7 @@ def head(connection: Connection) -> Anchor:
     return Anchor(row.seq, bytes(row.hash))
 
 
-def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, list[Fault]]:
+def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, list[ChainFault]]:
     """The head, and what is wrong with the chain that leads to it: nothing when it is whole.
 
     Raises Misconfigured when the chain has lost its head.
@@ -133,15 +133,15 @@ def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, li
         return end, list(faults(_links(connection), end, anchor))
 
 
-def _links(connection: Connection) -> Iterator[Link]:
+def _links(connection: Connection) -> Iterator[AuditEntry]:
     after = -1
     while page := connection.execute(_LINKS, {"after": after, "limit": _PAGE}).all():
         yield from (_link(row) for row in page)
         after = page[-1].seq
 
 
-def _link(row: Any) -> Link:
-    return Link(
+def _link(row: Any) -> AuditEntry:
+    return AuditEntry(
         seq=row.seq,
         at=row.at,
         actor=row.actor,

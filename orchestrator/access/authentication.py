@@ -7,7 +7,7 @@ from sqlalchemy import Connection, text
 
 from orchestrator.access.actor import Actor
 from orchestrator.access.bearer import parse_bearer
-from orchestrator.access.roles import Role
+from orchestrator.access.roles import AccessRole
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 
@@ -69,4 +69,4 @@ def authenticate(connection: Connection, presented: str) -> Actor:
         raise Unauthenticated(Why.EXPIRED)
     if row.unseen:
         connection.execute(_SEEN, {"id": bearer.id})
-    return Actor(f"token:{row.name}", Role(row.role))
+    return Actor(f"token:{row.name}", AccessRole(row.role))

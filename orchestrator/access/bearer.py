@@ -26,7 +26,7 @@ class Bearer:
         return hashlib.sha256(self.text.encode()).digest()
 
 
-def minted() -> Bearer:
+def mint_bearer() -> Bearer:
     """A new one."""
     token_id = secrets.token_hex(_ID_BYTES)
     return Bearer(token_id, f"replan_{token_id}_{secrets.token_urlsafe(_SECRET_BYTES)}")

@@ -19,7 +19,7 @@ START = b"\0" * 32
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class AuditEntry:
     """One entry: who did what to what and when; `details` is JSON, as it was written."""
 
     seq: int
@@ -44,7 +44,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """What is wrong at a place of the chain."""
 
     seq: int
@@ -71,7 +71,7 @@ def parse_anchor(text: str) -> Anchor:
     return anchor
 
 
-def digest(link: Link) -> bytes:
+def digest(link: AuditEntry) -> bytes:
     """The hash that a link must bear; Postgres computes the same when it is written."""
     moment = link.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     said = [link.seq, moment, link.actor, link.verb, link.ref, link.details]
@@ -79,7 +79,9 @@ def digest(link: Link) -> bytes:
     return hashlib.sha256(link.previous + content.encode()).digest()
 
 
-def faults(links: Iterable[Link], head: Anchor, anchor: Anchor | None = None) -> Iterator[Fault]:
+def faults(
+    links: Iterable[AuditEntry], head: Anchor, anchor: Anchor | None = None
+) -> Iterator[ChainFault]:
     """What is wrong with a chain, in its order; nothing when it is whole.
 
     `links` come by their numbers, `head` says where the chain ended when it was last written, and
@@ -92,27 +94,29 @@ def faults(links: Iterable[Link], head: Anchor, anchor: Anchor | None = None) ->
         if anchor is not None and link.seq == anchor.seq:
             reached = True
             if link.hash != anchor.hash:
-                yield Fault(link.seq, "it is another than the one that the anchor names")
+                yield ChainFault(link.seq, "it is another than the one that the anchor names")
         last = Anchor(link.seq, link.hash)
     yield from _unlike(last, head)
     if anchor is not None and not reached:
-        yield Fault(anchor.seq, "the entry that the anchor names is gone")
+        yield ChainFault(anchor.seq, "the entry that the anchor names is gone")
 
 
-def _broken(link: Link, last: Anchor) -> Iterator[Fault]:
+def _broken(link: AuditEntry, last: Anchor) -> Iterator[ChainFault]:
     if link.seq != last.seq + 1:
-        yield Fault(link.seq, f"{_missing(last.seq + 1, link.seq - 1)} before it")
+        yield ChainFault(link.seq, f"{_missing(last.seq + 1, link.seq - 1)} before it")
     elif link.previous != last.hash:
-        yield Fault(link.seq, "it does not follow from the entry before it: one of them was moved")
+        yield ChainFault(
+            link.seq, "it does not follow from the entry before it: one of them was moved"
+        )
     if digest(link) != link.hash:
-        yield Fault(link.seq, "what it says was changed after it was written")
+        yield ChainFault(link.seq, "what it says was changed after it was written")
 
 
-def _unlike(last: Anchor, head: Anchor) -> Iterator[Fault]:
+def _unlike(last: Anchor, head: Anchor) -> Iterator[ChainFault]:
     if last.seq < head.seq:
-        yield Fault(head.seq, f"{_missing(last.seq + 1, head.seq)} at the end")
+        yield ChainFault(head.seq, f"{_missing(last.seq + 1, head.seq)} at the end")
     elif last != head:
-        yield Fault(last.seq, "the chain does not end where its head says")
+        yield ChainFault(last.seq, "the chain does not end where its head says")
 
 
 def _missing(first: int, final: int) -> str:

@@ -9,7 +9,7 @@ from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import Blank, NextStep
 
 
-class Role(StrEnum):
+class AccessRole(StrEnum):
     """What somebody may do; each role may do whatever those before it may."""
 
     VIEWER = "viewer"
@@ -17,15 +17,15 @@ class Role(StrEnum):
     APPROVER = "approver"
     ADMIN = "admin"
 
-    def covers(self, needed: "Role") -> bool:
+    def covers(self, needed: "AccessRole") -> bool:
         """Whether this role may do what that one may."""
-        order = list(Role)
+        order = list(AccessRole)
         return order.index(self) >= order.index(needed)
 
 
-def role_named(text: str) -> Role:
+def parse_role(text: str) -> AccessRole:
     """The role of that name. Raises Rejected, with the names there are."""
-    known = {role.value: role for role in Role}
+    known = {role.value: role for role in AccessRole}
     if text not in known:
         raise Rejected(
             f"{text!r} is no role; there are {', '.join(known)}",
@@ -36,19 +36,19 @@ def role_named(text: str) -> Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
+class Permission:
     """What a verb takes: the least role. One that `changes` does more than look: it is audited."""
 
-    role: Role
+    role: AccessRole
     changes: bool = False
 
 
-_LOOK: Final = Verb(Role.VIEWER)
-_ACT: Final = Verb(Role.OPERATOR, changes=True)
-_APPROVE: Final = Verb(Role.APPROVER, changes=True)
-_RULE: Final = Verb(Role.ADMIN, changes=True)
+_LOOK: Final = Permission(AccessRole.VIEWER)
+_ACT: Final = Permission(AccessRole.OPERATOR, changes=True)
+_APPROVE: Final = Permission(AccessRole.APPROVER, changes=True)
+_RULE: Final = Permission(AccessRole.ADMIN, changes=True)
 
-VERBS: Final[Mapping[str, Verb]] = {
+VERBS: Final[Mapping[str, Permission]] = {
     "task.list": _LOOK,
     "task.show": _LOOK,
     "task.watch": _LOOK,
@@ -73,7 +73,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "db.status": _LOOK,
     "plan.replay": _ACT,  # it costs money
     "host.check": _ACT,  # it logs in
-    "doctor": Verb(Role.OPERATOR),
+    "doctor": Permission(AccessRole.OPERATOR),
     "task.submit": _ACT,
     "task.cancel": _ACT,
     "task.resume": _ACT,
@@ -96,9 +96,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "token.create": _RULE,
     "token.rotate": _RULE,
     "token.revoke": _RULE,
-    "token.list": Verb(Role.ADMIN),
-    "audit.list": Verb(Role.ADMIN),
-    "audit.verify": Verb(Role.ADMIN),
+    "token.list": Permission(AccessRole.ADMIN),
+    "audit.list": Permission(AccessRole.ADMIN),
+    "audit.verify": Permission(AccessRole.ADMIN),
 }
 """Every verb that a token may ever stand for."""
 
@@ -114,7 +114,7 @@ It starts processes there, or looks into the vaults and keys of that machine.
 """
 
 
-def require(role: Role, verb: str) -> None:
+def require(role: AccessRole, verb: str) -> None:
     """Return when the role may do the verb.
 
     Raises Rejected when it may not, and Misconfigured when the verb is for nobody but an account

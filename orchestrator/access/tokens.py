@@ -10,8 +10,8 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor
 from orchestrator.access.audit import Act
-from orchestrator.access.bearer import Bearer, minted
-from orchestrator.access.roles import Role
+from orchestrator.access.bearer import Bearer, mint_bearer
+from orchestrator.access.roles import AccessRole
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 
@@ -63,12 +63,12 @@ class Issued:
 
     bearer: Bearer
     name: str
-    role: Role
+    role: AccessRole
     expires_at: datetime
 
 
 def create(
-    connection: Connection, actor: Actor, name: str, role: Role, *, days: int = DAYS
+    connection: Connection, actor: Actor, name: str, role: AccessRole, *, days: int = DAYS
 ) -> Issued:
     """A token for a role, good for so many days.
 
@@ -93,8 +93,8 @@ def rotate(connection: Connection, actor: Actor, name: str, *, days: int = DAYS)
     Raises Rejected when there is none, or the days are not from 1 to `MOST_DAYS`.
     """
     _check(name, days)
-    old = _revoked(connection, name)
-    issued = _insert(connection, actor, name, Role(old.role), days)
+    old = _revoke_row(connection, name)
+    issued = _insert(connection, actor, name, AccessRole(old.role), days)
     if issued is None:  # Two at once: the row of the other one was not there yet to be revoked.
         raise Rejected(
             f"somebody else has just replaced the token {name!r}",
@@ -108,20 +108,20 @@ def rotate(connection: Connection, actor: Actor, name: str, *, days: int = DAYS)
 
 def revoke(connection: Connection, actor: Actor, name: str) -> None:
     """The token of that name opens nothing from the commit on. Raises Rejected for none."""
-    old = _revoked(connection, name)
+    old = _revoke_row(connection, name)
     audit.record(connection, actor, Act("token.revoke", name, {"id": old.id, "role": old.role}))
 
 
-def listed(connection: Connection, *, every: bool = False) -> tuple[Token, ...]:
+def list_tokens(connection: Connection, *, every: bool = False) -> tuple[Token, ...]:
     """The tokens by name; those that were revoked, too, if `every` one is wanted."""
     found = connection.execute(_LIST, {"every": every}).mappings()
     return tuple(Token(**row) for row in found)
 
 
 def _insert(
-    connection: Connection, actor: Actor, name: str, role: Role, days: int
+    connection: Connection, actor: Actor, name: str, role: AccessRole, days: int
 ) -> Issued | None:
-    bearer = minted()
+    bearer = mint_bearer()
     values = {
         "id": bearer.id,
         "name": name,
@@ -134,7 +134,7 @@ def _insert(
     return None if expires_at is None else Issued(bearer, name, role, expires_at)
 
 
-def _revoked(connection: Connection, name: str) -> Any:
+def _revoke_row(connection: Connection, name: str) -> Any:
     row = connection.execute(_REVOKE, {"name": name}).one_or_none()
     if row is not None:
         return row

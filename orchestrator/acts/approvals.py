@@ -41,7 +41,7 @@ def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
     return lambda host: Guard(site.for_host(host, policy.forbidden_commands))
 
 
-def refuse_unless_asked(view: InterventionView) -> None:
+def require_approvable(view: InterventionView) -> None:
     """Raise Rejected unless that intervention waits for a person to approve what would run."""
     if view.closed_at is not None:
         raise too_late(view)
@@ -101,7 +101,7 @@ def approvals_of(
     return tuple(Approval(digest, scope, by, expires_at) for digest in digests)
 
 
-def asked_by_plan(
+def texts_to_approve(
     plan: Plan, task: int, hosts: Iterable[Host], guard_for: GuardFor
 ) -> tuple[ApprovalRequest, ...]:
     """All that a whole plan would run and a person has to see, on every host.

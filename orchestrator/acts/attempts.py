@@ -37,7 +37,7 @@ def cancel(caller: Caller, ref: Ref) -> Done[AttemptLine]:
     return Done(attempt)
 
 
-def await_cancelled(
+def await_cancellation(
     caller: Caller, ref: Ref, timeout: float, tell: Callable[[AttemptLine, float], None]
 ) -> AttemptLine:
     """Wait up to `timeout` seconds until an attempt has ended."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from orchestrator.access import audit
-from orchestrator.access.chain import Anchor, Fault, Link, parse_anchor
+from orchestrator.access.chain import Anchor, AuditEntry, ChainFault, parse_anchor
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import act
 
@@ -13,14 +13,14 @@ class Verification:
     """Where the chain ends, and what is wrong with it: nothing when it is whole."""
 
     head: Anchor
-    faults: tuple[Fault, ...]
+    faults: tuple[ChainFault, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
     """Entries of the audit, the newest first; there are older ones after `next`, unless None."""
 
-    links: tuple[Link, ...]
+    links: tuple[AuditEntry, ...]
     next: int | None = None
 
 

@@ -16,7 +16,7 @@ Tell = Callable[[Host, str], None]
 """Says which key is taken at its word."""
 
 
-def require_accepted(
+def require_acceptance(
     host: Host,
     fingerprint: str,
     accept: str | None,
@@ -45,7 +45,7 @@ def require_accepted(
     raise Rejected(
         f"the host key {fingerprint} of {host.address}:{host.port} was not accepted",
         stage="host_key",
-        next_step=_accepting(host, fingerprint),
+        next_step=_accept_command(host, fingerprint),
     )
 
 
@@ -57,7 +57,7 @@ def is_loopback(address: str) -> bool:
         return address == "localhost"
 
 
-def _accepting(host: Host, fingerprint: str) -> NextStep:
+def _accept_command(host: Host, fingerprint: str) -> NextStep:
     """The same call with the fingerprint accepted."""
     return NextStep.of(
         "host add",

@@ -89,7 +89,7 @@ def add(
     """Enrol a host; one that is reached by SSH under the key that it shows now.
 
     The key is accepted when `accept` is its fingerprint or `any`, or when `ask` says so, which is
-    asked with the host and the fingerprint; see `host_keys.require_accepted`. Raises Rejected and
+    asked with the host and the fingerprint; see `host_keys.require_acceptance`. Raises Rejected and
     Misconfigured for what cannot be used, Transient where the host is away.
     """
     _check_name(name)
@@ -99,9 +99,9 @@ def add(
     _check_options(options)
     with caller.database.begin() as connection:
         before = hosts.find(connection, name) if replaced else None
-        host = hosts.with_route(connection, _described(name, before, options))
+        host = hosts.with_route(connection, _describe(name, before, options))
     line, fingerprint = probes.host_key(host)
-    host_keys.require_accepted(host, fingerprint, accept, ask, tell)
+    host_keys.require_acceptance(host, fingerprint, accept, ask, tell)
     return _enrol(caller, replace(host, host_key=line), fingerprint, replaced, check)
 
 
@@ -130,7 +130,7 @@ def remove(caller: Caller, name: str) -> Done[NamedHost]:
 
 
 @act("host.list")
-def enrolled(caller: Caller) -> tuple[Host, ...]:
+def list_hosts(caller: Caller) -> tuple[Host, ...]:
     """Every enrolled host, by name."""
     with caller.database.begin() as connection:
         return hosts.all_hosts(connection)
@@ -180,7 +180,7 @@ def _check_options(options: SshOptions) -> None:
         )
 
 
-def _described(name: str, before: Host | None, options: SshOptions) -> Host:
+def _describe(name: str, before: Host | None, options: SshOptions) -> Host:
     """The host as it is to be: as said, else as it is enrolled; trusted anew."""
     known = before if before is not None and before.connection is ConnectionKind.SSH else Host(name)
     said = {field.name: getattr(options, field.name) for field in fields(options)}

@@ -64,7 +64,7 @@ def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)
-        approvals.refuse_unless_asked(view)
+        approvals.require_approvable(view)
         asked = asked_of(connection, name)
         policy = task_view(connection, view.ref).policy
         until = in_seconds(connection, policy.approval_ttl)
@@ -91,7 +91,7 @@ def deny(caller: Caller, name: str, note: str = "") -> Done[Answered]:
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)
-        approvals.refuse_unless_asked(view)
+        approvals.require_approvable(view)
     by = caller.actor.name
     return _decide(
         caller,

@@ -16,11 +16,11 @@ from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.secret_names import check_plan
 from orchestrator.acts.verbs import act
 from orchestrator.core.decisions import InterventionKind
-from orchestrator.probes.models import replayed
-from orchestrator.views.approvals import Wanted, in_seconds, wanted
+from orchestrator.probes.models import replay_call
+from orchestrator.views.approvals import ApprovalView, approval_view, in_seconds
 from orchestrator.views.places import runs_at
 from orchestrator.views.plans import stored_plan
-from orchestrator.views.spending import to_replay
+from orchestrator.views.spending import call_to_replay
 from orchestrator.views.tasks import TaskView, task_view
 from shared.contracts.planfile import load_plan
 from shared.domain.approval import ApprovalRequest, ApprovalScope, plan_digest
@@ -41,11 +41,11 @@ class PlanApproval:
     """A task whose plan waits to be approved, or did, and all that its approval lets run."""
 
     task: TaskView
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[ApprovalView, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _PendingPlan:
     """A plan that waits for a person's word; `until` is how long that word would serve."""
 
     task: TaskView
@@ -83,11 +83,11 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     return Done(_task(caller, ref), taken)
 
 
-def approvable(caller: Caller, ref: Ref) -> PlanApproval:
+def preview_approval(caller: Caller, ref: Ref) -> PlanApproval:
     """What `approve` would let run. Raises what it raises."""
     caller.may("plan.approve")
-    question = _question(caller, ref.of_task())
-    return PlanApproval(question.task, _wanted(question.asked))
+    pending = _pending_plan(caller, ref.of_task())
+    return PlanApproval(pending.task, _requests(pending.asked))
 
 
 @act("plan.approve")
@@ -98,14 +98,14 @@ def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
     became another plan meanwhile.
     """
     place = ref.of_task()
-    question = _question(caller, place)
+    pending = _pending_plan(caller, place)
     by = caller.actor.name
-    given = approvals.approvals_of(question.asked, ApprovalScope.ONCE, by, question.until)
+    given = approvals.approvals_of(pending.asked, ApprovalScope.ONCE, by, pending.until)
     often = tuple(
         caller.signer.sign(place.task, replace(g, scope=ApprovalScope.TASK)) for g in given
     )
-    fact = PlanApproved(plan_digest(question.plan), by, often)
-    entry = Act("plan.approve", str(question.task.ref), {"plan": fact.plan_digest})
+    fact = PlanApproved(plan_digest(pending.plan), by, often)
+    entry = Act("plan.approve", str(pending.task.ref), {"plan": fact.plan_digest})
     taken = post(caller, entry, [(place.task, None, fact)])
     after = _task(caller, place)
     if taken and _waits_for_approval(after):
@@ -114,10 +114,10 @@ def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
             stage="plan",
             next_step=NextStep.of("plan approve", after.ref, list=True),
         )
-    return Done(PlanApproval(after, _wanted(question.asked)), taken)
+    return Done(PlanApproval(after, _requests(pending.asked)), taken)
 
 
-def _question(caller: Caller, ref: Ref) -> _Question:
+def _pending_plan(caller: Caller, ref: Ref) -> _PendingPlan:
     with caller.database.begin() as connection:
         view = task_view(connection, ref)
         _refuse_unless_plan_waits(view)
@@ -128,7 +128,9 @@ def _question(caller: Caller, ref: Ref) -> _Question:
         policy = view.policy
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approvals.guards_of(caller.settings.server, policy)
-    return _Question(view, plan, approvals.asked_by_plan(plan, ref.task, places, guard_for), until)
+    return _PendingPlan(
+        view, plan, approvals.texts_to_approve(plan, ref.task, places, guard_for), until
+    )
 
 
 def _refuse_unless_plan_waits(task: TaskView) -> None:
@@ -147,8 +149,8 @@ def _waits_for_approval(task: TaskView) -> bool:
     return any(waits.kind == InterventionKind.PLAN_APPROVAL for waits in task.interventions)
 
 
-def _wanted(asked: Iterable[ApprovalRequest]) -> tuple[Wanted, ...]:
-    return tuple(wanted(each) for each in asked)
+def _requests(asked: Iterable[ApprovalRequest]) -> tuple[ApprovalView, ...]:
+    return tuple(approval_view(each) for each in asked)
 
 
 @act("plan.resume")
@@ -173,10 +175,10 @@ def replay(
     model raises.
     """
     with caller.database.begin() as connection:
-        chosen = to_replay(connection, ref, call)
+        chosen = call_to_replay(connection, ref, call)
         entry = Act("plan.replay", str(ref), {"call": chosen, "model": model})
         audit.record(connection, caller.actor, entry)
-    return Done(replayed(chosen, model, caller.settings.file))
+    return Done(replay_call(chosen, model, caller.settings.file))
 
 
 def _task(caller: Caller, ref: Ref) -> TaskView:

@@ -7,7 +7,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done, Note
 from orchestrator.acts.post import CostCap, post
 from orchestrator.core.decisions import InterventionKind
-from orchestrator.views.spending import going_on
+from orchestrator.views.spending import facts_to_resume
 from orchestrator.views.tasks import TaskView, task_view
 from shared.domain.errors import Rejected
 from shared.domain.facts import ResumeRequested
@@ -33,7 +33,7 @@ def resume_task(
     """
     with caller.database.begin() as connection:
         before = task_view(connection, ref)
-        first = going_on(connection, ref, before.interventions, capped=cost_cap is not None)
+        first = facts_to_resume(connection, ref, before.interventions, capped=cost_cap is not None)
     if cost_cap is None:
         _refuse_ended(before)
         _refuse_unanswered(before)
@@ -44,7 +44,7 @@ def resume_task(
         taken = post(caller, entry, first, CostCap(ref.task, cost_cap))
     with caller.database.begin() as connection:
         after = task_view(connection, ref)
-    return Done(after, taken, tuple(_unanswered(after)))
+    return Done(after, taken, tuple(_open_questions(after)))
 
 
 def _refuse_ended(task: TaskView) -> None:
@@ -70,7 +70,7 @@ def _refuse_unanswered(task: TaskView) -> None:
         )
 
 
-def _unanswered(task: TaskView) -> Iterator[Note]:
+def _open_questions(task: TaskView) -> Iterator[Note]:
     for waits in task.interventions:
         if waits.kind in _BY_ANSWER:
             how = _BY_ANSWER[InterventionKind(waits.kind)]

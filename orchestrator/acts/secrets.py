@@ -68,7 +68,7 @@ def keep(caller: Caller, name: str, value: str) -> Done[Kept]:
     kept = Kept(Entry(name, vault.label), vault.put(name, value))
     unlisted = Note("the setting vaults does not list files, so nobody will look there")
     notes = () if "files" in server.vaults else (unlisted,)
-    return Done(kept, notes=(*notes, *_entered(caller, name)))
+    return Done(kept, notes=(*notes, *_audit_notes(caller, name)))
 
 
 def require_settable(caller: Caller, name: str) -> None:
@@ -86,7 +86,7 @@ def refusal(name: str, why: str) -> Rejected:
     )
 
 
-def _entered(caller: Caller, name: str) -> tuple[Note, ...]:
+def _audit_notes(caller: Caller, name: str) -> tuple[Note, ...]:
     try:
         with caller.database.begin() as connection:
             audit.record(connection, caller.actor, Act("secret.set", name))

@@ -53,7 +53,7 @@ class Signer:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = self._written(b64encode(Ed25519PrivateKey.generate().private_bytes_raw()))
+        fresh = self._write_beside(b64encode(Ed25519PrivateKey.generate().private_bytes_raw()))
         try:
             os.link(fresh, self._path)
         except FileExistsError:
@@ -64,11 +64,11 @@ class Signer:
     def _publish(self) -> None:
         path, text = self._path.with_name(PUBLIC_KEY), self.public.encode("ascii")
         if not path.exists() or path.read_bytes().strip() != text:
-            fresh = self._written(text)
+            fresh = self._write_beside(text)
             fresh.chmod(0o644)
             fresh.replace(path)
 
-    def _written(self, text: bytes) -> Path:
+    def _write_beside(self, text: bytes) -> Path:
         """A new file beside the key, which only its owner can read."""
         descriptor, name = tempfile.mkstemp(prefix=".approval-", dir=self._path.parent)
         with os.fdopen(descriptor, "wb") as file:

@@ -40,7 +40,7 @@ def revise(
             next_step=NextStep.of("step show", step.ref),
         )
     if given is not None:
-        return _post(caller, "step.revise", ref, _revised(view, policy, given, note))
+        return _post(caller, "step.revise", ref, _revision_fact(view, policy, given, note))
     if step.phase in {"not_started", "error", "skipped"}:
         raise Rejected(
             f"{step.ref} is {step.phase}: there is no evidence to revise it from",
@@ -63,7 +63,7 @@ def abandon(caller: Caller, ref: Ref) -> Done[StepLine]:
     return _post(caller, "step.abandon", ref, StepAbandoned(step.ordinal))
 
 
-def _revised(view: StepView, policy: Policy, given: PlanText, note: str) -> StepRevised:
+def _revision_fact(view: StepView, policy: Policy, given: PlanText, note: str) -> StepRevised:
     step = view.step
     command = NextStep.of("step revise", step.ref, file=given.source)
     subtasks = load_revision(given.text, policy=policy, source=given.source, next_step=command)

@@ -116,7 +116,7 @@ def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
         return int(made.task_id)
     with database.autocommit() as connection:
         if made.unknown:
-            raise _not_usable(connection, made.unknown[0])
+            raise _refusal_of(connection, made.unknown[0])
         return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
 
 
@@ -145,7 +145,7 @@ def _check(submission: Submission) -> None:
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
     # Its runs have their numbers in the statement alone.
     kind, body = encode_fact(TaskSubmitted(submission.policy, (), submission.plan))
-    return audit.values(actor, Act("task.submit", "", _told(submission))) | {
+    return audit.values(actor, Act("task.submit", "", _audit_details(submission))) | {
         "targets": list(submission.targets),
         "here": LOCALHOST.name,
         "prompt": submission.prompt,
@@ -158,7 +158,7 @@ def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
     }
 
 
-def _told(submission: Submission) -> dict[str, Any]:
+def _audit_details(submission: Submission) -> dict[str, Any]:
     """What the audit keeps: a prompt may hold anything, so it is known by its hash."""
     return {
         "targets": list(submission.targets),
@@ -167,7 +167,7 @@ def _told(submission: Submission) -> dict[str, Any]:
     }
 
 
-def _not_usable(connection: Connection, target: str) -> Rejected:
+def _refusal_of(connection: Connection, target: str) -> Rejected:
     known = {*connection.execute(_HOSTS).scalars(), LOCALHOST.name}
     if target in known:
         hosts.require_trusted(hosts.get(connection, target))

@@ -87,7 +87,7 @@ def cancel(caller: Caller, ref: Ref) -> Done[TaskView]:
     return Done(_task(caller, ref), taken)
 
 
-def await_cancelled(
+def await_cancellation(
     caller: Caller, ref: Ref, timeout: float, tell: Callable[[TaskView, float], None]
 ) -> TaskView:
     """Wait up to `timeout` seconds until every worker has said how its command was ended."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orchestrator.access import tokens
-from orchestrator.access.roles import role_named
+from orchestrator.access.roles import parse_role
 from orchestrator.access.tokens import DAYS, Issued, Token
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
@@ -31,17 +31,17 @@ class NamedToken:
 @act("token.create")
 def create(caller: Caller, name: str, role: str, *, days: int = DAYS) -> Done[IssuedToken]:
     """Create a token that may do what a role may, for so many days. Raises Rejected."""
-    wanted = role_named(role)
+    wanted = parse_role(role)
     with caller.database.begin() as connection:
         issued = tokens.create(connection, caller.actor, name, wanted, days=days)
-    return Done(_shown(issued))
+    return Done(_issued_token(issued))
 
 
 @act("token.rotate")
 def rotate(caller: Caller, name: str, *, days: int = DAYS) -> Done[IssuedToken]:
     """Replace a token by a new one of the same role. Raises Rejected when there is none."""
     with caller.database.begin() as connection:
-        return Done(_shown(tokens.rotate(connection, caller.actor, name, days=days)))
+        return Done(_issued_token(tokens.rotate(connection, caller.actor, name, days=days)))
 
 
 @act("token.revoke")
@@ -53,11 +53,11 @@ def revoke(caller: Caller, name: str) -> Done[NamedToken]:
 
 
 @act("token.list")
-def tokens_of(caller: Caller, *, every: bool = False) -> tuple[Token, ...]:
+def list_tokens(caller: Caller, *, every: bool = False) -> tuple[Token, ...]:
     """The tokens by name; those that were revoked too, if `every` one is asked for."""
     with caller.database.begin() as connection:
-        return tokens.listed(connection, every=every)
+        return tokens.list_tokens(connection, every=every)
 
 
-def _shown(issued: Issued) -> IssuedToken:
+def _issued_token(issued: Issued) -> IssuedToken:
     return IssuedToken(issued.name, issued.role.value, issued.expires_at, issued.bearer.text)

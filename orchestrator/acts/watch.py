@@ -16,7 +16,7 @@ from orchestrator.views.attempts import (
 from orchestrator.views.messages import Message
 from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
-from orchestrator.views.timeline import BEGINNING, read_story
+from orchestrator.views.timeline import BEGINNING, read_timeline
 from shared.domain.ids import Ref
 
 LOOK_EVERY = 0.25
@@ -39,7 +39,7 @@ def watch(
     while True:
         with caller.reading("task.watch") as connection:
             view = task_view(connection, ref)
-            story = read_story(connection, ref, cursor)
+            story = read_timeline(connection, ref, cursor)
             messages, cursor = [*story.messages], story.cursor
             running = running_attempts(connection, ref) if look is not None else ()
             if not told_of_stall:

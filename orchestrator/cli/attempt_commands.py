@@ -10,8 +10,8 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
     AFTER,
-    coloured,
     first_line,
+    in_colour,
     listing,
     moment,
     plain,
@@ -49,7 +49,7 @@ def list_(
         rows = [
             (
                 a.ref,
-                coloured(a.outcome),
+                in_colour(a.outcome),
                 "" if a.exit_code is None else str(a.exit_code),
                 "rollback" if a.rollback else plain(a.correction or ""),
                 span(a.seconds),
@@ -80,7 +80,9 @@ def show_(
     attempt = view.attempt
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{attempt.ref}[/] {coloured(attempt.outcome)} {plain(attempt.reason)}")
+        console.print(
+            f"[bold]{attempt.ref}[/] {in_colour(attempt.outcome)} {plain(attempt.reason)}"
+        )
         console.print(f"$ {plain(attempt.command)}", highlight=False)
         if attempt.rollback:
             console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
@@ -124,7 +126,7 @@ def tail(call: Invocation, ref: RefArgument) -> Result:
             console.out(text[told[name] :], end="", highlight=False)
             if text and not text.endswith("\n"):
                 console.print()
-        console.print(f"[bold]{view.attempt.ref}[/] {coloured(view.attempt.outcome)}")
+        console.print(f"[bold]{view.attempt.ref}[/] {in_colour(view.attempt.outcome)}")
 
     return Result("attempt.tail", view, show)
 

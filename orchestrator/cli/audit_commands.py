@@ -13,7 +13,7 @@ from orchestrator.envelope import ExitCode
 from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # `--help` is quick
-    from orchestrator.access.chain import Link
+    from orchestrator.access.chain import AuditEntry
 
 group = typer.Typer(name="audit", no_args_is_help=True)
 
@@ -92,11 +92,11 @@ def verify(
     )
 
 
-def _brief(entry: "Link") -> str:
+def _brief(entry: "AuditEntry") -> str:
     return ", ".join(f"{name}={value}" for name, value in _details(entry).items())
 
 
-def _details(entry: "Link") -> dict[str, Any]:
+def _details(entry: "AuditEntry") -> dict[str, Any]:
     """What was written; an entry that somebody has tampered with is shown as it is now."""
     try:
         details = json.loads(entry.details)
@@ -105,7 +105,7 @@ def _details(entry: "Link") -> dict[str, Any]:
     return details if isinstance(details, dict) else {"unreadable": entry.details}
 
 
-def _entry(entry: "Link") -> dict[str, Any]:
+def _entry(entry: "AuditEntry") -> dict[str, Any]:
     return {
         "seq": entry.seq,
         "at": entry.at.isoformat(),

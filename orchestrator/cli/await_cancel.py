@@ -10,9 +10,9 @@ from orchestrator.acts import attempts, tasks
 from orchestrator.acts.done import Done
 from orchestrator.cli.intervention_text import show_in_hand
 from orchestrator.cli.invocation import Invocation
-from orchestrator.cli.posted import posted
+from orchestrator.cli.posted import post_answer
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, next_step, plain
+from orchestrator.cli.tables import in_colour, next_step, plain
 from orchestrator.envelope import ExitCode
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand, Word, unproven
@@ -24,9 +24,9 @@ from shared.domain.next_step import NextStep
 _TELL_EVERY = 2.0
 
 
-def cancelled_task(done: Done[TaskView]) -> Result:
+def cancel_answer(done: Done[TaskView]) -> Result:
     """The answer of `task cancel` that does not wait."""
-    answer = posted("task.cancel", _details(done.value), taken=done.taken)
+    answer = post_answer("task.cancel", _details(done.value), taken=done.taken)
 
     def show(console: Console) -> None:
         answer.show(console)
@@ -37,19 +37,19 @@ def cancelled_task(done: Done[TaskView]) -> Result:
 
 def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
     """Wait up to `timeout` seconds until every worker has said how its command was ended."""
-    tell = _Teller(call)
-    view = tasks.await_cancelled(
+    tell = _Progress(call)
+    view = tasks.await_cancellation(
         call.caller,
         ref,
         timeout,
-        lambda seen, elapsed: tell(", ".join(_awaited(seen)) or str(seen.ref), elapsed),
+        lambda seen, elapsed: tell(", ".join(_pending(seen)) or str(seen.ref), elapsed),
     )
     remains = unproven(view.in_hand)
     reason = _reason(view, remains, timeout)
     command = NextStep.of("task report", view.ref)
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{view.ref}[/] is {coloured(view.phase)}")
+        console.print(f"[bold]{view.ref}[/] is {in_colour(view.phase)}")
         show_in_hand(console, view.in_hand)
         if reason:
             console.print(f"[red]✗[/] {plain(reason)}")
@@ -68,8 +68,8 @@ def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
 
 def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Result:
     """Wait up to `timeout` seconds until an attempt has ended; says how."""
-    tell = _Teller(call)
-    line = attempts.await_cancelled(
+    tell = _Progress(call)
+    line = attempts.await_cancellation(
         call.caller,
         attempt.ref,
         timeout,
@@ -91,7 +91,7 @@ def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
         if line.running and not reason:
             console.print(f"[bold]{line.ref}[/] is being ended")
         else:
-            console.print(f"[bold]{line.ref}[/] {coloured(line.outcome)} {plain(line.reason)}")
+            console.print(f"[bold]{line.ref}[/] {in_colour(line.outcome)} {plain(line.reason)}")
         if reason:
             console.print(f"[red]✗[/] {plain(reason)}")
         next_step(console, command)
@@ -107,7 +107,7 @@ def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
     )
 
 
-class _Teller:
+class _Progress:
     """Tells a person now and then what is still waited for."""
 
     def __init__(self, call: Invocation) -> None:
@@ -125,7 +125,7 @@ def _details(view: TaskView) -> dict[str, Any]:
     return {"ref": str(view.ref), "phase": view.phase, "in_hand": list(view.in_hand)}
 
 
-def _awaited(view: TaskView) -> Sequence[str]:
+def _pending(view: TaskView) -> Sequence[str]:
     return [str(each.ref) for each in view.in_hand if each.word is Word.AWAITED]
 
 

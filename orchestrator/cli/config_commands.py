@@ -28,14 +28,15 @@ def show_(
 
     def show(console: Console) -> None:
         rows = [
-            (e.scope, f"[bold]{e.key}[/]", plain(_typed(e.value)), plain(e.source)) for e in entries
+            (e.scope, f"[bold]{e.key}[/]", plain(_setting_text(e.value)), plain(e.source))
+            for e in entries
         ]
         console.print(listing(("scope", "key", "value", "from"), rows))
 
     return Result("config.show", {"settings": list(entries)}, show, items=entries)
 
 
-def _typed(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     """The value as it would be typed."""
     if value is None:
         return ""

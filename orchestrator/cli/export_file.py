@@ -9,7 +9,7 @@ from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step, plain
 from orchestrator.export.runbook import Runbook, runbook
-from orchestrator.views.final_plan import carried_out
+from orchestrator.views.final_plan import final_plan
 from shared.contracts.origin import Origin
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
@@ -18,7 +18,7 @@ from shared.domain.next_step import Blank, NextStep, ShellCommand
 FORMS = ("runbook",)
 
 
-def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Result:
+def export_task(call: Invocation, ref: Ref, form: str, output: Path | None) -> Result:
     """The answer of `task export`; a file that is there already is never written over."""
     if form not in FORMS:
         raise Rejected(
@@ -27,7 +27,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
             next_step=NextStep.of("task export", ref, as_="runbook"),
         )
     with call.reading() as connection:
-        done = carried_out(connection, ref)
+        done = final_plan(connection, ref)
     origin = Origin(str(done.ref), "export", NextStep.of("task report", done.ref))
     made = runbook(done.prompt, done.plan, done.hosts, origin=origin)
     if output is not None:
@@ -38,7 +38,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
         if output is None:
             console.out(made.text.rstrip(), highlight=False)
             return
-        console.print(f"wrote {plain(output)}: the job {plain(made.job)}{_told(made)}")
+        console.print(f"wrote {plain(output)}: the job {plain(made.job)}{_parameters(made)}")
         console.print(
             f"workers find it with REPLAN_RUNBOOK_DIRS={plain(output.resolve().parent)}",
             highlight=False,
@@ -56,7 +56,7 @@ def exported(call: Invocation, ref: Ref, form: str, output: Path | None) -> Resu
     return Result("task.export", details, show, next_step=command)
 
 
-def _told(made: Runbook) -> str:
+def _parameters(made: Runbook) -> str:
     if not made.parameters:
         return ", without parameters"
     return ", " + ", ".join(f"{plain(k)}={plain(v)}" for k, v in made.parameters.items())

@@ -116,7 +116,7 @@ def retire(
 
     number = parse_fix(fix)
     fixes.retire(call.caller, number, note)
-    return _changed("fix.retire", number, "is retired", NextStep.of("fix restore", f"F{number}"))
+    return _answer("fix.retire", number, "is retired", NextStep.of("fix restore", f"F{number}"))
 
 
 @add(group, "restore", example="replan fix restore F7")
@@ -127,9 +127,7 @@ def restore(call: Invocation, fix: FixArgument) -> Result:
 
     number = parse_fix(fix)
     fixes.restore(call.caller, number)
-    return _changed(
-        "fix.restore", number, "is offered again", NextStep.of("fix show", f"F{number}")
-    )
+    return _answer("fix.restore", number, "is offered again", NextStep.of("fix show", f"F{number}"))
 
 
 @add(group, "edit", example="replan fix edit F7 --file fix.yaml")
@@ -146,10 +144,10 @@ def edit(
 
     number = parse_fix(fix)
     fixes.edit(call.caller, number, PlanText(read_text(file), str(file)))
-    return _changed("fix.edit", number, "is changed", NextStep.of("fix show", f"F{number}"))
+    return _answer("fix.edit", number, "is changed", NextStep.of("fix show", f"F{number}"))
 
 
-def _changed(kind: str, number: int, told: str, following: NextStep) -> Result:
+def _answer(kind: str, number: int, told: str, following: NextStep) -> Result:
     def show(console: Console) -> None:
         console.print(f"[bold]F{number}[/] {told}")
         next_step(console, following)

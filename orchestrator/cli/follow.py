@@ -11,11 +11,11 @@ from orchestrator.cli.intervention_text import show_waiting
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Format, Result
 from orchestrator.cli.streams import can_write_all
-from orchestrator.cli.tables import coloured, first_line, listing, next_step, plain, span
+from orchestrator.cli.tables import first_line, in_colour, listing, next_step, plain, span
 from orchestrator.envelope import Envelope, ExitCode
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.messages import Message, Tone
-from orchestrator.views.postponed import told
+from orchestrator.views.postponed import describe
 from orchestrator.views.tasks import TaskView
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
@@ -54,7 +54,7 @@ def ending(view: TaskView) -> Result:
     reason = view.reason if first is None else first.reason
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{view.ref}[/] {coloured(view.phase)} {plain(reason)}")
+        console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)} {plain(reason)}")
         show_waiting(console, view.interventions)
         if first is None:
             next_step(console, command)
@@ -92,11 +92,11 @@ def _live(call: Invocation, ref: Ref) -> TaskView:
 
 def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
     elapsed = span((view.now - view.created_at).total_seconds())
-    head = Text.from_markup(f"\n[bold]{view.ref}[/] {coloured(view.phase)}  {elapsed}")
+    head = Text.from_markup(f"\n[bold]{view.ref}[/] {in_colour(view.phase)}  {elapsed}")
     rows = [
         (
             step.ref,
-            coloured(step.phase),
+            in_colour(step.phase),
             f"{step.done}/{step.subtasks} done",
             f"{step.errors}/{step.threshold} errors" if step.errors else "",
             plain(step.title),
@@ -109,7 +109,7 @@ def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
         for a in running
     ]
     shown = [*rows[:MOST], *now[:MOST]]
-    waiting = [Text(f"{each.ref} {told(each)}", "yellow") for each in view.put_off[:MOST]]
+    waiting = [Text(f"{each.ref} {describe(each)}", "yellow") for each in view.put_off[:MOST]]
     return Group(head, listing(("", "", "", "", ""), shown), *waiting)
 
 

@@ -66,7 +66,7 @@ def check(
     refused = not verdict.allowed
     return Result(
         "guard.check",
-        _told(verdict)
+        _verdict_fields(verdict)
         | {"command": command, "programs": list(programs), "version": judgement.version},
         show,
         exit_code=ExitCode.FAILED if refused else ExitCode.DONE,
@@ -112,10 +112,11 @@ def _line(program: "ProgramLine") -> str:
 def _many(call: Invocation, file: Path, interpreter: str, under: "Under") -> Result:
     from orchestrator.acts.guard import verdicts
 
-    asked = [_asked(file, number, line) for number, line in enumerate(_lines(file), start=1)]
+    asked = [_parse_row(file, number, line) for number, line in enumerate(_lines(file), start=1)]
     found = verdicts(call.caller, (command for _, command in asked), interpreter, under)
     rows = [
-        {"id": row_id, **_told(verdict)} for (row_id, _), verdict in zip(asked, found, strict=True)
+        {"id": row_id, **_verdict_fields(verdict)}
+        for (row_id, _), verdict in zip(asked, found, strict=True)
     ]
     if call.output is Format.JSONL:
         for row in rows:
@@ -131,7 +132,7 @@ def _many(call: Invocation, file: Path, interpreter: str, under: "Under") -> Res
     return Result("guard.check", {"rows": rows}, show)
 
 
-def _asked(file: Path, number: int, line: str) -> tuple[Any, str]:
+def _parse_row(file: Path, number: int, line: str) -> tuple[Any, str]:
     """What one line of a file asks: its id, and the command."""
     try:
         asked = json.loads(line)
@@ -143,7 +144,7 @@ def _asked(file: Path, number: int, line: str) -> tuple[Any, str]:
     return row_id, text
 
 
-def _told(verdict: Verdict) -> dict[str, str]:
+def _verdict_fields(verdict: Verdict) -> dict[str, str]:
     return {
         "verdict": verdict.kind.value,
         "rule": verdict.rule,

@@ -86,14 +86,14 @@ def add_(
         name,
         LocalOptions(workdir) if local else said,
         accept=accept,
-        ask=_asking(call),
-        tell=_telling(call),
+        ask=_key_question(call),
+        tell=_key_notice(call),
         replaced=replace,
         check=check,
     )
     enrolled = done.value
     if not enrolled.enrolled:
-        return _checked("host.add", done)
+        return _check_answer("host.add", done)
 
     def show(console: Console) -> None:
         console.print(f"enrolled [bold]{name}[/] {plain(enrolled.fingerprint)}", highlight=False)
@@ -108,7 +108,7 @@ def list_(call: Invocation) -> Result:
     """Every enrolled host."""
     from orchestrator.acts import hosts
 
-    found = hosts.enrolled(call.caller)
+    found = hosts.list_hosts(call.caller)
 
     def show(console: Console) -> None:
         rows = [
@@ -138,7 +138,7 @@ def check_(call: Invocation, name: NameArgument) -> Result:
     """Log in to a host and say what stands in the way."""
     from orchestrator.acts import hosts
 
-    return _checked("host.check", hosts.check(call.caller, name))
+    return _check_answer("host.check", hosts.check(call.caller, name))
 
 
 @add(group, "remove", example="replan host remove web1")
@@ -150,7 +150,7 @@ def remove(call: Invocation, name: NameArgument) -> Result:
     return Result("host.remove", removed, lambda c: c.print(f"removed {plain(name)}"))
 
 
-def _checked(kind: str, done: "Done[HostCheck]") -> Result:
+def _check_answer(kind: str, done: "Done[HostCheck]") -> Result:
     """The answer about a host: what stands in the way, or that nothing does."""
     checked = done.value
     report = checked.report
@@ -188,7 +188,7 @@ def _reasons(done: "Done[Any]") -> tuple[str, ...]:
     return tuple(note.reason for note in done.notes)
 
 
-def _asking(call: Invocation) -> "Ask | None":
+def _key_question(call: Invocation) -> "Ask | None":
     """Asks the person at the terminal whether a key is the right one; None where nobody is."""
     if not (call.human and sys.stdin.isatty()):
         return None
@@ -200,7 +200,7 @@ def _asking(call: Invocation) -> "Ask | None":
     return ask
 
 
-def _telling(call: Invocation) -> "Callable[[Host, str], None]":
+def _key_notice(call: Invocation) -> "Callable[[Host, str], None]":
     """Says which key is taken at its word."""
     return lambda host, fingerprint: call.complaints.print(_key_of(host, plain(fingerprint)))
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from orchestrator.cli.intervention_text import show_evidence, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, posted
+from orchestrator.cli.posted import place_of, post_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
 from shared.domain.approval import ApprovalScope
@@ -112,8 +112,8 @@ def answer(
     with call.reading() as connection:
         asks = intervention(connection, name).kind
     if asks != "question" or any(flags.values()):
-        given = _said(flags, name)
-    return _answered("intervention.answer", interventions.answer(call.caller, name, given))
+        given = _outcome(flags, name)
+    return _result("intervention.answer", interventions.answer(call.caller, name, given))
 
 
 @add(group, "approve", example="replan intervention approve I7")
@@ -133,7 +133,7 @@ def approve(
 
     scope = ApprovalScope.TASK if for_task else ApprovalScope.ONCE
     done = interventions.approve(call.caller, name, scope)
-    return _answered("intervention.approve", done)
+    return _result("intervention.approve", done)
 
 
 @add(group, "key", example="replan intervention key")
@@ -162,15 +162,15 @@ def deny(
     """Do not let run what a step asks to run; its planner is asked for another way."""
     from orchestrator.acts import interventions
 
-    return _answered("intervention.deny", interventions.deny(call.caller, name, note))
+    return _result("intervention.deny", interventions.deny(call.caller, name, note))
 
 
-def _answered(kind: str, done: "Done[Answered]") -> Result:
+def _result(kind: str, done: "Done[Answered]") -> Result:
     said = {"intervention": done.value.intervention, "answer": done.value.answer}
-    return posted(kind, place_of(done.value) | said, taken=done.taken)
+    return post_answer(kind, place_of(done.value) | said, taken=done.taken)
 
 
-def _said(given: dict[Answer, bool], name: str) -> Answer:
+def _outcome(given: dict[Answer, bool], name: str) -> Answer:
     chosen = [answer for answer, wanted in given.items() if wanted]
     if len(chosen) == 1:
         return chosen[0]

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from orchestrator.cli.tables import coloured, first_line, next_step, plain
+from orchestrator.cli.tables import first_line, in_colour, next_step, plain
 
 if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
-    from orchestrator.views.approvals import Wanted
+    from orchestrator.views.approvals import ApprovalView
     from orchestrator.views.attempts import AttemptLine
     from orchestrator.views.cancellations import InHand
     from orchestrator.views.interventions import InterventionView
@@ -21,7 +21,7 @@ def show_reasons(console: Console, attempts: Iterable["AttemptLine"]) -> None:
     """The reason of each attempt whose outcome alone says too little."""
     for attempt in attempts:
         if attempt.outcome in _EXPLAINED and attempt.reason:
-            console.print(f"{attempt.ref} {coloured(attempt.outcome)}: {plain(attempt.reason)}")
+            console.print(f"{attempt.ref} {in_colour(attempt.outcome)}: {plain(attempt.reason)}")
 
 
 def show_waiting(console: Console, interventions: Iterable["InterventionView"]) -> None:
@@ -40,16 +40,16 @@ def show_evidence(console: Console, waits: "InterventionView") -> None:
     from orchestrator.views import unknown_outcomes as unknowns
 
     for wanted in waits.wanted:
-        _show(console, approvals.told(wanted))
+        _show(console, approvals.describe(wanted))
     if waits.evidence is not None:
-        _show(console, unknowns.told(waits.evidence))
+        _show(console, unknowns.describe(waits.evidence))
 
 
-def show_wanted(console: Console, wanted: "Wanted") -> None:
+def show_request(console: Console, wanted: "ApprovalView") -> None:
     """One text that waits for a person's approval."""
-    from orchestrator.views.approvals import told
+    from orchestrator.views.approvals import describe
 
-    _show(console, told(wanted))
+    _show(console, describe(wanted))
 
 
 def _show(console: Console, parts: Iterable[tuple[str, str]]) -> None:

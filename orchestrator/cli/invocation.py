@@ -103,7 +103,7 @@ def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
     try:
         result = act()
     except ReplanError as error:
-        with _traced(call.environ, isinstance(error, Defect)):
+        with _with_traceback(call.environ, isinstance(error, Defect)):
             result = of_error(kind, error)
     except KeyboardInterrupt:
         call.complaints.print("interrupted")
@@ -112,7 +112,7 @@ def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
         sys.stderr.close()
         return int(ExitCode.DONE)
     except Exception as error:  # noqa: BLE001 - a person is never shown a traceback
-        with _traced(call.environ):
+        with _with_traceback(call.environ):
             result = of_error(kind, _defect(error))
     write(result, call.output, call.console, call.complaints)
     return int(result.exit_code)
@@ -145,7 +145,7 @@ def _is_utf8(text: str) -> bool:
 
 
 @contextmanager
-def _traced(environ: dict[str, str], wanted: bool = True) -> Iterator[None]:
+def _with_traceback(environ: dict[str, str], wanted: bool = True) -> Iterator[None]:
     if wanted and environ.get("REPLAN_TRACEBACK"):
         import traceback
 

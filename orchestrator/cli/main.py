@@ -92,13 +92,13 @@ def _refuse(given: list[str], error: "_click.ClickException") -> int:
     )
     words = path.split()[1:]
     kind = "replan" if not words or words[-1] in GROUPS else ".".join(words)
-    call = Invocation(_wanted(given), None)
+    call = Invocation(_format_of(given), None)
     result = of_error(kind, refused)
     write(result, call.output, call.console, call.complaints)
     return int(result.exit_code)
 
 
-def _wanted(given: list[str]) -> Format:
+def _format_of(given: list[str]) -> Format:
     for before, text in zip(["", *given], given, strict=False):
         name, _, value = text.partition("=")
         chosen = value if name == "--format" and value else text if before == "--format" else ""

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.files import read_text
-from orchestrator.cli.intervention_text import show_wanted
+from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, posted, resumed
+from orchestrator.cli.posted import place_of, post_answer, resume_answer
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, first_line, listing, plain, span
+from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 
@@ -66,14 +66,14 @@ def approve(
 
     place = parse_ref(ref)
     done = None if list_only else plans.approve(call.caller, place)
-    found = plans.approvable(call.caller, place) if done is None else done.value
+    found = plans.preview_approval(call.caller, place) if done is None else done.value
     details = {**place_of(found.task), "wanted": list(found.wanted)}
     if done is not None:
-        return posted("plan.approve", details | {"approved": done.taken}, taken=done.taken)
+        return post_answer("plan.approve", details | {"approved": done.taken}, taken=done.taken)
 
     def show(console: Console) -> None:
         for each in found.wanted:
-            show_wanted(console, each)
+            show_request(console, each)
 
     command = NextStep.of("plan approve", found.task.ref)
     return Result("plan.approve", details | {"approved": False}, show, next_step=command)
@@ -85,7 +85,7 @@ def resume(call: Invocation, ref: RefArgument) -> Result:
     from orchestrator.acts import plans
 
     done = plans.resume(call.caller, ref)
-    return resumed("plan.resume", done, message=plans.RESUMED)
+    return resume_answer("plan.resume", done, message=plans.RESUMED)
 
 
 @add(group, "provide", example="replan plan provide T12 --file plan.yaml")
@@ -101,7 +101,7 @@ def provide(
 
     given = PlanText(read_text(file), str(file))
     done = plans.provide(call.caller, parse_ref(ref), given)
-    return posted("plan.provide", place_of(done.value), taken=done.taken)
+    return post_answer("plan.provide", place_of(done.value), taken=done.taken)
 
 
 @add(group, "calls", example="replan plan calls T12")
@@ -125,7 +125,7 @@ def calls(
                 str(c.output_tokens),
                 "?" if c.cost is None else f"${c.cost:.4f}",
                 span(c.seconds),
-                coloured(plain(c.error or c.stop_reason or ("at it" if not c.ended_at else ""))),
+                in_colour(plain(c.error or c.stop_reason or ("at it" if not c.ended_at else ""))),
                 first_line(c.reason, 60),
             )
             for c in found.calls

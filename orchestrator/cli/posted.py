@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rich.console import Console
 
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, next_step
+from orchestrator.cli.tables import in_colour, next_step
 from orchestrator.envelope import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep, command_line
@@ -31,12 +31,12 @@ def place_of(view: Placed) -> dict[str, str]:
     return {"ref": str(view.ref), "phase": view.phase}
 
 
-def posted(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
+def post_answer(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
     """The answer: `details` have a `ref` and its `phase`; `taken` is that of `Done`."""
     if taken:
 
         def show(console: Console) -> None:
-            console.print(f"[bold]{details['ref']}[/] is {coloured(details['phase'])}")
+            console.print(f"[bold]{details['ref']}[/] is {in_colour(details['phase'])}")
 
         return Result(kind, details, show, next_step=NextStep.of("task watch", details["ref"]))
 
@@ -55,9 +55,9 @@ def posted(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
     )
 
 
-def resumed(kind: str, done: "Done[TaskView]", **more: str) -> Result:
+def resume_answer(kind: str, done: "Done[TaskView]", **more: str) -> Result:
     """The answer to a resumption, with what still waits for somebody's word."""
-    answer = posted(kind, {**place_of(done.value), **more}, taken=done.taken)
+    answer = post_answer(kind, {**place_of(done.value), **more}, taken=done.taken)
     return replace(answer, warnings=tuple(map(_line, done.notes)))
 
 

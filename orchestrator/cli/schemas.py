@@ -4,14 +4,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from orchestrator.access.chain import Fault
+from orchestrator.access.chain import ChainFault
 from orchestrator.access.tokens import Token
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.tokens import IssuedToken, NamedToken
 from orchestrator.doctor import Finding
 from orchestrator.envelope import SCHEMA_VERSION
-from orchestrator.views.approvals import Wanted
+from orchestrator.views.approvals import ApprovalView
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.cancellations import InHand
 from orchestrator.views.fixes import FixLine, FixList, FixView
@@ -55,18 +55,18 @@ def _demo() -> dict[str, Any]:
     return _object(ref=_TEXT, phase=_TEXT, folder=_TEXT, report=_view(Report))
 
 
-def _cancelled() -> dict[str, Any]:
+def _cancellation() -> dict[str, Any]:
     ended = {"type": "array", "items": _view(InHand)}
     return _object(ref=_TEXT, phase=_TEXT, in_hand=ended)
 
 
 def _plan_approval() -> dict[str, Any]:
-    wanted = {"type": "array", "items": _view(Wanted)}
+    wanted = {"type": "array", "items": _view(ApprovalView)}
     return _object(ref=_TEXT, phase=_TEXT, approved={"type": "boolean"}, wanted=wanted)
 
 
-def _verified() -> dict[str, Any]:
-    faults = {"type": "array", "items": _view(Fault)}
+def _verification() -> dict[str, Any]:
+    faults = {"type": "array", "items": _view(ChainFault)}
     return _object(anchor=_TEXT, entries={"type": "integer"}, faults=faults)
 
 
@@ -89,7 +89,7 @@ DETAILS: dict[str, Any] = {
     "task.list": lambda: _view(TaskList),
     "task.show": lambda: _view(TaskView),
     "task.watch": lambda: _view(TaskView),
-    "task.cancel": _cancelled,
+    "task.cancel": _cancellation,
     "task.resume": lambda: _PLACE,
     "task.limit": lambda: _object(ref=_TEXT, phase=_TEXT, limits=_OPEN),
     "plan.resume": lambda: _object(ref=_TEXT, phase=_TEXT, message=_TEXT),
@@ -140,7 +140,7 @@ DETAILS: dict[str, Any] = {
     "token.list": lambda: _views("tokens", Token),
     "token.revoke": lambda: _view(NamedToken),
     "audit.list": _entries,
-    "audit.verify": _verified,
+    "audit.verify": _verification,
     "doctor": lambda: _views("findings", Finding),
     "config.show": lambda: _list_of("settings", _SETTING),
     "guard.check": lambda: _OPEN,

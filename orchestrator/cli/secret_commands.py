@@ -70,14 +70,14 @@ def set_(call: Invocation, name: Name) -> Result:
 
 def _value(name: str) -> str:
     if not sys.stdin.isatty():
-        return _piped(name).removesuffix("\n").removesuffix("\r")
+        return _read_input(name).removesuffix("\n").removesuffix("\r")
     try:
         return getpass.getpass(f"{name}: ")
     except EOFError:
         raise _refusal(name, "nothing was given") from None
 
 
-def _piped(name: str) -> str:
+def _read_input(name: str) -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:

@@ -15,7 +15,7 @@ from rich.console import Console
 from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import coloured, next_step, plain
+from orchestrator.cli.tables import in_colour, next_step, plain
 from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep, ShellCommand
@@ -39,7 +39,7 @@ def up(
     Other commands of this user find them by themselves meanwhile. With REPLAN_DATABASE_URL and
     REPLAN_BROKER_URL set, those servers are used instead of embedded ones.
     """
-    from orchestrator.embedded.stack import together
+    from orchestrator.embedded.stack import run_stack
     from orchestrator.embedded.watched import ChildEvent
 
     settings = call.settings
@@ -52,10 +52,10 @@ def up(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    family = together(
+    stack = run_stack(
         folder, call.environ, existing=_existing(call), executors=executors, on_event=tell
     )
-    with family:
+    with stack:
         call.complaints.print(
             f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
         )
@@ -119,7 +119,7 @@ def demo(
     say = call.complaints.print if not call.human else call.console.print
     say(f"starting Postgres, Valkey, a coordinator and two workers in {plain(folder)} …")
     settings = call.settings.with_agent([f"planner={planner}", f"subtask_planner={planner}"])
-    with demonstration.staged(folder, call.environ) as stage:
+    with demonstration.set_stage(folder, call.environ) as stage:
         say(f"port {stage.port} is taken by somebody else; now asking:")
         say(f'  "{plain(stage.prompt)}"\n')
         with stage.database() as database:
@@ -140,7 +140,7 @@ def demo(
     def show(console: Console) -> None:
         console.out(f"\n{told}\n", highlight=False)
         console.print(
-            f"[bold]{ref}[/] is {coloured(view.phase)}. Nothing was left running. Look again:"
+            f"[bold]{ref}[/] is {in_colour(view.phase)}. Nothing was left running. Look again:"
         )
         next_step(console, look)
         data = folder / "data"

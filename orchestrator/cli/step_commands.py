@@ -9,10 +9,10 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, posted
+from orchestrator.cli.posted import place_of, post_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.revision_text import show_history
-from orchestrator.cli.tables import coloured, first_line, listing, plain, span
+from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
@@ -32,19 +32,19 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     step = view.step
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{step.ref}[/] {coloured(step.phase)} {plain(step.title)}")
+        console.print(f"[bold]{step.ref}[/] {in_colour(step.phase)} {plain(step.title)}")
         console.print(f"  planned by {plain(step.author)}, revision {step.revision}")
         if step.reason:
             console.print(f"  {plain(step.reason)}")
         if view.question:
             console.print(f"  asked: {plain(view.question)} – {plain(view.answer or 'no answer')}")
-        rows = [(s.ref, coloured(s.status), first_line(s.planned.command)) for s in view.subtasks]
+        rows = [(s.ref, in_colour(s.status), first_line(s.planned.command)) for s in view.subtasks]
         console.print(listing(("subtask", "status", "command"), rows))
         if view.attempts:
             tried = [
                 (
                     a.ref,
-                    coloured(a.outcome),
+                    in_colour(a.outcome),
                     "rollback" if a.rollback else plain(a.correction or ""),
                     span(a.seconds),
                     first_line(a.command, 60),
@@ -85,7 +85,7 @@ def revise(
         )
     given = None if file is None else PlanText(read_text(file), str(file))
     done = steps.revise(call.caller, parse_ref(ref), given, note)
-    return posted("step.revise", place_of(done.value), taken=done.taken)
+    return post_answer("step.revise", place_of(done.value), taken=done.taken)
 
 
 @add(group, "abandon", example="replan step abandon T12.2@web1")
@@ -94,4 +94,4 @@ def abandon(call: Invocation, ref: RefArgument) -> Result:
     from orchestrator.acts import steps
 
     done = steps.abandon(call.caller, parse_ref(ref))
-    return posted("step.abandon", place_of(done.value), taken=done.taken)
+    return post_answer("step.abandon", place_of(done.value), taken=done.taken)

@@ -39,7 +39,7 @@ COLOURS = {
 }
 
 
-def coloured(word: str) -> str:
+def in_colour(word: str) -> str:
     """A state in its colour."""
     colour = COLOURS.get(word)
     return f"[{colour}]{word}[/]" if colour else escape(word)

@@ -9,12 +9,12 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, posted, resumed
+from orchestrator.cli.posted import place_of, post_answer, resume_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
     AFTER,
-    coloured,
     first_line,
+    in_colour,
     listing,
     moment,
     next_step,
@@ -85,7 +85,7 @@ def submit(
     return Result(
         "task.submit",
         {"ref": str(ref), "targets": list(submitted.targets)},
-        lambda console: _submitted(console, ref),
+        lambda console: _show_submission(console, ref),
         next_step=NextStep.of("task watch", ref),
     )
 
@@ -124,7 +124,7 @@ def list_(
             )
             return
         rows = [
-            (t.ref, coloured(t.phase), ", ".join(t.targets), first_line(t.prompt, 60))
+            (t.ref, in_colour(t.phase), ", ".join(t.targets), first_line(t.prompt, 60))
             for t in found.tasks
         ]
         console.print(listing(("task", "phase", "on", "prompt"), rows))
@@ -136,15 +136,15 @@ def list_(
 @add(group, "show", example="replan task show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
     """Where a task stands: its runs, its steps, what waits for you."""
-    from orchestrator.views.postponed import told as put_off
-    from orchestrator.views.spending import told
+    from orchestrator.views.postponed import describe as describe_postponed
+    from orchestrator.views.spending import summary_lines
     from orchestrator.views.tasks import task_view
 
     with call.reading() as connection:
         view = task_view(connection, parse_ref(ref))
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{view.ref}[/] {coloured(view.phase)}  {plain(view.prompt)}")
+        console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)}  {plain(view.prompt)}")
         if view.improved_prompt:
             console.print(f"  improved: {plain(view.improved_prompt)}")
         for reply in view.replies:
@@ -153,11 +153,11 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             console.print(f"  [red]{plain(view.context.error_info.message)}[/]")
         console.print(f"  submitted {moment(view.created_at)}  ended {moment(view.ended_at)}")
         for run in view.runs:
-            console.print(f"\n[bold]{run.ref}[/] {coloured(run.phase)} {plain(run.reason)}")
+            console.print(f"\n[bold]{run.ref}[/] {in_colour(run.phase)} {plain(run.reason)}")
             rows = [
                 (
                     s.ref,
-                    coloured(s.phase),
+                    in_colour(s.phase),
                     f"{s.done}/{s.subtasks}",
                     f"{s.errors}/{s.threshold}",
                     str(s.revision),
@@ -169,8 +169,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
             console.print(listing(heads, rows))
         for line in (
-            *(f"{each.ref} {put_off(each)}" for each in view.put_off),
-            *told(view.spending),
+            *(f"{each.ref} {describe_postponed(each)}" for each in view.put_off),
+            *summary_lines(view.spending),
         ):
             console.print(plain(line), highlight=False)
         show_in_hand(console, view.in_hand)
@@ -196,11 +196,11 @@ def cancel(
     With --wait it says how each command was ended, and exits with 1 when one may still be there.
     """
     from orchestrator.acts.tasks import cancel as cancel_task
-    from orchestrator.cli.await_cancel import await_task, cancelled_task
+    from orchestrator.cli.await_cancel import await_task, cancel_answer
 
     place = parse_ref(ref)
     done = cancel_task(call.caller, place)
-    return await_task(call, place, timeout) if wait and done.taken else cancelled_task(done)
+    return await_task(call, place, timeout) if wait and done.taken else cancel_answer(done)
 
 
 @add(group, "resume", example="replan task resume T12")
@@ -222,7 +222,7 @@ def resume(
     """
     from orchestrator.acts.tasks import resume as resume_task
 
-    return resumed("task.resume", resume_task(call.caller, parse_ref(ref), cost_cap=cost_cap))
+    return resume_answer("task.resume", resume_task(call.caller, parse_ref(ref), cost_cap=cost_cap))
 
 
 @add(group, "limit", example="replan task limit T12 max_retry_count=5")
@@ -242,7 +242,7 @@ def limit(
         name: getattr(done.value.policy, name)
         for name in (c.partition("=")[0].strip() for c in changes)
     }
-    return posted("task.limit", {**place_of(done.value), "limits": now}, taken=done.taken)
+    return post_answer("task.limit", {**place_of(done.value), "limits": now}, taken=done.taken)
 
 
 @add(group, "report", example="replan task report T12 > report.md")
@@ -277,9 +277,9 @@ def export(
     ] = None,
 ) -> Result:
     """Turn a finished task into a runbook: the same job, done again without a model."""
-    from orchestrator.cli.export_file import exported
+    from orchestrator.cli.export_file import export_task
 
-    return exported(call, parse_ref(ref), form, file)
+    return export_task(call, parse_ref(ref), form, file)
 
 
 def _overrides(
@@ -300,6 +300,6 @@ def _overrides(
     return (*overrides, "dry_run_mode=true") if dry_run else tuple(overrides)
 
 
-def _submitted(console: Console, ref: Ref) -> None:
+def _show_submission(console: Console, ref: Ref) -> None:
     console.print(f"submitted as [bold]{ref}[/]")
     next_step(console, NextStep.of("task watch", ref))

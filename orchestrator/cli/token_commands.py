@@ -33,7 +33,7 @@ def create_(
     """
     from orchestrator.acts import tokens
 
-    return _issued("token.create", tokens.create(call.caller, name, role, days=days).value)
+    return _token_answer("token.create", tokens.create(call.caller, name, role, days=days).value)
 
 
 @add(group, "list", example="replan token list --all")
@@ -45,7 +45,7 @@ def list_(
     """The tokens, what each may do and when it was last used; never what opens."""
     from orchestrator.acts import tokens
 
-    found = tokens.tokens_of(call.caller, every=every)
+    found = tokens.list_tokens(call.caller, every=every)
 
     def show(console: Console) -> None:
         rows = [
@@ -73,7 +73,7 @@ def rotate(call: Invocation, name: NameArgument, *, days: DaysOption = 90) -> Re
     """Replace a token by a new one of the same role; the old one opens nothing from now on."""
     from orchestrator.acts import tokens
 
-    return _issued("token.rotate", tokens.rotate(call.caller, name, days=days).value)
+    return _token_answer("token.rotate", tokens.rotate(call.caller, name, days=days).value)
 
 
 @add(group, "revoke", example="replan token revoke ci")
@@ -85,7 +85,7 @@ def revoke(call: Invocation, name: NameArgument) -> Result:
     return Result("token.revoke", revoked, lambda c: c.print(f"revoked {plain(name)}"))
 
 
-def _issued(kind: str, issued: "IssuedToken") -> Result:
+def _token_answer(kind: str, issued: "IssuedToken") -> Result:
     def show(console: Console) -> None:
         told = f"{issued.name} may do what a {issued.role} may, until"
         console.print(f"{plain(told)} {moment(issued.expires_at)}")

@@ -34,7 +34,7 @@ def section() -> str:
     return "\n\n".join([BEGIN, *parts, END])
 
 
-def renewed(document: str) -> str:
+def renew(document: str) -> str:
     """The document with its diagrams as the tables are now; raises ValueError without markers."""
     before, begin, rest = document.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     try:
         document = _read(path)
-        current = renewed(document)
+        current = renew(document)
         if chosen.write:
             _write(path, current)
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ OUT_OF_REACH = {
 }
 
 
-def met(step: StepState) -> bool:
+def is_met(step: StepState) -> bool:
     """Whether what depends on this step may begin."""
     return step.phase is StepPhase.DONE or (
         step.phase is StepPhase.ERROR and step.on_failure is OnFailure.CONTINUE
@@ -39,7 +39,7 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
         waiting, decisions = after_draft(present, state.policy, fact)
         return state.with_step(waiting), decisions
     gone = {o for o, step in state.steps.items() if step.phase in NOT_BEGUN} | {fact.step}
-    added = _numbered(fact.steps, last, _awaited(state, gone))
+    added = _renumber(fact.steps, last, _remaining_needs(state, gone))
     why = f"replaced by a changed plan: {fact.reason}".rstrip(": ")
     steps = {
         ordinal: replace(step, phase=StepPhase.REPLACED, handed_up=False, draft=None, reason=why)
@@ -56,15 +56,15 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     )
 
 
-def _awaited(state: RunState, gone: set[int]) -> tuple[int, ...]:
+def _remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
     """What the steps that go had waited for, of that which stays and may still be met."""
     named = {o for ordinal in gone for o in state.steps[ordinal].depends_on} - gone
     kept = (state.steps[ordinal] for ordinal in sorted(named))
     lost = {*OUT_OF_REACH, StepPhase.REPLACED}
-    return tuple(step.ordinal for step in kept if met(step) or step.phase not in lost)
+    return tuple(step.ordinal for step in kept if is_met(step) or step.phase not in lost)
 
 
-def _numbered(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
+def _renumber(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
     """The steps under numbers that no other has had; those that need nothing wait for `awaited`."""
     return tuple(
         replace(

@@ -16,7 +16,7 @@ from shared.domain.facts import JobFailed
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RetryLimit:
     """Failed passes after which a step is not tried again, and how much longer it waits between.
 
     `ask` says that the planner is to decide about each try, within the same limit.
@@ -27,7 +27,7 @@ class Allowance:
     ask: bool = False
 
 
-Strategy = Callable[[Policy, ErrorClass], Allowance]
+Strategy = Callable[[Policy, ErrorClass], RetryLimit]
 """What one failed pass of a step may cost (S1.43)."""
 
 _SHARES: Mapping[ErrorClass, tuple[float, float]] = {
@@ -43,24 +43,24 @@ What others hold or the network lost comes back by itself; rights and files that
 """
 
 
-def _fixed(policy: Policy, _: ErrorClass) -> Allowance:
-    return Allowance(policy.max_retry_count)
+def _by_count(policy: Policy, _: ErrorClass) -> RetryLimit:
+    return RetryLimit(policy.max_retry_count)
 
 
-def _by_class(policy: Policy, error: ErrorClass) -> Allowance:
+def _by_class(policy: Policy, error: ErrorClass) -> RetryLimit:
     share, patience = _SHARES.get(error, (1.0, 1.0))
-    return Allowance(max(1, round(policy.max_retry_count * share)), patience)
+    return RetryLimit(max(1, round(policy.max_retry_count * share)), patience)
 
 
-def _by_model(policy: Policy, _: ErrorClass) -> Allowance:
-    return Allowance(policy.max_retry_count, ask=policy.subtask_planner != "human")
+def _by_model(policy: Policy, _: ErrorClass) -> RetryLimit:
+    return RetryLimit(policy.max_retry_count, ask=policy.subtask_planner != "human")
 
 
-STRATEGIES: Mapping[str, Strategy] = {FIXED: _fixed, BY_CLASS: _by_class, MODEL: _by_model}
+STRATEGIES: Mapping[str, Strategy] = {FIXED: _by_count, BY_CLASS: _by_class, MODEL: _by_model}
 """Every value of `retry_strategy`."""
 
 
-def allowance(policy: Policy, error: ErrorClass) -> Allowance:
+def retry_limit(policy: Policy, error: ErrorClass) -> RetryLimit:
     """What the policy's strategy allows a step whose last pass failed like that."""
     return STRATEGIES[policy.retry_strategy](policy, error)
 

@@ -11,7 +11,7 @@ from orchestrator.core.decisions import (
     ReportRun,
 )
 from orchestrator.core.lessons import with_lesson
-from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, met
+from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, is_met
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
     after_advice,
@@ -55,7 +55,7 @@ def overtaken(state: RunState, fact: f.RunFact) -> bool:
         case f.CancelRequested():
             return state.phase in ENDED_RUN
         case f.ResumeRequested():
-            return not any(_resumable(s) or _tried(s) for s in state.steps.values())
+            return not any(_resumable(s) or _has_failed(s) for s in state.steps.values())
         case f.PolicyChanged():
             return state.phase in {RunPhase.NOT_STARTED, RunPhase.DONE} or (
                 with_limits(state.policy, fact.changes) == state.policy
@@ -246,7 +246,7 @@ def _resumable(step: StepState) -> bool:
     return step.phase in RESUMABLE and step.waits_for not in TOLD_BY_A_PERSON
 
 
-def _tried(step: StepState) -> bool:
+def _has_failed(step: StepState) -> bool:
     """Whether it is at work, and has failed before: a resumption clears that count, too."""
     return step.phase in AT_WORK and step.failures > 0
 
@@ -257,7 +257,7 @@ def _resume(state: RunState) -> Advance:
     decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
     after = state
     for step in state.steps.values():
-        if _tried(step):
+        if _has_failed(step):
             after = after.with_step(replace(step, failures=0))
         if not _resumable(step):
             continue
@@ -304,17 +304,17 @@ def _settle(
 
 def _strand(state: RunState) -> RunState:
     """Skip every step that waits for one which will not be done unless somebody brings it back."""
-    while (stranded := next(_stranded(state), None)) is not None:
+    while (stranded := next(_steps_to_skip(state), None)) is not None:
         state = state.with_step(stranded)
     return state
 
 
-def _stranded(state: RunState) -> Iterator[StepState]:
+def _steps_to_skip(state: RunState) -> Iterator[StepState]:
     for step in state.steps.values():
         if step.phase is not StepPhase.NOT_STARTED:
             continue
         for needed in map(state.steps.__getitem__, step.depends_on):
-            if needed.phase in OUT_OF_REACH and not met(needed):
+            if needed.phase in OUT_OF_REACH and not is_met(needed):
                 why = f"step {needed.ordinal} {OUT_OF_REACH[needed.phase]}"
                 yield replace(step, phase=StepPhase.SKIPPED, reason=why)
 
@@ -332,7 +332,7 @@ def _launch(state: RunState) -> Advance:
     for step in state.steps.values():
         if step.phase is not StepPhase.NOT_STARTED:
             continue
-        if all(met(state.steps[ordinal]) for ordinal in step.depends_on):
+        if all(is_met(state.steps[ordinal]) for ordinal in step.depends_on):
             ready, enqueued = enqueue_pass(step)
             state = state.with_step(ready)
             decisions.extend(enqueued)

@@ -110,12 +110,12 @@ class TaskState:
     asking: bool = False
     reason: str = ""
 
-    def unanswered(self) -> tuple[Step, ...]:
+    def open_questions(self) -> tuple[Step, ...]:
         """The steps whose question nobody has answered yet."""
         steps = () if self.plan is None else self.plan.steps
         return tuple(step for step in steps if step.ask_question and step.answer is None)
 
-    def undetailed(self) -> tuple[int, ...]:
+    def bare_steps(self) -> tuple[int, ...]:
         """The steps that still have no subtasks."""
         if self.plan is None:
             return ()

@@ -12,7 +12,7 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     SettleAttempt,
 )
-from orchestrator.core.retry_rules import allowance, pause, put_off
+from orchestrator.core.retry_rules import pause, put_off, retry_limit
 from orchestrator.core.state import StepState, WaitsFor
 from shared.domain.approval import ApprovalRequest
 from shared.domain.budget import Ending, Next, after_failed_pass, may_postpone
@@ -100,7 +100,7 @@ def after_pass(
         case Ending.ROLLBACK_FAILED:
             return _wait(counted, InterventionKind.ROLLBACK, stage="rollback")
     failed = replace(counted, failures=step.failures + 1)
-    allowed = allowance(policy, fact.error_class)
+    allowed = retry_limit(policy, fact.error_class)
     match _next(failed, policy, fact.error_class):
         case Next.RETRY if not allowed.ask:
             delay = pause(
@@ -119,7 +119,7 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
     """
     step = replace(step, postponed=0)
     following = Next.REVISE if step.forced else _next(step, policy)
-    if following is Next.RETRY and allowance(policy, ErrorClass.OTHER).ask:
+    if following is Next.RETRY and retry_limit(policy, ErrorClass.OTHER).ask:
         return replace(step, phase=StepPhase.REPLANNING), (_again(step, JobKind.ADVISE),)
     if following is Next.REVISE and step.author.backend == "human":
         return _ask_person(step)
@@ -278,7 +278,7 @@ def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER)
         revision=step.revision,
         failures=step.failures,
         may_continue=step.on_failure is OnFailure.CONTINUE,
-        allowed=allowance(policy, error).failures,
+        allowed=retry_limit(policy, error).failures,
     )
 
 

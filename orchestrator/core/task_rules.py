@@ -48,9 +48,9 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
         case f.PromptRefined() | f.QuestionAsked():
             return state.phase is not TaskPhase.REFINING
         case f.PlanDrafted():
-            return not _plan_wanted(state, fact.plan)
+            return not _wants_plan(state, fact.plan)
         case f.StepDetailed():
-            return fact.step not in state.undetailed() or state.phase not in {
+            return fact.step not in state.bare_steps() or state.phase not in {
                 TaskPhase.DETAILING,
                 TaskPhase.WAITING,
             }
@@ -64,7 +64,7 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
         case f.HostKeyChanged():
             return False  # which host is disabled is not the task's to remember
         case f.JobFailed():
-            return PLANNING_JOBS.get(fact.kind) is not state.phase or _answered(state, fact)
+            return PLANNING_JOBS.get(fact.kind) is not state.phase or _is_answered(state, fact)
         case f.CancelRequested():
             return state.phase in ENDED_TASK
         case f.ResumeRequested():
@@ -88,24 +88,26 @@ def _awaits(state: TaskState, fact: f.QuestionAnswered) -> bool:
     """Whether a person is asked that."""
     if fact.step is None:
         return _asks(state)
-    asked = {step.ordinal: step.ask_question for step in state.unanswered()}
-    waits = state.phase is TaskPhase.WAITING and not _begun(state)
+    asked = {step.ordinal: step.ask_question for step in state.open_questions()}
+    waits = state.phase is TaskPhase.WAITING and not _has_begun(state)
     return waits and asked.get(fact.step) == fact.question
 
 
-def _plan_wanted(state: TaskState, plan: Plan) -> bool:
+def _wants_plan(state: TaskState, plan: Plan) -> bool:
     if state.phase is TaskPhase.PLANNING:
         return True
     complete = all(step.subtasks for step in plan.steps)
     return (
-        state.phase is TaskPhase.WAITING and not _begun(state) and (state.plan is None or complete)
+        state.phase is TaskPhase.WAITING
+        and not _has_begun(state)
+        and (state.plan is None or complete)
     )
 
 
 def _asks_for_plan(state: TaskState) -> bool:
     """Whether nothing is missing but a person's word for the plan."""
-    complete = state.plan is not None and not state.undetailed()
-    wanted = complete and not state.unanswered() and not _begun(state)
+    complete = state.plan is not None and not state.bare_steps()
+    wanted = complete and not state.open_questions() and not _has_begun(state)
     return state.phase is TaskPhase.WAITING and wanted
 
 
@@ -113,14 +115,14 @@ def _digest(state: TaskState) -> str:
     return "" if state.plan is None else plan_digest(state.plan)
 
 
-def _begun(state: TaskState) -> bool:
+def _has_begun(state: TaskState) -> bool:
     """Whether the runs were started; one may be cancelled before that."""
     untouched = {RunPhase.NOT_STARTED, RunPhase.CANCELLED}
     return state.phase is TaskPhase.RUNNING or not untouched.issuperset(state.runs.values())
 
 
-def _answered(state: TaskState, fact: f.JobFailed) -> bool:
-    if fact.kind is JobKind.DETAIL and fact.step not in state.undetailed():
+def _is_answered(state: TaskState, fact: f.JobFailed) -> bool:
+    if fact.kind is JobKind.DETAIL and fact.step not in state.bare_steps():
         return True
     return fact.kind is not JobKind.DETAIL and fact.postponed != state.postponed
 
@@ -147,7 +149,7 @@ def apply(  # noqa: C901, PLR0912 - one case a fact
         case f.HostKeyChanged():
             return state, (DisableHost(fact.host, fact.reason),)
         case f.JobFailed():
-            return _job_failed(state, fact)
+            return _after_failed_job(state, fact)
         case f.CancelRequested():
             return _cancel(state)
         case f.ResumeRequested():
@@ -192,9 +194,9 @@ def _detail(state: TaskState) -> Advance:
 
     What a person has to be asked comes first: the answer is part of what is planned.
     """
-    if state.unanswered():
+    if state.open_questions():
         return _ask_for_steps(state)
-    missing = state.undetailed()
+    missing = state.bare_steps()
     if not missing:
         return _start(state)
     if state.policy.subtask_planner == "human":
@@ -217,7 +219,7 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
         for step in state.plan.steps
     )
     detailed = replace(state, plan=replace(state.plan, steps=steps))
-    if not detailed.undetailed() and not detailed.unanswered():
+    if not detailed.bare_steps() and not detailed.open_questions():
         return _start(detailed)
     by_hand = fact.author.role is PlanningRole.HUMAN and state.phase is TaskPhase.WAITING
     return _detail(detailed) if by_hand else (detailed, ())
@@ -242,9 +244,9 @@ def _ask_for_steps(state: TaskState) -> Advance:
             "plan",
             options=step.ask_options,
         )
-        for step in state.unanswered()
+        for step in state.open_questions()
     )
-    numbers = ", ".join(str(step.ordinal) for step in state.unanswered())
+    numbers = ", ".join(str(step.ordinal) for step in state.open_questions())
     reason = f"a person is to answer the question of step {numbers}"
     waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, postponed=0)
     return waiting, (CloseInterventions(), *asked)
@@ -270,7 +272,7 @@ def _answer(state: TaskState, fact: f.QuestionAnswered) -> Advance:
         for step in state.plan.steps
     )
     answered = replace(state, plan=replace(state.plan, steps=steps))
-    if answered.unanswered():
+    if answered.open_questions():
         return answered, (CloseInterventions(fact.step),)
     return _detail(replace(answered, reason=""))
 
@@ -287,7 +289,7 @@ def _follow(state: TaskState, fact: f.RunChanged) -> Advance:
     """The task is where its runs are: it ends when all have ended, waits when none can go on."""
     state = replace(state, runs={**state.runs, fact.run_id: fact.phase})
     phases = set(state.runs.values())
-    if not _begun(state):
+    if not _has_begun(state):
         return _cancel(state) if phases == {RunPhase.CANCELLED} else (state, ())
     if phases <= ENDED_RUN:
         phase = TaskPhase(_worst(phases).value)
@@ -302,7 +304,7 @@ def _worst(phases: set[RunPhase]) -> RunPhase:
     return next(p for p in (RunPhase.ERROR, RunPhase.CANCELLED, RunPhase.DONE) if p in phases)
 
 
-def _job_failed(state: TaskState, fact: f.JobFailed) -> Advance:
+def _after_failed_job(state: TaskState, fact: f.JobFailed) -> Advance:
     if may_postpone(fact.family, fact.postponed, state.policy):
         delay = put_off(state.policy, fact, fact.postponed + 1, *state.runs)
         role = PlanningRole.PLANNER if fact.kind is JobKind.PLAN else PlanningRole.SUBTASK_PLANNER
@@ -331,7 +333,7 @@ def _wait(
 
 
 def _cancel(state: TaskState) -> Advance:
-    if _begun(state):
+    if _has_begun(state):
         return state, (CancelRuns(),)
     reason = "cancelled by an operator"
     return replace(state, phase=TaskPhase.CANCELLED, reason=reason), (
@@ -342,7 +344,7 @@ def _cancel(state: TaskState) -> Advance:
 
 
 def _resume(state: TaskState) -> Advance:
-    if _begun(state):
+    if _has_begun(state):
         phase = TaskPhase.RUNNING if state.phase is TaskPhase.ERROR else state.phase
         return replace(state, phase=phase), (ResumeRuns(),)
     resumed = replace(state, postponed=0, reason="")

@@ -16,7 +16,7 @@ from pathlib import Path
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.tasks import TaskRequest, submit
 from orchestrator.embedded.port import any_free
-from orchestrator.embedded.stack import Family, together
+from orchestrator.embedded.stack import Stack, run_stack
 from orchestrator.embedded.watched import Child
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref
@@ -45,7 +45,7 @@ class Stage:
 
     folder: Path
     port: int
-    services: Family
+    services: Stack
 
     @property
     def prompt(self) -> str:
@@ -67,17 +67,19 @@ class Stage:
 
 
 @contextmanager
-def staged(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
+def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
     """Everything up, and the port taken by somebody else; nothing is left running afterwards."""
     site = folder / "site"
     site.mkdir(parents=True, exist_ok=True)
     policy = folder / "policy.yaml"
     policy.write_text(_POLICY, encoding="utf-8")
     environ = {**environ, "REPLAN_GUARD_POLICY": str(policy)}
-    with together(folder / "data", environ) as services:
+    with run_stack(folder / "data", environ) as services:
         port = any_free()
         argv = (sys.executable, "-I", "-c", _OCCUPANT, str(port))
-        services.supervisor.add(Child(name="somebody else", argv=argv, ready=lambda: _taken(port)))
+        services.supervisor.add(
+            Child(name="somebody else", argv=argv, ready=lambda: _is_taken(port))
+        )
         try:
             yield Stage(site, port, services)
         finally:
@@ -91,6 +93,6 @@ def end_service(site: Path) -> None:
             os.kill(int(file.read_text(encoding="ascii")), signal.SIGTERM)
 
 
-def _taken(port: int) -> bool:
+def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 
-def kept_in(file: Path) -> str:
+def read_or_create(file: Path) -> str:
     """The password in `file`, generated at the first call.
 
     The file has mode 600 and appears with all of its content or not at all.

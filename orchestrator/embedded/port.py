@@ -11,14 +11,14 @@ from shared.domain.next_step import ShellCommand
 LOOPBACK: Final = "127.0.0.1"
 
 
-def chosen(remembered: Path, configured: int | None = None, *, patience: float = 2.0) -> int:
+def choose(remembered: Path, configured: int | None = None, *, patience: float = 2.0) -> int:
     """The configured port, else the one written in `remembered` if it is free, else a free one.
 
     What was chosen is written to `remembered`. A port that is in use gets `patience` seconds to
     become free, because the process that had it last may be about to end. Raises Misconfigured
     if the configured one stays in use.
     """
-    wanted = configured or recalled(remembered)
+    wanted = configured or remembered_port(remembered)
     deadline = time.monotonic() + patience
     while wanted and not free(wanted) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -33,7 +33,7 @@ def chosen(remembered: Path, configured: int | None = None, *, patience: float =
     return port
 
 
-def recalled(remembered: Path) -> int:
+def remembered_port(remembered: Path) -> int:
     """The port written in a file, 0 if there is none."""
     try:
         return int(remembered.read_text(encoding="ascii"))

@@ -56,7 +56,7 @@ class EmbeddedPostgres:
         self._cluster = folder / "cluster"
         self._configured_port = configured_port
         self._durable = durable
-        self._password = password.kept_in(folder / "password")
+        self._password = password.read_or_create(folder / "password")
         self._port = 0
 
     def url(self, database: str = DATABASE) -> str:
@@ -78,7 +78,7 @@ class EmbeddedPostgres:
         if not self._cluster.exists():
             self._initialise(binaries)
         await_end_of_predecessor(self._cluster)
-        self._port = port.chosen(self._folder / "port", self._configured_port)
+        self._port = port.choose(self._folder / "port", self._configured_port)
         settings = SETTINGS if self._durable else SETTINGS | WITHOUT_WAITING_FOR_THE_DISK
         options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         return Child(

@@ -1,4 +1,4 @@
-"""Everything on one machine: the servers, the coordinator and the workers as one family.
+"""Everything on one machine: the servers, the coordinator and the workers as one stack.
 
 What `replan up` and the demonstration run. Every member is a child of this process and ends with
 it, however it ends.
@@ -20,43 +20,43 @@ from shared.health import FOLDER, silent
 from shared.settings import ConnectionFile
 from shared.store.migrate import upgrade
 
-THINKERS = ("taskmaster", "planner", "subtask_planner", "escalation")
+PLANNING_ROLES = ("taskmaster", "planner", "subtask_planner", "escalation")
 
 
 @contextmanager
-def together(
+def run_stack(
     data_dir: Path,
     environ: Mapping[str, str],
     *,
     existing: tuple[str, str] | None = None,
     executors: int = 1,
     on_event: Callable[[ChildEvent], None] = lambda _: None,
-) -> Iterator["Family"]:
-    """The whole family, ready to take tasks, until the context is left.
+) -> Iterator["Stack"]:
+    """The whole stack, ready to take tasks, until the context is left.
 
     `environ` is what the children get, beside where the database and the broker are; `existing`
     names servers (database URL, broker URL) to be used instead of embedded ones. Raises
     Misconfigured when the folder is in use or a member does not come up.
     """
-    with _servers(data_dir, existing, on_event) as family:
-        upgrade(family.database_url)
+    with _servers(data_dir, existing, on_event) as stack:
+        upgrade(stack.database_url)
         Signer(data_dir)  # before there are workers, which believe no other
         env = {
             **environ,
             "REPLAN_DATA_DIR": str(data_dir.absolute()),
-            "REPLAN_DATABASE_URL": family.database_url,
-            "REPLAN_BROKER_URL": family.broker_url,
+            "REPLAN_DATABASE_URL": stack.database_url,
+            "REPLAN_BROKER_URL": stack.broker_url,
         }
-        family.supervisor.add(*_members(data_dir, env, executors))
-        ConnectionFile(family.database_url, family.broker_url, os.getpid()).write(data_dir)
+        stack.supervisor.add(*_members(data_dir, env, executors))
+        ConnectionFile(stack.database_url, stack.broker_url, os.getpid()).write(data_dir)
         try:
-            yield family
+            yield stack
         finally:
             ConnectionFile.remove(data_dir)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class Stack:
     """Where the servers are, and who looks after the processes."""
 
     database_url: str
@@ -69,19 +69,19 @@ def _servers(
     data_dir: Path,
     existing: tuple[str, str] | None,
     on_event: Callable[[ChildEvent], None],
-) -> Iterator[Family]:
+) -> Iterator[Stack]:
     if existing is not None:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         with Supervisor(data_dir / "logs", on_event) as supervisor:
-            yield Family(*existing, supervisor)
+            yield Stack(*existing, supervisor)
         return
     with EmbeddedServices(data_dir, on_event=on_event) as services:
-        yield Family(services.database_url, services.broker_url, services.supervisor)
+        yield Stack(services.database_url, services.broker_url, services.supervisor)
 
 
 def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[Child]:
     yield _member(folder, env, "coordinator", "orchestrator.cli.main", "coordinator", "start")
-    yield _member(folder, env, "thinkers", "workers", "start", *THINKERS)
+    yield _member(folder, env, "planners", "workers", "start", *PLANNING_ROLES)
     for number in range(1, executors + 1):
         yield _member(folder, env, f"executor-{number}", "workers", "start", "executor")
 

@@ -25,7 +25,7 @@ CAP_DAC_OVERRIDE = 1
 
 def main(arguments: list[str]) -> None:
     """Become the program; returns only by an exception."""
-    options = parsed(arguments)
+    options = parse_options(arguments)
     plain_signals()
     if options.unprivileged and os.geteuid() == 0:
         become_unprivileged(options.owned)
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
     os.execvp(options.program[0], options.program)  # noqa: S606 - it becomes the program, on purpose
 
 
-def parsed(arguments: list[str]) -> argparse.Namespace:
+def parse_options(arguments: list[str]) -> argparse.Namespace:
     """The options of this script."""
     parser = argparse.ArgumentParser(prog="tether", description=__doc__)
     parser.add_argument("--signal", type=int, required=True, help="sent when the parent dies")

@@ -40,7 +40,7 @@ class EmbeddedValkey:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
         self._configured_port = configured_port
-        self._password = password.kept_in(folder / "password")
+        self._password = password.read_or_create(folder / "password")
         self._port = 0
 
     @property
@@ -54,12 +54,12 @@ class EmbeddedValkey:
 
     def child(self) -> Child:
         """The process to supervise, on a port that is free now."""
-        self._port = port.chosen(self._folder / "port", self._configured_port)
+        self._port = port.choose(self._folder / "port", self._configured_port)
         text = CONFIGURATION.format(
             host=port.LOOPBACK,
             port=self._port,
             password=self._password,
-            folder=quoted(self._folder),
+            folder=quote(self._folder),
         )
         file = self._folder / "valkey.conf"
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -85,7 +85,7 @@ class EmbeddedValkey:
                 return False
 
 
-def quoted(path: Path) -> str:
+def quote(path: Path) -> str:
     """A path as a word of the configuration file."""
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
 

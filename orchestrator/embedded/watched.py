@@ -112,7 +112,7 @@ class Watched:
             return
         code = process.exit_code()
         if code is not None:
-            self._rest(ended(code), pid=process.pid)
+            self._rest(describe_exit(code), pid=process.pid)
         elif self.condition == "starting":
             self._await_readiness(process, now)
         elif self._failures and now >= self._since + STABLE_AFTER:
@@ -130,7 +130,7 @@ class Watched:
         self.condition = "stopped"
         if process is not None:
             code = process.end(self.child.stop_signal, self.child.stop_within)
-            self.last_end = ended(code)
+            self.last_end = describe_exit(code)
             if not already:
                 self.tell(ChildEvent(self.child.name, "stopped", process.pid, self.last_end))
 
@@ -177,7 +177,7 @@ class Watched:
         return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
 
 
-def ended(code: int) -> str:
+def describe_exit(code: int) -> str:
     """An exit code in words."""
     if code >= 0:
         return f"exited with {code}"

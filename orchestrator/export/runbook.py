@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from orchestrator.export.words import Word, candidates
+from orchestrator.export.words import Parameter, candidates
 from shared.contracts.origin import Origin
 from shared.contracts.plandump import dump_plan
 from shared.contracts.yamltext import read_yaml
@@ -38,9 +38,9 @@ def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) 
     """
     flat = " ".join(prompt.split())
     steps = _steps(plan)
-    words: list[Word] = []
+    words: list[Parameter] = []
     for word in candidates(flat, list(_commands(steps)), hosts):
-        filled = _filled(steps, word)
+        filled = _fill(steps, word)
         # A name that the commands use themselves, or a place where a value could become a command:
         # then the word stays as it was.
         used = template.parameters_in(steps, [word.name])
@@ -64,7 +64,7 @@ def _steps(plan: Plan) -> list[dict[str, Any]]:
     return [{k: v for k, v in step.items() if k not in _NAMES} for step in document["steps"]]
 
 
-def _parameters(words: list[Word]) -> dict[str, Any]:
+def _parameters(words: list[Parameter]) -> dict[str, Any]:
     """What counts when nobody says otherwise; what the prompt says has to be said."""
     unsaid = {word.name: word.value for word in words if not word.said}
     return {"parameters": unsaid} if unsaid else {}
@@ -82,20 +82,20 @@ def _commands(value: Any) -> list[str]:
     return []
 
 
-def _filled(value: Any, word: Word) -> Any:
+def _fill(value: Any, word: Parameter) -> Any:
     """A document with the parameter in the place of the word."""
     match value:
         case str():
             return word.place.sub(lambda _: f"${{{word.name}}}", value)
         case list():
-            return [_filled(item, word) for item in value]
+            return [_fill(item, word) for item in value]
         case dict():
             kept = {"id", "needs", "depends_on", "parallel_group", "kind", "timeout", "on_failure"}
-            return {k: item if k in kept else _filled(item, word) for k, item in value.items()}
+            return {k: item if k in kept else _fill(item, word) for k, item in value.items()}
     return value
 
 
-def _pattern(prompt: str, words: list[Word]) -> str:
+def _pattern(prompt: str, words: list[Parameter]) -> str:
     """The prompt, with what it says of the words in their places, and `name=value` behind it."""
     said = {word.name: word for word in words if word.said}
     places = (
@@ -110,16 +110,16 @@ def _pattern(prompt: str, words: list[Word]) -> str:
     )
     pattern, at = "^", 0
     for start, end, word in places:
-        pattern += f"{_escaped(prompt[at:start])}(?P<{word.name}>{word.form})"
+        pattern += f"{_escape(prompt[at:start])}(?P<{word.name}>{word.form})"
         at = end
-    pattern += _escaped(prompt[at:])
+    pattern += _escape(prompt[at:])
     for word in words:
         if not word.said:
             pattern += rf"(?:(?=.* {word.name}=(?P<{word.name}>{word.form})(?: |$)))?"
     return pattern + r"(?: \w+=\S+)*$"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.escape(text).replace(r"\ ", " ")
 
 

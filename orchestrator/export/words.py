@@ -28,7 +28,7 @@ _NO_NAMES = frozenset({"the", "and", "with", "for", "from", "into", "than", "all
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Parameter:
     """A word that may be another one, what it is called, and the forms that its value can have.
 
     `said` is true when the prompt says it.
@@ -47,19 +47,19 @@ class Word:
         return re.compile(rf"(?<![\w.+~%-]){re.escape(self.value)}(?![\w+~%-]|\.\w)")
 
 
-def candidates(prompt: str, commands: Sequence[str], hosts: Iterable[str]) -> tuple[Word, ...]:
+def candidates(prompt: str, commands: Sequence[str], hosts: Iterable[str]) -> tuple[Parameter, ...]:
     """The words to try, the plainest first; no two have one name."""
-    named: dict[str, Word] = {}
+    named: dict[str, Parameter] = {}
     seen: set[str] = set()
-    for name, value, form, said in _found(prompt, commands, hosts):
+    for name, value, form, said in _find_words(prompt, commands, hosts):
         if value not in seen:
             seen.add(value)
             free = _free(name, named)
-            named[free] = Word(free, value, form, said)
+            named[free] = Parameter(free, value, form, said)
     return tuple(named.values())
 
 
-def _found(
+def _find_words(
     prompt: str, commands: Sequence[str], hosts: Iterable[str]
 ) -> Iterator[tuple[str, str, str, bool]]:
     whole = "\n".join(commands)
@@ -68,7 +68,7 @@ def _found(
             yield "folder", found[0], r"/\S+", True
     for found in _NUMBER.finditer(prompt):
         if found[0] in whole:
-            yield _called(prompt[: found.start()]), found[0], "[0-9]+", True
+            yield _name_before(prompt[: found.start()]), found[0], "[0-9]+", True
     for host in hosts:
         if host in whole and _TELLING.search(host):
             yield "host", host, r"[\w.:-]+", host in prompt.split()
@@ -79,7 +79,7 @@ def _found(
         yield "folder", folder, r"/\S+", False
 
 
-def _called(before: str) -> str:
+def _name_before(before: str) -> str:
     """What a number is called by the word that stands before it."""
     found = _BEFORE.search(before)
     word = found[1].lower() if found else ""

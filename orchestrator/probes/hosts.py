@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.probes.worker import Wanted, asked
+from orchestrator.probes.worker import WorkerCall, ask_worker
 from orchestrator.views.values import NextStepValue
 from shared.domain.host import Host
 from shared.wire import from_json, to_json
@@ -65,5 +65,5 @@ def check(host: Host) -> HostReport:
 
 
 def _ask(verb: str, host: Host) -> dict[str, Any]:
-    wanted = Wanted((verb,), host.name, "connect", PATIENCE)
-    return asked(wanted, json.dumps(to_json(host)))
+    wanted = WorkerCall((verb,), host.name, "connect", PATIENCE)
+    return ask_worker(wanted, json.dumps(to_json(host)))

@@ -23,7 +23,7 @@ _FAMILIES: dict[str, type[ReplanError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WorkerCall:
     """What is asked: the words behind `python -m workers`, and what it may take in seconds.
 
     `who` is asked in truth, `stage` is where it fails if it does.
@@ -35,8 +35,8 @@ class Wanted:
     patience: float
 
 
-def asked(
-    wanted: Wanted, given: str = "", environ: Mapping[str, str] | None = None
+def ask_worker(
+    wanted: WorkerCall, given: str = "", environ: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """The answer; `given` goes to standard input. Raises what the worker says, and Transient."""
     try:

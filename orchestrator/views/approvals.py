@@ -34,7 +34,7 @@ _WORDS = {"CommandsApproved": "approved", "PlanApproved": "approved", "ApprovalD
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ApprovalView:
     """A text that waits for a person's approval: what would run, where, as whom, and why it waits.
 
     `piece` is the piece of it that the rule is about; the `digest` is what an approval is bound to.
@@ -57,19 +57,19 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class GivenAnswer:
     """What a person said of a question: `approved` or `denied`, and who it was."""
 
     answer: str
     by: str
 
 
-def wanted(asked: ApprovalRequest) -> Wanted:
+def approval_view(asked: ApprovalRequest) -> ApprovalView:
     """A question as it is shown."""
     subject = asked.subject
     place, host = subject.place, subject.host
     step, subtask = (None, None) if place is None else (place.step, place.subtask)
-    return Wanted(
+    return ApprovalView(
         ref=Ref(subject.task, step, subtask, target=host.name),
         part=asked.part,
         command=subject.command,
@@ -87,7 +87,7 @@ def wanted(asked: ApprovalRequest) -> Wanted:
     )
 
 
-def told(text: Wanted) -> Iterator[tuple[str, str]]:
+def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     """A question for a person: each part of it under its name."""
     yield text.part, visible(text.command)
     where = f"{text.ref} on {text.host} ({text.address})"
@@ -114,12 +114,12 @@ def asked_in(row: Any) -> tuple[ApprovalRequest, ...]:
     return tuple(from_json(ApprovalRequest, asked) for asked in row.asked)
 
 
-def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Word]:
+def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
     """What persons said of those of these interventions that asked for an approval."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})
-    return {row.id: Word(_WORDS[row.kind], row.by or "somebody") for row in found}
+    return {row.id: GivenAnswer(_WORDS[row.kind], row.by or "somebody") for row in found}
 
 
 def in_seconds(connection: Connection, seconds: float) -> datetime:

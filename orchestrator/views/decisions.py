@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from orchestrator.access import audit
-from orchestrator.access.chain import Link
+from orchestrator.access.chain import AuditEntry
 from orchestrator.views.values import RefValue
 from shared.domain.ids import Ref, parse_ref
 
@@ -59,7 +59,7 @@ def human_decisions(connection: Connection, ref: Ref) -> tuple[HumanDecision, ..
 
 
 def _decisions(
-    entries: Iterable[Link], told: Sequence[Any], target: str | None
+    entries: Iterable[AuditEntry], told: Sequence[Any], target: str | None
 ) -> Iterator[HumanDecision]:
     unused = list(told)
     for entry in entries:
@@ -73,7 +73,7 @@ def _decisions(
         yield HumanDecision(entry.at, entry.actor, entry.verb, place, details, said)
 
 
-def _belongs(row: Any, entry: Link, place: Ref) -> bool:
+def _belongs(row: Any, entry: AuditEntry, place: Ref) -> bool:
     """Whether that event holds what was said with that act."""
     if row.kind not in _FACTS.get(entry.verb, ()) or row.at < entry.at - _CLOCKS:
         return False

@@ -46,12 +46,12 @@ def of_event(task_id: int, row: Any, titles: Mapping[int, str]) -> Message | Non
         return None
     if row.run_id is not None and row.kind in _names(_TOLD_OF_THE_TASK):
         return None
-    step, (kind, tone, text) = _told(row, titles)
+    step, (kind, tone, text) = _read(row, titles)
     ref = Ref(task_id, step=step, target=row.target)
     return Message(row.at, ref, kind, tone, text, f"event-{row.id}")
 
 
-def _told(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:
+def _read(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:
     if row.kind == PARKED:
         error = f"replan broke a promise: {row.body['error']}"
         return None, (MessageKind.ERROR, Tone.BAD, error)
@@ -92,10 +92,10 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             count = count_of(len(fact.plan.steps), "step")
             return MessageKind.TASK, Tone.PLAIN, f"its run begins, with {count}"
         case f.PassStarted():
-            return MessageKind.STEP_STARTED, Tone.PLAIN, _started(fact, title)
+            return MessageKind.STEP_STARTED, Tone.PLAIN, _pass_start(fact, title)
         case f.PassFinished():
             tone = Tone.GOOD if fact.ending is Ending.DONE else Tone.BAD
-            return MessageKind.STEP_ENDED, tone, _finished(fact)
+            return MessageKind.STEP_ENDED, tone, _pass_end(fact)
         case f.BundleReady():
             gathered = f"the evidence of step {fact.step} has been gathered"
             return MessageKind.ESCALATION, Tone.PLAIN, gathered
@@ -103,7 +103,7 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             told = f"an operator sends the evidence of step {fact.step} to its planner"
             return MessageKind.REVISION, Tone.PLAIN, told + _why(fact.note)
         case f.StepRevised():
-            return MessageKind.REVISION, Tone.ATTENTION, _revised(fact)
+            return MessageKind.REVISION, Tone.ATTENTION, _revision(fact)
         case f.StepHandedUp():
             told = f"step {fact.step} cannot be done as planned: {fact.reason}"
             return MessageKind.REVISION, Tone.ATTENTION, told
@@ -124,7 +124,7 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             told = f"a person says of step {fact.step}: {_ANSWERS[fact.answer]}"
             return MessageKind.INTERVENTION, Tone.PLAIN, told
         case f.CommandsApproved():
-            return MessageKind.INTERVENTION, Tone.PLAIN, _approved(fact)
+            return MessageKind.INTERVENTION, Tone.PLAIN, _approval(fact)
         case f.ApprovalDenied():
             told = f"{fact.denied_by} did not approve what step {fact.step} would run"
             return MessageKind.INTERVENTION, Tone.PLAIN, told + _why(fact.note)
@@ -158,14 +158,14 @@ def _why(reason: str) -> str:
     return f": {reason}" if reason else ""
 
 
-def _started(fact: f.PassStarted, title: str) -> str:
+def _pass_start(fact: f.PassStarted, title: str) -> str:
     named = f"step {fact.step} started{_why(title)}"
     if fact.pass_no > 1:
         named += f" (pass {fact.pass_no}, revision {fact.revision})"
     return named
 
 
-def _finished(fact: f.PassFinished) -> str:
+def _pass_end(fact: f.PassFinished) -> str:
     told = _ENDINGS[fact.ending].format(step=fact.step)
     if fact.ending is Ending.DONE:
         return told
@@ -173,7 +173,7 @@ def _finished(fact: f.PassFinished) -> str:
     return f"{told}{errors}{_why(fact.reason)}"
 
 
-def _revised(fact: f.StepRevised) -> str:
+def _revision(fact: f.StepRevised) -> str:
     count = count_of(len(fact.subtasks), "subtask")
     undoes = f", after undoing {', '.join(fact.rollback)}" if fact.rollback else ""
     author = f"{fact.author.role} ({fact.author.backend})"
@@ -181,7 +181,7 @@ def _revised(fact: f.StepRevised) -> str:
     return told + _why(fact.reason)
 
 
-def _approved(fact: f.CommandsApproved) -> str:
+def _approval(fact: f.CommandsApproved) -> str:
     given_by = fact.approvals[0].given_by if fact.approvals else "somebody"
     once = not fact.approvals or fact.approvals[0].scope is ApprovalScope.ONCE
     often = "once" if once else "for this task"

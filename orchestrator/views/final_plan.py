@@ -19,7 +19,7 @@ from shared.wire import from_json
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedOut:
+class FinalPlan:
     """A run that is done: what was asked, and the plan as it worked; `hosts` is what it is called.
 
     `revised` are the steps that worked only under a later revision.
@@ -32,7 +32,7 @@ class CarriedOut:
     revised: tuple[int, ...]
 
 
-def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
+def final_plan(connection: Connection, ref: Ref) -> FinalPlan:
     """The run that a reference means.
 
     Raises Rejected when several could be meant, or it is not done.
@@ -47,26 +47,26 @@ def carried_out(connection: Connection, ref: Ref) -> CarriedOut:
         )
     plan = stored_plan(connection, ref)
     final = _final(connection, place.run_id)
-    replaced = _replaced(connection, place.run_id)
+    replaced = _replaced_steps(connection, place.run_id)
     done = [
         replace(step, subtasks=final.get(step.ordinal, step.subtasks))
         for step in planned.steps_of(connection, place.run_id)
         if step.ordinal not in replaced
     ]
-    steps = _renumbered(done)
+    steps = _renumber(done)
     prompt = connection.execute(select(TaskRow.prompt).where(TaskRow.id == ref.task)).scalar_one()
-    return CarriedOut(
+    return FinalPlan(
         ref=place.ref,
         prompt=prompt,
         plan=replace(plan, steps=steps),
-        hosts=_called(connection, place.target),
+        hosts=_host_names(connection, place.target),
         revised=tuple(
             new.ordinal for old, new in zip(done, steps, strict=True) if old.ordinal in final
         ),
     )
 
 
-def _replaced(connection: Connection, run_id: int) -> set[int]:
+def _replaced_steps(connection: Connection, run_id: int) -> set[int]:
     """The steps that others took the place of: they were not what worked."""
     query = select(RunStepRow.step).where(
         RunStepRow.run_id == run_id, RunStepRow.phase == StepPhase.REPLACED.value
@@ -74,7 +74,7 @@ def _replaced(connection: Connection, run_id: int) -> set[int]:
     return set(connection.execute(query).scalars())
 
 
-def _renumbered(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _renumber(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The same steps numbered from 1, without needs of steps that are not among them."""
     numbers = {step.ordinal: number for number, step in enumerate(steps, start=1)}
     return tuple(
@@ -102,7 +102,7 @@ def _final(connection: Connection, run_id: int) -> dict[int, tuple[Subtask, ...]
     return {row.step: tuple(from_json(Subtask, s) for s in row.subtasks) for row in found}
 
 
-def _called(connection: Connection, target: str) -> tuple[str, ...]:
+def _host_names(connection: Connection, target: str) -> tuple[str, ...]:
     """The names of the host, but for those that every host has."""
     host = hosts.find(connection, target)
     names = (target,) if host is None else (target, host.address)

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, or_, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
-from orchestrator.views.approvals import Wanted, Word, asked_in, wanted, words
-from orchestrator.views.unknown_outcomes import Evidence, Question, questions
+from orchestrator.views.approvals import ApprovalView, GivenAnswer, approval_view, asked_in, words
+from orchestrator.views.unknown_outcomes import Evidence, UnknownOutcome, unknown_outcomes
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
 from shared.domain.errors import Rejected
@@ -48,7 +48,7 @@ class InterventionView:
     closed_at: datetime | None
     evidence: Evidence | None = None
     answer: str | None = None
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[ApprovalView, ...] = ()
     answered_by: str | None = None
     options: tuple[str, ...] = ()
 
@@ -106,12 +106,12 @@ def interventions_since(
 
 def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionView, ...]:
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
-    known = questions(connection, unknown)
+    known = unknown_outcomes(connection, unknown)
     said = words(connection, [row.id for row in rows if row.kind in _APPROVALS])
     said |= asked.answers(
         connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
     )
-    return tuple(_view(row, known.get(row.id, Question()), said.get(row.id)) for row in rows)
+    return tuple(_view(row, known.get(row.id, UnknownOutcome()), said.get(row.id)) for row in rows)
 
 
 def intervention(connection: Connection, name: str) -> InterventionView:
@@ -142,7 +142,7 @@ def _row(connection: Connection, name: str) -> Any:
     return row
 
 
-def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
+def _view(row: Any, question: UnknownOutcome, word: GivenAnswer | None) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     return InterventionView(
         id=row.id,
@@ -162,7 +162,7 @@ def _view(row: Any, question: Question, word: Word | None) -> InterventionView:
         closed_at=row.closed_at,
         evidence=question.evidence,
         answer=question.answer if word is None else word.answer,
-        wanted=tuple(map(wanted, asked_in(row))),
+        wanted=tuple(map(approval_view, asked_in(row))),
         answered_by=None if word is None else word.by,
         options=tuple(row.options),
     )

@@ -76,17 +76,17 @@ def of_attempt(attempt: AttemptLine) -> Message | None:
         tone = _FORETOLD.get(attempt.prediction, Tone.ATTENTION)
         return _message(attempt, MessageKind.SUBTASK, tone, f"{attempt.reason} – {command}")
     if attempt.outcome in GREEN:
-        return _message(attempt, MessageKind.SUBTASK, Tone.GOOD, _succeeded(attempt, command))
+        return _message(attempt, MessageKind.SUBTASK, Tone.GOOD, _success(attempt, command))
     if attempt.outcome == Outcome.BLOCKED:
         why = attempt.reason or "what it needs has failed"
         return _message(attempt, MessageKind.SUBTASK, Tone.PLAIN, f"left out: {why}")
     if attempt.outcome == Outcome.UNKNOWN:
         text = f"nobody can say how it ended: {command} – {attempt.reason}"
         return _message(attempt, MessageKind.ERROR, Tone.ATTENTION, text)
-    return _message(attempt, MessageKind.ERROR, Tone.BAD, _failed(attempt, command))
+    return _message(attempt, MessageKind.ERROR, Tone.BAD, _failure(attempt, command))
 
 
-def _succeeded(attempt: AttemptLine, command: str) -> str:
+def _success(attempt: AttemptLine, command: str) -> str:
     how = {
         Outcome.SATISFIED.value: "already so",
         Outcome.SIMULATED.value: "simulated",
@@ -96,7 +96,7 @@ def _succeeded(attempt: AttemptLine, command: str) -> str:
     return f"{how}{corrected}: {command}{told}"
 
 
-def _failed(attempt: AttemptLine, command: str) -> str:
+def _failure(attempt: AttemptLine, command: str) -> str:
     what = attempt.outcome.replace("_", " ")
     if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
         what = f"exit code {attempt.exit_code}"

@@ -51,7 +51,7 @@ def runs_at(connection: Connection, ref: Ref) -> tuple[RunPlace, ...]:
     chosen = tuple(place for place in places if place.target == ref.target)
     if not chosen:
         raise Rejected(
-            f"T{task_id} has no target {ref.target!r}; it has {_listed(places)}",
+            f"T{task_id} has no target {ref.target!r}; it has {_names(places)}",
             stage="input",
             next_step=NextStep.of("task show", f"T{task_id}"),
         )
@@ -102,5 +102,5 @@ def _steps(numbers: Sequence[int]) -> str:
     return f"has the steps {', '.join(map(str, numbers))}" if len(numbers) > 1 else "has step 1"
 
 
-def _listed(places: Sequence[RunPlace]) -> str:
+def _names(places: Sequence[RunPlace]) -> str:
     return ", ".join(place.target for place in places) or "none"

@@ -99,12 +99,16 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
         phase=TaskPhase(phase),
         summary=plan.summary,
         given=given,
-        steps=tuple(_planned(step, Ref(ref.task, step=step.ordinal), keys) for step in plan.steps),
-        added=tuple(_added(connection, ref.task, keys)),
+        steps=tuple(
+            _planned_step(step, Ref(ref.task, step=step.ordinal), keys) for step in plan.steps
+        ),
+        added=tuple(_added_steps(connection, ref.task, keys)),
     )
 
 
-def _added(connection: Connection, task_id: int, keys: dict[int, str]) -> Iterator[PlannedStep]:
+def _added_steps(
+    connection: Connection, task_id: int, keys: dict[int, str]
+) -> Iterator[PlannedStep]:
     """The steps by which runs of a task go on beyond its plan."""
     added = planned.added_steps(connection, task_id)
     known = {each.run_id: dict(keys) for each in added}
@@ -112,10 +116,10 @@ def _added(connection: Connection, task_id: int, keys: dict[int, str]) -> Iterat
         known[each.run_id][each.step.ordinal] = each.step.key
     for each in added:
         place = Ref(task_id, step=each.step.ordinal, target=each.target)
-        yield _planned(each.step, place, known[each.run_id])
+        yield _planned_step(each.step, place, known[each.run_id])
 
 
-def _planned(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
+def _planned_step(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
     return PlannedStep(
         ref=ref,
         key=step.key,

@@ -49,7 +49,7 @@ class PutOff:
     reason: str
 
 
-def put_off(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
+def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
     """Everything of a task that is put off."""
     return tuple(
         PutOff(
@@ -65,7 +65,7 @@ def put_off(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
     )
 
 
-def told(each: PutOff) -> str:
+def describe(each: PutOff) -> str:
     """In words, with the times of day here."""
     what = "waits for the provider" if each.provider else "is put off"
     until = "and is being tried again" if each.until is None else f"until {_clock(each.until)}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
-from orchestrator.views.approvals import Word
+from orchestrator.views.approvals import GivenAnswer
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
 
@@ -18,12 +18,12 @@ _ANSWERED = text("""
 """)
 
 
-def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Word]:
+def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
     """What persons answered to those of these interventions that asked something."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})
-    return {row.id: Word(row.answer, row.by) for row in found}
+    return {row.id: GivenAnswer(row.answer, row.by) for row in found}
 
 
 def next_steps(number: int, ref: Ref, options: Sequence[str]) -> tuple[Advice, ...]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from orchestrator.views import approvals, spending
-from orchestrator.views import postponed as put_off
+from orchestrator.views import approvals, postponed, spending
 from orchestrator.views import unknown_outcomes as unknowns
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand
@@ -85,7 +84,7 @@ def markdown(compiled: Report) -> str:
     lines = [
         f"# {task.ref}: {task.phase}",
         "",
-        *_quoted(task.prompt),
+        *_quote(task.prompt),
         "",
         *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
         _counts(compiled),
@@ -94,7 +93,7 @@ def markdown(compiled: Report) -> str:
     if task.reason:
         lines += ["", task.reason]
     for waits in task.put_off:
-        lines += ["", f"{waits.ref}: {put_off.told(waits)}"]
+        lines += ["", f"{waits.ref}: {postponed.describe(waits)}"]
     for step in compiled.steps:
         lines += _step(step)
     lines += _decisions(compiled.decisions)
@@ -107,7 +106,7 @@ def markdown(compiled: Report) -> str:
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> list[str]:
+def _quote(text: str) -> list[str]:
     return [f"> {line}".rstrip() for line in text.splitlines()]
 
 
@@ -182,7 +181,7 @@ def _spending(spent: spending.Spending) -> list[str]:
     """What models were asked, by role and step."""
     if not spent.calls:
         return []
-    whole, *lines = spending.told(spent)
+    whole, *lines = spending.summary_lines(spent)
     told = [f"- {line.strip()}" for line in lines]
     return ["", "## What models were asked", "", whole.removeprefix("models: "), "", *told]
 
@@ -199,9 +198,9 @@ def _in_hand(ended: tuple[InHand, ...]) -> list[str]:
 
 
 def _evidence(waits: InterventionView) -> list[str]:
-    parts = [part for wanted in waits.wanted for part in approvals.told(wanted)]
+    parts = [part for wanted in waits.wanted for part in approvals.describe(wanted)]
     if waits.evidence is not None:
-        parts += unknowns.told(waits.evidence)
+        parts += unknowns.describe(waits.evidence)
     lines = []
     for name, text in parts:
         first, *rest = text.split("\n")

@@ -118,7 +118,7 @@ def calls_of(connection: Connection, ref: Ref) -> CallList:
     return CallList(ref, tuple(chosen))
 
 
-def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
+def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
     """The call of that number, or the newest that was answered: of the planning, or of a step.
 
     Raises Rejected when there is none.
@@ -140,7 +140,7 @@ def to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
     )
 
 
-def going_on(
+def facts_to_resume(
     connection: Connection, ref: Ref, waiting: Iterable[InterventionView], *, capped: bool
 ) -> Sequence[Report]:
     """The facts by which goes on what could not be asked of a model, each from where it was.
@@ -149,7 +149,7 @@ def going_on(
     to be planned. With `capped` only what waits for a cap, else also what waited for a key.
     """
     runs = {place.target: place.run_id for place in runs_at(connection, ref.of_task())}
-    places = [each.ref for each in waiting if _unasked(each, capped=capped)]
+    places = [each.ref for each in waiting if _lacks_answer(each, capped=capped)]
     facts: list[Report] = [
         (ref.task, runs[place.target], f.RevisionRequested(place.step))
         for place in places
@@ -158,22 +158,22 @@ def going_on(
     return facts if len(facts) == len(places) else [*facts, (ref.task, None, f.ResumeRequested())]
 
 
-def _unasked(waits: InterventionView, *, capped: bool) -> bool:
+def _lacks_answer(waits: InterventionView, *, capped: bool) -> bool:
     if waits.kind == InterventionKind.SPENDING:
         return True
     return not capped and waits.kind == InterventionKind.OPERATOR and waits.stage in _ASKING
 
 
-def told(spent: Spending) -> tuple[str, ...]:
+def summary_lines(spent: Spending) -> tuple[str, ...]:
     """The sums in words, a line for each role and place; nothing where no model was asked."""
     if not spent.calls:
         return ()
     capped = "" if spent.cap is None else f" of ${spent.cap:.2f}"
     whole = f"models: {_of(spent.calls, spent.tokens, spent.cost, spent.unknown)}{capped}"
-    return (whole, *(f"  {line.ref} {line.role}: {_told(line)}" for line in spent.lines))
+    return (whole, *(f"  {line.ref} {line.role}: {_line_text(line)}" for line in spent.lines))
 
 
-def _told(line: SpendingLine) -> str:
+def _line_text(line: SpendingLine) -> str:
     tokens = (
         f"{line.input_tokens} tokens in, {line.cache_read_tokens} from the cache, "
         f"{line.cache_written_tokens} into it, {line.output_tokens} out"

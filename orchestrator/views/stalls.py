@@ -76,7 +76,7 @@ class Unread:
     seconds: float
 
 
-def unclaimed(connection: Connection) -> Sequence[Unclaimed]:
+def unclaimed_jobs(connection: Connection) -> Sequence[Unclaimed]:
     """Work of all tasks that has waited longer than it should, by queue."""
     roles = {queue.value: role for role, queue in ROLES.items()}
     return [
@@ -85,7 +85,7 @@ def unclaimed(connection: Connection) -> Sequence[Unclaimed]:
     ]
 
 
-def unread(connection: Connection) -> Unread:
+def unread_reports(connection: Connection) -> Unread:
     """Reports about all tasks that have waited longer than they should."""
     row = connection.execute(_UNREAD_ANYWHERE, {"patience": PATIENCE}).one()
     return Unread(row.reports, float(row.seconds))

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from orchestrator.views.cancellations import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_task
-from orchestrator.views.postponed import PutOff, put_off
+from orchestrator.views.postponed import PutOff, postponed_work
 from orchestrator.views.recovery import (
     COARSE_RUN,
     COARSE_TASK,
@@ -179,7 +179,7 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         runs=_runs(connection, task_id, policy, ref.target),
         interventions=list_interventions(connection, task_id=task_id),
         in_hand=in_hand(connection, ref),
-        put_off=put_off(connection, task_id),
+        put_off=postponed_work(connection, task_id),
         spending=spending(connection, task_id),
         context=task_context(connection, task_id, ref.target),
         replies=tuple(from_json(Reply, reply) for reply in row.replies),

@@ -109,14 +109,14 @@ BEGINNING = Cursor()
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Timeline:
     """Messages in order, and where the next ones begin."""
 
     messages: tuple[Message, ...]
     cursor: Cursor
 
 
-def read_story(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -> Story:
+def read_timeline(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -> Timeline:
     """What came after that cursor; each message is told once to whoever goes on from the last one.
 
     Raises Rejected when there is no such task.
@@ -135,7 +135,7 @@ def read_story(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -> S
         told.append(of_end(Ref(task_id), task.phase, task.reason, task.ended_at))
     of_target = [m for m in told if ref.target is None or m.ref.target in {None, ref.target}]
     ordered = sorted(of_target, key=lambda m: (m.at, _SAME_TIME.get(m.kind, 0)))
-    return Story(tuple(ordered), cursor)
+    return Timeline(tuple(ordered), cursor)
 
 
 def _read_events(
@@ -192,13 +192,13 @@ def _read_attempts(
 def _of_row(row: Any, task_id: int) -> Sequence[Message]:
     line = attempt_line(row, task_id, row.target)
     begun = line.correction is not None and row.id > row.newest_told
-    found = [of_attempt(_as_started(line))] if begun else []
+    found = [of_attempt(_at_start(line))] if begun else []
     if row.outcome != RUNNING:
         found.append(of_attempt(line))
     return [message for message in found if message is not None]
 
 
-def _as_started(line: AttemptLine) -> AttemptLine:
+def _at_start(line: AttemptLine) -> AttemptLine:
     """The attempt as it was when it began."""
     return replace(line, outcome=RUNNING, ended_at=None)
 

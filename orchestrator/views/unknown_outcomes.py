@@ -71,22 +71,24 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UnknownOutcome:
     """The evidence beside an intervention, and the answer that was given (`ran`, `not_run`, …)."""
 
     evidence: Evidence | None = None
     answer: str | None = None
 
 
-def questions(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Question]:
+def unknown_outcomes(
+    connection: Connection, intervention_ids: Sequence[int]
+) -> dict[int, UnknownOutcome]:
     """What is known beside each intervention of kind `unknown`."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ASKED, {"ids": list(intervention_ids)})
-    return {row.id: Question(_evidence(row), row.answer) for row in found}
+    return {row.id: UnknownOutcome(_evidence(row), row.answer) for row in found}
 
 
-def told(evidence: Evidence) -> Iterator[tuple[str, str]]:
+def describe(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """The evidence for a person: each part under its name."""
     yield "command", evidence.command
     yield "where", f"{evidence.attempt} on {evidence.host}, by {evidence.worker}"

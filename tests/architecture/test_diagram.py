@@ -28,7 +28,7 @@ def _arrows(text: str) -> set[Arrow]:
 def test_the_diagrams_are_current() -> None:
     """Whoever changes a table draws it again (the message says how)."""
     document = DOCUMENT.read_text(encoding="utf-8")
-    assert diagram.renewed(document) == document, "python -m orchestrator.core.diagram --write"
+    assert diagram.renew(document) == document, "python -m orchestrator.core.diagram --write"
 
 
 def test_a_diagram_shows_the_whole_table_and_nothing_else() -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.views.messages import MessageKind
-from orchestrator.views.timeline import BEGINNING, Cursor, read_story
+from orchestrator.views.timeline import BEGINNING, Cursor, read_timeline
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -143,7 +143,7 @@ def told(
 ) -> tuple[list[MessageKind], Cursor]:
     """The kinds of the messages that are new, in their order, and where the next ones begin."""
     with database.begin() as connection:
-        story = read_story(connection, ref, after)
+        story = read_timeline(connection, ref, after)
     return [message.kind for message in story.messages], story.cursor
 
 

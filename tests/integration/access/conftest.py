@@ -3,10 +3,10 @@
 import pytest
 
 from orchestrator.access.actor import Actor
-from orchestrator.access.roles import Role
+from orchestrator.access.roles import AccessRole
 
 
 @pytest.fixture
 def ann() -> Actor:
     """An admin."""
-    return Actor("ann@box", Role.ADMIN)
+    return Actor("ann@box", AccessRole.ADMIN)

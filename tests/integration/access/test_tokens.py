@@ -11,15 +11,17 @@ from sqlalchemy import text
 from orchestrator.access import audit, tokens
 from orchestrator.access.actor import Actor
 from orchestrator.access.authentication import Unauthenticated, Why, authenticate
-from orchestrator.access.bearer import minted
-from orchestrator.access.roles import Role
+from orchestrator.access.bearer import mint_bearer
+from orchestrator.access.roles import AccessRole
 from orchestrator.access.tokens import Issued
 from shared.domain.errors import Rejected
 from shared.domain.next_step import command_line
 from shared.store.database import Database
 
 
-def made(database: Database, actor: Actor, name: str = "ci", role: Role = Role.OPERATOR) -> Issued:
+def made(
+    database: Database, actor: Actor, name: str = "ci", role: AccessRole = AccessRole.OPERATOR
+) -> Issued:
     with database.begin() as connection:
         return tokens.create(connection, actor, name, role)
 
@@ -40,8 +42,8 @@ def refusal(database: Database, presented: str) -> Unauthenticated:
     return caught.value
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_a_token_says_who_acts(database: Database, ann: Actor, role: Role) -> None:
+@pytest.mark.parametrize("role", list(AccessRole))
+def test_a_token_says_who_acts(database: Database, ann: Actor, role: AccessRole) -> None:
     issued = made(database, ann, role=role)
     assert opened(database, issued.bearer.text) == Actor("token:ci", role)
 
@@ -72,7 +74,7 @@ def test_what_does_not_open_is_refused_in_the_same_words(database: Database, ann
     wrong = good.text[:-1] + ("A" if good.text[-1] != "A" else "B")
     refusals = {
         Why.SHAPE: refusal(database, "hunter2"),
-        Why.UNKNOWN: refusal(database, minted().text),
+        Why.UNKNOWN: refusal(database, mint_bearer().text),
         Why.SECRET: refusal(database, wrong),
         Why.EXPIRED: refusal(database, old.text),
         Why.REVOKED: refusal(database, gone.text),
@@ -90,7 +92,7 @@ def test_any_text_may_be_presented(database: Database, presented: str) -> None:
 
 def test_its_end_is_a_moment_of_the_database(database: Database, ann: Actor) -> None:
     with database.begin() as connection:
-        issued = tokens.create(connection, ann, "ci", Role.VIEWER, days=3)
+        issued = tokens.create(connection, ann, "ci", AccessRole.VIEWER, days=3)
     left = issued.expires_at - scalar(database, "SELECT clock_timestamp()")
     assert timedelta(days=2, hours=23) < left <= timedelta(days=3)
 
@@ -113,14 +115,14 @@ def test_its_last_use_is_noted_now_and_then(database: Database, ann: Actor) -> N
 
 
 def test_a_new_one_in_its_place_ends_the_old_one(database: Database, ann: Actor) -> None:
-    old = made(database, ann, role=Role.APPROVER)
+    old = made(database, ann, role=AccessRole.APPROVER)
     with database.begin() as connection:
         new = tokens.rotate(connection, ann, "ci")
     assert refusal(database, old.bearer.text).why is Why.REVOKED
-    assert opened(database, new.bearer.text) == Actor("token:ci", Role.APPROVER)
+    assert opened(database, new.bearer.text) == Actor("token:ci", AccessRole.APPROVER)
     with database.begin() as connection:
-        assert [t.state for t in tokens.listed(connection)] == ["good"]
-        assert {t.state for t in tokens.listed(connection, every=True)} == {"good", "revoked"}
+        assert [t.state for t in tokens.list_tokens(connection)] == ["good"]
+        assert {t.state for t in tokens.list_tokens(connection, every=True)} == {"good", "revoked"}
 
 
 def test_of_many_who_replace_it_at_once_the_last_has_the_only_good_one(
@@ -154,7 +156,7 @@ def test_names_and_spans_that_cannot_be(database: Database, ann: Actor) -> None:
     with database.begin() as connection:
         for name, days in (("", 1), ("a b", 1), ("x" * 65, 1), ("a", 0), ("a", 731), ("ci", 1)):
             with pytest.raises(Rejected) as caught:
-                tokens.create(connection, ann, name, Role.VIEWER, days=days)
+                tokens.create(connection, ann, name, AccessRole.VIEWER, days=days)
             assert caught.value.next_step
         with pytest.raises(Rejected, match="there are: ci"):
             tokens.revoke(connection, ann, "nobody")

@@ -9,14 +9,14 @@ import pytest
 from orchestrator.access import tokens
 from orchestrator.access.actor import account
 from orchestrator.access.authentication import authenticate
-from orchestrator.access.roles import Role
+from orchestrator.access.roles import AccessRole
 from orchestrator.acts.caller import Caller
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 
-CallerWith = Callable[[Role], Caller]
+CallerWith = Callable[[AccessRole], Caller]
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def caller_with(database: Database, tmp_path: Path) -> Iterator[CallerWith]:
         while not stop.wait(0.01):
             coordinator.drain()
 
-    def enter(role: Role) -> Caller:
+    def enter(role: AccessRole) -> Caller:
         with database.begin() as connection:
             issued = tokens.create(connection, account(), role.value, role)
             actor = authenticate(connection, issued.bearer.text)

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import text
 
-from orchestrator.access.roles import Role
+from orchestrator.access.roles import AccessRole
 from orchestrator.acts import interventions, plans, steps, tasks
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.plan_text import PlanText
@@ -38,7 +38,7 @@ def done(database: Database) -> list[tuple[str, str, str]]:
 def test_a_task_is_cancelled_by_who_may_and_told_where_it_stands(
     database: Database, caller_with: CallerWith
 ) -> None:
-    operator, viewer = caller_with(Role.OPERATOR), caller_with(Role.VIEWER)
+    operator, viewer = caller_with(AccessRole.OPERATOR), caller_with(AccessRole.VIEWER)
     ref = asked_for(operator)
     with pytest.raises(Rejected, match=r"task\.cancel takes the role operator"):
         tasks.cancel(viewer, ref)
@@ -57,13 +57,13 @@ def test_a_task_is_cancelled_by_who_may_and_told_where_it_stands(
 def test_a_plan_is_given_seen_and_approved_and_no_operator_approves(
     database: Database, caller_with: CallerWith
 ) -> None:
-    operator, approver = caller_with(Role.OPERATOR), caller_with(Role.APPROVER)
+    operator, approver = caller_with(AccessRole.OPERATOR), caller_with(AccessRole.APPROVER)
     ref = asked_for(operator, "autonomy=plan")
     assert plans.provide(operator, ref, PLAN).taken
     with approver.reading("intervention.list") as connection:
         (waits,) = list_interventions(connection, task_id=ref.task)
     assert waits.kind == "plan_approval"
-    (wanted,) = plans.approvable(approver, ref).wanted
+    (wanted,) = plans.preview_approval(approver, ref).wanted
     assert wanted.command == "echo hello"
     with pytest.raises(Rejected, match=r"plan\.approve takes the role approver"):
         plans.approve(operator, ref)
@@ -78,7 +78,7 @@ def test_a_plan_is_given_seen_and_approved_and_no_operator_approves(
 def test_a_step_is_revised_by_a_text_that_no_file_holds(
     database: Database, caller_with: CallerWith
 ) -> None:
-    operator = caller_with(Role.OPERATOR)
+    operator = caller_with(AccessRole.OPERATOR)
     request = TaskRequest(None, ("localhost",), plan=PLAN)
     ref = tasks.submit(operator, request).value.ref
     step = Ref(ref.task, step=1)

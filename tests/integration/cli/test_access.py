@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.access.actor import account
 from orchestrator.access.authentication import authenticate
-from orchestrator.access.roles import VERBS, Role
+from orchestrator.access.roles import VERBS, AccessRole
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 
@@ -30,7 +30,7 @@ def test_a_token_is_shown_once_and_opens(cli: Cli) -> None:
     assert said.code == 0
     (shown,) = BEARER.findall(said.out)
     with cli.database.begin() as connection:
-        assert authenticate(connection, shown).role is Role.APPROVER
+        assert authenticate(connection, shown).role is AccessRole.APPROVER
     (listed,) = cli.json("token", "list")["details"]["tokens"]
     assert (listed["name"], listed["role"], listed["state"]) == ("ci", "approver", "good")
     assert listed["created_by"] == account().name

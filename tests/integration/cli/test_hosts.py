@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.acts.host_keys import require_accepted
+from orchestrator.acts.host_keys import require_acceptance
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
@@ -132,7 +132,7 @@ def test_nobody_but_a_person_accepts_the_key_of_another_machine(address: str, ne
     told: list[str] = []
 
     def accept(host: Host, named: str | None = None) -> None:
-        require_accepted(host, "SHA256:x", named, None, lambda _, shown: told.append(shown))
+        require_acceptance(host, "SHA256:x", named, None, lambda _, shown: told.append(shown))
 
     host = Host(name="web1", address=address, port=2222, user="me", key_path="/a key")
     if near:

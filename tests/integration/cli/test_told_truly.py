@@ -10,7 +10,7 @@ import yaml
 from sqlalchemy import Connection, event, text
 
 from orchestrator.views.report import report
-from orchestrator.views.timeline import BEGINNING, Cursor, read_story
+from orchestrator.views.timeline import BEGINNING, Cursor, read_timeline
 from shared.domain.ids import parse_ref
 from shared.store.database import Database
 from shared.wire import from_json, to_json
@@ -123,14 +123,14 @@ def test_a_story_is_resumed_from_any_of_its_cursors(
     model.will(puts_right(tmp_path / "a"))
     ref = parse_ref(submit(working, tmp_path / "a"))
     with working.database.begin() as connection:
-        whole = read_story(connection, ref)
+        whole = read_timeline(connection, ref)
         kept = from_json(Cursor, json.loads(json.dumps(to_json(whole.cursor))))
         assert kept == whole.cursor
-        assert read_story(connection, ref, kept).messages == ()
+        assert read_timeline(connection, ref, kept).messages == ()
         names = [message.id for message in whole.messages]
         assert "" not in names
         assert len(set(names)) == len(names)
-        assert [m.id for m in read_story(connection, ref, BEGINNING).messages] == names
+        assert [m.id for m in read_timeline(connection, ref, BEGINNING).messages] == names
 
 
 def many(cli: Cli, tmp_path: Path, steps: int, targets: list[str]) -> str:
@@ -194,7 +194,7 @@ def statements(database: Database, ref: str) -> int:
     with database.begin() as connection:
         event.listen(connection, "before_cursor_execute", note)
         compiled = report(connection, parse_ref(ref))
-        read_story(connection, parse_ref(ref))
+        read_timeline(connection, parse_ref(ref))
     assert all(step.attempts and step.bundles and step.interventions for step in compiled.steps)
     return len(seen)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from orchestrator.access.chain import (
     NOTHING,
     Anchor,
-    Fault,
-    Link,
+    AuditEntry,
+    ChainFault,
     digest,
     faults,
     parse_anchor,
@@ -21,7 +21,7 @@ from shared.domain.errors import Rejected
 
 BEGUN = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 
-CHANGES: list[Callable[[Link], Link]] = [
+CHANGES: list[Callable[[AuditEntry], AuditEntry]] = [
     lambda link: replace(link, actor="eve@box"),
     lambda link: replace(link, verb="task.show"),
     lambda link: replace(link, ref="T999"),
@@ -30,23 +30,25 @@ CHANGES: list[Callable[[Link], Link]] = [
 ]
 
 
-def chained(verbs: Sequence[str]) -> list[Link]:
+def chained(verbs: Sequence[str]) -> list[AuditEntry]:
     """A chain as it is written."""
-    links: list[Link] = []
+    links: list[AuditEntry] = []
     last = NOTHING
     for number, verb in enumerate(verbs, start=1):
         at = BEGUN + timedelta(seconds=number)
-        bare = Link(number, at, "ann@box", verb, f"T{number}", "{}", last.hash, b"")
+        bare = AuditEntry(number, at, "ann@box", verb, f"T{number}", "{}", last.hash, b"")
         links.append(replace(bare, hash=digest(bare)))
         last = Anchor(number, links[-1].hash)
     return links
 
 
-def head_of(links: Sequence[Link]) -> Anchor:
+def head_of(links: Sequence[AuditEntry]) -> Anchor:
     return Anchor(links[-1].seq, links[-1].hash) if links else NOTHING
 
 
-def found(links: Sequence[Link], head: Anchor, anchor: Anchor | None = None) -> list[Fault]:
+def found(
+    links: Sequence[AuditEntry], head: Anchor, anchor: Anchor | None = None
+) -> list[ChainFault]:
     return list(faults(links, head, anchor))
 
 
@@ -109,14 +111,16 @@ def test_entries_that_changed_places_are_named(said: list[str], data: st.DataObj
 
 def test_what_is_cut_off_at_the_end_is_missing() -> None:
     links = chained(["a", "b", "c", "d"])
-    assert found(links[:2], head_of(links)) == [Fault(4, "entries 3 to 4 are missing at the end")]
-    assert found([], head_of(links)) == [Fault(4, "entries 1 to 4 are missing at the end")]
+    assert found(links[:2], head_of(links)) == [
+        ChainFault(4, "entries 3 to 4 are missing at the end")
+    ]
+    assert found([], head_of(links)) == [ChainFault(4, "entries 1 to 4 are missing at the end")]
 
 
 def test_what_was_put_behind_the_head_is_found() -> None:
     links = chained(["a", "b", "c"])
     assert found(links, head_of(links[:2])) == [
-        Fault(3, "the chain does not end where its head says")
+        ChainFault(3, "the chain does not end where its head says")
     ]
 
 
@@ -126,10 +130,10 @@ def test_a_chain_that_was_written_anew_is_found_by_its_anchor() -> None:
     assert found(anew, head_of(anew)) == []
     anchor = Anchor(2, links[1].hash)
     assert found(anew, head_of(anew), anchor) == [
-        Fault(2, "it is another than the one that the anchor names")
+        ChainFault(2, "it is another than the one that the anchor names")
     ]
     assert found(anew[:1], head_of(anew[:1]), anchor) == [
-        Fault(2, "the entry that the anchor names is gone")
+        ChainFault(2, "the entry that the anchor names is gone")
     ]
 
 

@@ -8,11 +8,11 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.access.roles import ON_THE_MACHINE, VERBS, Role, require, role_named
+from orchestrator.access.roles import ON_THE_MACHINE, VERBS, AccessRole, parse_role, require
 from orchestrator.cli.main import build
 from shared.domain.errors import Misconfigured, Rejected
 
-VIEWER, OPERATOR, APPROVER, ADMIN = Role
+VIEWER, OPERATOR, APPROVER, ADMIN = AccessRole
 
 
 def kinds(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -46,7 +46,7 @@ def test_a_viewer_changes_nothing() -> None:
         ("audit.list", ADMIN),
     ],
 )
-def test_a_verb_takes_its_role_or_a_greater_one(verb: str, least: Role) -> None:
+def test_a_verb_takes_its_role_or_a_greater_one(verb: str, least: AccessRole) -> None:
     order = [VIEWER, OPERATOR, APPROVER, ADMIN]
     for role in order:
         if order.index(role) >= order.index(least):
@@ -65,8 +65,8 @@ def test_what_stands_in_no_table_nobody_may(verb: str) -> None:
 
 @given(st.text())
 def test_only_roles_are_roles(text: str) -> None:
-    if text in set(Role):
-        assert role_named(text).value == text
+    if text in set(AccessRole):
+        assert parse_role(text).value == text
     else:
         with pytest.raises(Rejected, match="is no role"):
-            role_named(text)
+            parse_role(text)

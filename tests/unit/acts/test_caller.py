@@ -3,20 +3,20 @@
 import pytest
 
 from orchestrator.access.actor import Actor
-from orchestrator.access.roles import ON_THE_MACHINE, VERBS, Role
+from orchestrator.access.roles import ON_THE_MACHINE, VERBS, AccessRole
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import ACTS, act
 from shared.domain.errors import Misconfigured, Rejected
 from shared.settings import Settings
 
 
-def token(role: Role) -> Caller:
+def token(role: AccessRole) -> Caller:
     """Somebody with a token of that role."""
     return Caller(Actor("token:ci", role), Settings())
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_a_token_may_do_what_its_role_covers(role: Role) -> None:
+@pytest.mark.parametrize("role", list(AccessRole))
+def test_a_token_may_do_what_its_role_covers(role: AccessRole) -> None:
     for verb, needed in VERBS.items():
         if role.covers(needed.role):
             token(role).may(verb)
@@ -29,7 +29,7 @@ def test_a_token_may_do_what_its_role_covers(role: Role) -> None:
 def test_no_token_is_for_what_takes_an_account_on_the_machine(verb: str) -> None:
     Caller.of_account(Settings()).may(verb)
     with pytest.raises(Misconfigured, match="cannot be done with a token"):
-        token(Role.ADMIN).may(verb)
+        token(AccessRole.ADMIN).may(verb)
 
 
 def test_there_is_no_verb_beside_the_table() -> None:
@@ -38,7 +38,10 @@ def test_there_is_no_verb_beside_the_table() -> None:
 
 
 def test_nothing_is_read_for_who_may_not() -> None:
-    with pytest.raises(Rejected, match="takes the role"), token(Role.VIEWER).reading("doctor"):
+    with (
+        pytest.raises(Rejected, match="takes the role"),
+        token(AccessRole.VIEWER).reading("doctor"),
+    ):
         pytest.fail("it was let in")
 
 
@@ -52,6 +55,6 @@ def test_an_act_is_done_only_for_who_may(monkeypatch: pytest.MonkeyPatch) -> Non
         done.append(f"{caller.actor.name} {name}")
 
     with pytest.raises(Rejected, match="takes the role admin"):
-        remove(token(Role.APPROVER), "web1")
-    remove(token(Role.ADMIN), "web1")
+        remove(token(AccessRole.APPROVER), "web1")
+    remove(token(AccessRole.ADMIN), "web1")
     assert done == ["token:ci web1"]

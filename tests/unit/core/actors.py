@@ -160,7 +160,7 @@ def erratic_person(world: World) -> None:
     ]
     if rng.random() < 0.15:
         wishes.append((None, f.PolicyChanged(other_limits(rng))))
-    if world.task.asking or world.task.unanswered() or rng.random() < 0.1:
+    if world.task.asking or world.task.open_questions() or rng.random() < 0.1:
         wishes += [(None, replied(asked)) for asked in (None, 1, 2)]
     if world.task.plan is not None:
         wishes += [(None, plan_approved(world))] * 3
@@ -293,10 +293,10 @@ def _answer_what_is_asked(world: World, strategy: str) -> None:
         again = f.ResumeRequested() if world.task.unrefined and world.rng.random() < 0.3 else None
         world.post(None, again or f.PlanDrafted(some_plan(world.rng, complete=True)))
         return
-    if unanswered := world.task.unanswered():
+    if unanswered := world.task.open_questions():
         world.post(None, replied(unanswered[0].ordinal))
         return
-    missing = world.task.undetailed()
+    missing = world.task.bare_steps()
     if not missing:
         world.post(None, plan_approved(world))
         return

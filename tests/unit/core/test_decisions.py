@@ -19,7 +19,7 @@ def test_a_decision_that_nobody_carries_out_is_not_passed_over() -> None:
     with pytest.raises(AssertionError):
         outbox.carry_out(nowhere, [(1, None, forgotten)], set())
     with pytest.raises(AssertionError):
-        coordinator._told_to_runs(forgotten)
+        coordinator._fact_for_runs(forgotten)
 
 
 def test_the_decisions_are_those_of_the_module() -> None:

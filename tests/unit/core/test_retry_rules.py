@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.core.retry_rules import STRATEGIES, Allowance, allowance, pause
+from orchestrator.core.retry_rules import STRATEGIES, RetryLimit, pause, retry_limit
 from shared.domain.budget import backoff
 from shared.domain.config import CHANGEABLE, LIMITS, RETRY_STRATEGIES, Policy, with_limits
 from shared.domain.error_class import ErrorClass
@@ -20,24 +20,24 @@ POLICIES = st.builds(
 @pytest.mark.parametrize(
     ("strategy", "error", "expected"),
     [
-        ("fixed", ErrorClass.RIGHTS, Allowance(3)),
-        ("fixed", ErrorClass.NETWORK, Allowance(3)),
-        ("by_class", ErrorClass.OTHER, Allowance(3)),
-        ("by_class", ErrorClass.NETWORK, Allowance(6, patience=2.0)),
-        ("by_class", ErrorClass.BUSY, Allowance(6, patience=4.0)),
-        ("by_class", ErrorClass.TIMEOUT, Allowance(3, patience=2.0)),
-        ("by_class", ErrorClass.RIGHTS, Allowance(1)),
-        ("by_class", ErrorClass.MISSING, Allowance(1)),
-        ("model", ErrorClass.RIGHTS, Allowance(3, ask=True)),
+        ("fixed", ErrorClass.RIGHTS, RetryLimit(3)),
+        ("fixed", ErrorClass.NETWORK, RetryLimit(3)),
+        ("by_class", ErrorClass.OTHER, RetryLimit(3)),
+        ("by_class", ErrorClass.NETWORK, RetryLimit(6, patience=2.0)),
+        ("by_class", ErrorClass.BUSY, RetryLimit(6, patience=4.0)),
+        ("by_class", ErrorClass.TIMEOUT, RetryLimit(3, patience=2.0)),
+        ("by_class", ErrorClass.RIGHTS, RetryLimit(1)),
+        ("by_class", ErrorClass.MISSING, RetryLimit(1)),
+        ("model", ErrorClass.RIGHTS, RetryLimit(3, ask=True)),
     ],
 )
-def test_each_strategy(strategy: str, error: ErrorClass, expected: Allowance) -> None:
-    assert allowance(Policy(retry_strategy=strategy), error) == expected
+def test_each_strategy(strategy: str, error: ErrorClass, expected: RetryLimit) -> None:
+    assert retry_limit(Policy(retry_strategy=strategy), error) == expected
 
 
 def test_where_people_plan_nobody_is_asked_for_advice() -> None:
     policy = Policy(retry_strategy="model", subtask_planner="human")
-    assert allowance(policy, ErrorClass.OTHER) == Allowance(3)
+    assert retry_limit(policy, ErrorClass.OTHER) == RetryLimit(3)
 
 
 def test_every_value_of_the_setting_is_a_strategy() -> None:
@@ -47,7 +47,7 @@ def test_every_value_of_the_setting_is_a_strategy() -> None:
 @given(POLICIES, st.sampled_from(ErrorClass))
 def test_every_strategy_ends(policy: Policy, error: ErrorClass) -> None:
     """At least the first failure is one, and the number of them is bounded."""
-    allowed = allowance(policy, error)
+    allowed = retry_limit(policy, error)
     assert 1 <= allowed.failures <= 2 * policy.max_retry_count
     assert allowed.patience >= 1
 

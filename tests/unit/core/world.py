@@ -217,7 +217,7 @@ class World:
                     self.post(run_id, _for_runs(decision))
 
     def _check_started(self) -> None:
-        assert not self.task.unanswered(), "a plan began with a question open"
+        assert not self.task.open_questions(), "a plan began with a question open"
         told = self.told[None][-1]
         approved = self.task.policy.autonomy != PLAN or isinstance(told, f.PlanApproved)
         assert approved, "a plan began that nobody approved"
@@ -289,7 +289,7 @@ class World:
         if self.task.phase in PLANNING:
             assert (None, None, PLANNING[self.task.phase]) in self.jobs
         if self.task.phase is TaskPhase.DETAILING:
-            for ordinal in self.task.undetailed():
+            for ordinal in self.task.bare_steps():
                 assert (None, ordinal, JobKind.DETAIL) in self.jobs
 
     def _check_step_at_rest(self, run: int, ordinal: int, phase: StepPhase) -> None:

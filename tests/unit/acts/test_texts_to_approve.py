@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.acts.approvals import asked_by_plan
+from orchestrator.acts.approvals import texts_to_approve
 from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
@@ -28,7 +28,7 @@ def plan(*subtasks: Subtask) -> Plan:
 
 def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() -> None:
     one = Subtask(1, "a", "", "true", check="test -e /a", preconditions=("eval $X", "true"))
-    asked = asked_by_plan(plan(one), 7, (LOCALHOST, WEB), lambda _: GUARD)
+    asked = texts_to_approve(plan(one), 7, (LOCALHOST, WEB), lambda _: GUARD)
     assert [(a.subject.host.name, a.part, a.subject.command) for a in asked] == [
         (host, part, text)
         for host in ("localhost", "web1")
@@ -53,7 +53,7 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     subtask: Subtask, text: str, tmp_path: Path
 ) -> None:
     """Each side on its own, from the plan and from the final bytes."""
-    (asked,) = asked_by_plan(plan(subtask), 7, (WEB,), lambda _: GUARD)
+    (asked,) = texts_to_approve(plan(subtask), 7, (WEB,), lambda _: GUARD)
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
@@ -65,6 +65,6 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
 def test_nothing_is_asked_where_something_is_forbidden() -> None:
     both = plan(Subtask(1, "a", "", "true"), Subtask(2, "b", "", "halt"))
     with pytest.raises(Rejected, match=r"T7\.3\.2@web1 is forbidden, and no approval") as raised:
-        asked_by_plan(both, 7, (WEB,), lambda _: GUARD)
+        texts_to_approve(both, 7, (WEB,), lambda _: GUARD)
     assert raised.value.stage == "guard"
     assert raised.value.next_step
