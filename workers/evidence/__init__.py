@@ -1,1 +1,1 @@
-"""What failed attempts say: their kind, what was wrongly assumed, what was tried."""
+"""What failed attempts show: their class, wrong assumptions, and what was tried."""

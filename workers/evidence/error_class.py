@@ -1,4 +1,4 @@
-"""The kind of an error, told from what an attempt left behind (S1.32); pure."""
+"""The class of an error, derived from the results of an attempt (S1.32); pure."""
 
 import re
 
@@ -43,18 +43,18 @@ _PATTERNS = tuple(
 
 
 def class_of(attempt: Attempt | None) -> ErrorClass:
-    """The class of a failed attempt; `other` for one that says nothing known, and for none.
+    """The class of a failed attempt; `other` for unknown output, and for None.
 
-    A command that was ended at its timeout is a timeout whatever it printed; else its words come
-    before the way it ended, and of several the first in the order of the table.
+    A command that reached its timeout is a timeout, whatever it printed. Otherwise the output
+    decides before the outcome does; the first match in the order of the table wins.
     """
     if attempt is None:
         return ErrorClass.OTHER
     if attempt.outcome is Outcome.TIMED_OUT:
         return ErrorClass.TIMEOUT
-    said = _output(attempt)
-    spoken = next((kind for kind, words in _PATTERNS if words.search(said)), None)
-    return spoken or _BY_OUTCOME.get(attempt.outcome, ErrorClass.OTHER)
+    output = _output(attempt)
+    matched = next((kind for kind, words in _PATTERNS if words.search(output)), None)
+    return matched or _BY_OUTCOME.get(attempt.outcome, ErrorClass.OTHER)
 
 
 def _output(attempt: Attempt) -> str:

@@ -1,4 +1,4 @@
-"""What a planner took for granted that the output of failed attempts contradicts (S0.51); pure."""
+"""The planner's assumptions that the output of failed attempts contradicts (S0.51); pure."""
 
 import re
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A pattern in the output, and what it says was wrongly assumed.
+    """A pattern in the output, and the assumption that it contradicts.
 
-    `text` may name the first group that matched as `{0}`.
+    `{0}` in `text` stands for the first group that matched.
     """
 
     name: str
@@ -203,13 +203,13 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         r"^(.*[Uu]nknown (?:flag|argument|subcommand|operation).*)$",
     ),
 )
-"""The table, in the order in which it is read; a line of output speaks for the first that fits."""
+"""The table, in order; a line of output counts for the first assumption that it matches."""
 
 
 def failed_assumptions(attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    """What failed attempts say was wrongly assumed, each once, as `subtask 2: …`.
+    """The assumptions that failed attempts contradict, each once, as `subtask 2: …`.
 
-    The words of the host stand in it: mask secrets before storing it, and take it as data.
+    The text contains output of the host: mask secrets before storing it, and treat it as data.
     """
     found: dict[str, None] = {}
     for attempt in attempts:
@@ -221,7 +221,7 @@ def failed_assumptions(attempts: Iterable[Attempt]) -> tuple[str, ...]:
 
 
 def contradictions(output: str) -> list[tuple[Assumption, str]]:
-    """The assumptions that an output contradicts, each with the words that say so."""
+    """The assumptions that an output contradicts, each with the words that contradict it."""
     found: list[tuple[Assumption, str]] = []
     spoken: list[tuple[int, int]] = []
     for assumption in ASSUMPTIONS:
@@ -238,7 +238,7 @@ def contradictions(output: str) -> list[tuple[Assumption, str]]:
 
 
 def output_of(attempt: Attempt) -> str:
-    """All that an attempt printed, its check's words last, typographic quotes as plain ones."""
+    """All output of an attempt, its check's output last, with plain quotes for typographic ones."""
     streams: list[bytes] = []
     for result in (attempt.result, attempt.check):
         if result is not None and not result.ok:
@@ -248,7 +248,7 @@ def output_of(attempt: Attempt) -> str:
 
 
 def last_words(attempt: Attempt) -> str:
-    """The line of an attempt's output that says most about its failure; empty when it is silent."""
+    """The line of output that says most about the failure; empty if there is no output."""
     result = (
         attempt.result if attempt.result is not None and not attempt.result.ok else attempt.check
     )

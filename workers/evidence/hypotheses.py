@@ -1,4 +1,4 @@
-"""What the executor has tested already, in sentences for the planner (S0.69); pure."""
+"""What was already tried, in sentences for the planner (S0.69); pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -10,15 +10,15 @@ _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
 
 
 def hypotheses(attempts: Iterable[Attempt], tested: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence for each thing that was tried, in order, with what came of it.
+    """One sentence for each attempt that tells something, in order, with its result.
 
-    What was tried several times with the same result is one sentence with a count. Give it the
-    attempts of one revision. `tested` says for each correction, by name, what it tried.
+    Equal sentences in a row become one with a count. The attempts must be of one revision.
+    `tested` says for each correction, by name, what it tries.
     """
-    said = (
+    sentences = (
         sentence for attempt in attempts if (sentence := _sentence(attempt, tested)) is not None
     )
-    return tuple(_with_count(sentence, list(same)) for sentence, same in groupby(said))
+    return tuple(_with_count(sentence, list(same)) for sentence, same in groupby(sentences))
 
 
 def _with_count(sentence: str, same: Sequence[str]) -> str:

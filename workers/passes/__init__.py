@@ -1,1 +1,1 @@
-"""A pass: a worker carries out a step, whatever carries out its subtasks."""
+"""A pass: a worker carries out one step, by whatever means its subtasks need."""

@@ -1,4 +1,4 @@
-"""Whether a text of a subtask may reach the target: by the guard's leave, or by a person's."""
+"""Decides whether a text of a subtask may reach the target: the guard or a person allows it."""
 
 from shared.domain.approval import SubtaskPart, parts
 from shared.domain.config import PLAN, Policy
@@ -14,7 +14,7 @@ _CRITICAL = Verdict(
     VerdictKind.APPROVE, "critical", "a critical command needs a person's confirmation"
 )
 _PLANNED = Verdict(
-    VerdictKind.APPROVE, "plan", "under `autonomy: plan` only what was approved with the plan runs"
+    VerdictKind.APPROVE, "plan", "under `autonomy: plan`, only what the plan's approval covers runs"
 )
 
 
@@ -33,8 +33,8 @@ class NothingApproved:
 class ApprovalGate:
     """Clears the texts of one pass, each directly before it runs.
 
-    An approval turns `approve` into `allow`, never a `deny`, and is used up by the key of what it
-    lets run, for good, before the text is cleared.
+    An approval turns `approve` into `allow`, but never a `deny`. The key of the attempt uses it up
+    for good before the text is cleared.
     """
 
     def __init__(
@@ -50,39 +50,39 @@ class ApprovalGate:
         self._approvals = approvals or NothingApproved()
 
     def command(self, work: Subtask | Undo, text: str) -> Verdict:
-        """Clear the command of the attempt that comes next; an approval of it is used up."""
+        """Clear the command of the next attempt, and use up its approval."""
         subtask, key = subtask_of(work), self._recorder.next_key(work)
         return self._clear(subtask.ordinal, text, key, self._verdict_on_command(subtask, text))
 
     def look(self, subtask: Subtask, text: str) -> Verdict:
-        """Clear a check or a precondition for the whole pass, however often it is looked at."""
+        """Clear a check or a precondition for the whole pass, however often it runs."""
         key = self._recorder.look_key(subtask)
         return self._clear(subtask.ordinal, text, key, self._means.verdict(text))
 
     def look_back(self, subtask: Subtask, check: str) -> None:
         """Clear the check of a command that has ended.
 
-        What an earlier driver of the pass has begun comes here without a first look. Raises
-        Misconfigured when nobody lets it be looked at: what came of the command stays unsaid.
+        A command that an earlier driver of the pass started comes here without a first look.
+        Raises Misconfigured when the check may not run: the outcome of the command stays unknown.
         """
         verdict = self.look(subtask, check)
         if not verdict.allowed:
             raise Misconfigured(
-                f"a command has ended, and its check may not be looked at: {verdict.reason}",
+                f"a command has ended, but its check may not run: {verdict.reason}",
                 stage="guard",
                 next_step=NextStep.of("guard check", check),
             )
 
     def needs_confirmation(self, subtask: Subtask) -> bool:
-        """Whether a person must have seen the command, so that no other may take its place."""
+        """Whether a person must confirm the command, so that no other may replace it."""
         return _confirmation_verdict(subtask, self._policy) is not None
 
     def command_verdict(self, subtask: Subtask) -> Verdict:
-        """What clearing the command would say before anybody has approved it."""
+        """The verdict on the command as long as nobody has approved it."""
         return self._verdict_on_command(subtask, subtask.command)
 
     def texts_to_approve(self, work: Subtask | Undo) -> tuple[Unapproved, ...]:
-        """What of it a person has yet to approve, in the order in which it would run."""
+        """The texts that a person has yet to approve, in the order in which they would run."""
         subtask = subtask_of(work)
         found: list[Unapproved] = []
         for part, text in parts(subtask):
@@ -115,7 +115,7 @@ class ApprovalGate:
 
 
 def _confirmation_verdict(subtask: Subtask, policy: Policy) -> Verdict | None:
-    """Why a person must have confirmed a subtask's command, whatever the guard says of it."""
+    """Why a person must confirm the command of a subtask, whatever the guard says about it."""
     if subtask.critical:
         return _CRITICAL
     return _PLANNED if policy.autonomy == PLAN else None

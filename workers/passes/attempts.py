@@ -1,4 +1,4 @@
-"""The one place where an attempt is begun, run, judged and recorded: a try or a rollback."""
+"""Starts, runs, judges and records attempts, both tries and rollbacks; nothing else does."""
 
 from dataclasses import replace
 
@@ -18,12 +18,12 @@ class Attempts:
     """Runs the attempts of one pass through its means."""
 
     def __init__(self, context: PassContext, settle: tuple[float, ...] = ()) -> None:
-        """`settle` are the pauses before further looks at a check that is red."""
+        """`settle` holds the pauses, in seconds, before each further look at a red check."""
         self._context = context
         self._settle = settle
 
     def recall(self, work: Subtask | Undo) -> Try | None:
-        """The next attempt, where an earlier driver of this pass has started it already."""
+        """The next attempt, if an earlier driver of this pass has already started it."""
         return self._context.means.recall(self._context.recorder.next_key(work))
 
     def run(
@@ -34,10 +34,10 @@ class Attempts:
         may_change: bool = False,
         seen_red: bool = False,
     ) -> Attempt:
-        """Run a command that was cleared, look at its check, record the attempt.
+        """Run a cleared command, look at its check, and record the attempt.
 
-        What an earlier driver has started is waited for. `may_change` lets the means repeat it in
-        another form while something is in its way; `seen_red` says that its check was red before.
+        If an earlier driver started the command, wait for it. `may_change` lets the means repeat
+        it in another form while something blocks it; `seen_red` says that its check was red before.
         """
         context = self._context
         draft = context.recorder.draft(work, this.command, Outcome.FAILED, this.remedy)
@@ -52,7 +52,7 @@ class Attempts:
             draft,
             command=ran.command,
             correction=ran.remedy,
-            # Of what an earlier driver started, the beginning was then.
+            # An earlier driver may have started it.
             started_at=min(draft.started_at, result.started_at),
             result=result,
         )
@@ -89,12 +89,12 @@ class Attempts:
         )
 
     def _is_unwanted(self, draft: Attempt) -> bool:
-        """Whether a person wanted this one attempt ended, and the pass to go on."""
+        """Whether a person wants to end this attempt but continue the pass."""
         log = self._context.log
         return not log.withdrawn() and log.unwanted(draft.key)
 
     def _check_after(self, subtask: Subtask, result: Ran) -> CommandResult | None:
-        """The check after a command: patiently when it went well, one look when it did not."""
+        """Look at the check after a command: repeatedly if it went well, once if it did not."""
         context = self._context
         if subtask.check is None or result.cancelled:
             return None

@@ -1,4 +1,4 @@
-"""Running a check: once, or patiently after a command that went well."""
+"""Runs a check: once, or repeatedly after a command that went well."""
 
 from dataclasses import replace
 
@@ -11,9 +11,9 @@ from workers.passes.ports import Cancelled
 SETTLE = (0.25, 0.75, 1.5, 2.5)
 """Seconds before each further look at a check that is red after exit code 0.
 
-A service that was just started needs a moment. Five seconds in all; the looks and the pauses
-together never take longer than the policy's `check_timeout`. What needs longer says so in its check
-(`for i in …; sleep`), where the planner can see it.
+A service that has just started needs a moment. The pauses add up to five seconds; looks and pauses
+together never take longer than the policy's `check_timeout`. A check that needs longer waits by
+itself (`for i in …; sleep`), where the planner can see it.
 """
 
 
@@ -27,9 +27,9 @@ def run_check(
     key: str | None = None,
     settle: tuple[float, ...] = (),
 ) -> CommandResult:
-    """The last look at the check; `settle` are the pauses before further looks while it is red.
+    """The last look at the check; `settle` holds the pauses before further looks while it is red.
 
-    `key` is the one under which it was cleared, where the guard alone does not allow it.
+    `key` is the key under which the check was cleared, if the guard alone does not allow it.
     """
     look = means.look(check, timeout=timeout, key=key)
     left = timeout - duration(look)

@@ -1,4 +1,4 @@
-"""The time, and waiting, as the executor needs them."""
+"""The clock of a pass: the time of day, and waiting."""
 
 import time
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ _SLICE = 0.25
 
 
 class Clock(Protocol):
-    """The time of day and the passing of it."""
+    """Tells the time and waits."""
 
     def now(self) -> datetime:
         """The time in UTC."""
@@ -34,7 +34,7 @@ class SystemClock:
 
 
 def wait_unless(cancelled: Cancelled, clock: Clock, seconds: float) -> bool:
-    """Wait in short slices; returns False as soon as the work is cancelled."""
+    """Wait in short slices; return False as soon as the work is cancelled."""
     left = seconds
     while left > 0:
         if cancelled():

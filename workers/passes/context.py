@@ -12,7 +12,7 @@ from workers.passes.recorder import Recorder
 
 @dataclass(frozen=True, slots=True)
 class PassContext:
-    """One pass: its order, its means, what it knows so far and where it writes that."""
+    """One pass: its order, its means, what it knows so far, and where it records that."""
 
     order: PassOrder
     means: Means
@@ -31,7 +31,7 @@ class PassContext:
         clock: Clock,
         approvals: Approvals | None,
     ) -> "PassContext":
-        """The context of a pass that begins."""
+        """The context of a new pass."""
         history = History(order, means.waits)
         recorder = Recorder(order, history, log, clock)
         gate = ApprovalGate(means, recorder, order.policy, approvals)

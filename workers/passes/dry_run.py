@@ -1,7 +1,7 @@
-"""A dry run: what would become of each subtask, predicted without changing anything (S0.17, S0.88).
+"""A dry run: predicts the result of each subtask without changing anything (S0.17, S0.88).
 
-Nothing reaches the host but checks and preconditions, and of these only what the guard allows both
-as it is and as a mere look.
+Only checks and preconditions reach the host, and only those that the guard allows both as commands
+and as looks.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _OUTCOMES = {Prediction.SATISFIED: Outcome.SATISFIED, Prediction.DENIED: Outcome
 
 @dataclass(frozen=True, slots=True)
 class _Predicted:
-    """A prediction of one subtask; `text` is what was denied, `look` what was looked at."""
+    """The prediction for one subtask; `text` is the refused text, `look` the result of a look."""
 
     prediction: Prediction
     why: str = ""
@@ -29,13 +29,13 @@ class _Predicted:
 
 
 class DryRun:
-    """Predicts the subtasks of one pass, each by itself, and records each as an attempt."""
+    """Predicts each subtask of one pass by itself, and records it as an attempt."""
 
     def __init__(self, context: PassContext) -> None:
         self._context = context
 
     def predict(self, subtask: Subtask) -> Attempt:
-        """What would become of it; what this pass has predicted before stands."""
+        """The predicted attempt; an earlier prediction of this pass stands."""
         return self._context.history.last(subtask.ordinal) or self._record(
             subtask, self._prediction(subtask)
         )
@@ -53,7 +53,7 @@ class DryRun:
         )
 
     def _prediction(self, subtask: Subtask) -> _Predicted:
-        """In the order in which a real pass would meet it."""
+        """Predict in the order in which a real pass would proceed."""
         unseen, look = "", None
         if subtask.check is not None:
             stopped = self._refusal("check", subtask.check)
@@ -68,7 +68,7 @@ class DryRun:
         return self._unmet_precondition(subtask) or self._predict_command(subtask, look, unseen)
 
     def _first_denial(self, subtask: Subtask) -> _Predicted | None:
-        """The first text that would never run, whatever is met on the way to it."""
+        """The first text that the guard denies, whatever a pass would meet before it."""
         for what, text in (*_preconditions(subtask), ("command", subtask.command)):
             if self._context.means.verdict(text).denied:
                 return self._refusal(what, text)
@@ -83,7 +83,7 @@ class DryRun:
             if unseen:
                 return _Predicted(Prediction.UNKNOWN, f"its precondition {text} {unseen}")
             if look is not None and not look.ok:
-                why = f"{text} ({describe_end(look)}), unless what runs before it sees to that"
+                why = f"{text} ({describe_end(look)}), unless an earlier subtask changes that"
                 return _Predicted(Prediction.PRECONDITION_UNMET, why, look=look)
         return None
 
@@ -100,7 +100,7 @@ class DryRun:
         return _Predicted(Prediction.WOULD_RUN, look=look)
 
     def _refusal(self, what: str, text: str) -> _Predicted | None:
-        """What a text comes to that the guard does not allow; None when it does."""
+        """The prediction for a text that the guard does not allow; None if it allows it."""
         verdict = self._context.means.verdict(text)
         if verdict.allowed:
             return None
@@ -108,16 +108,16 @@ class DryRun:
         return _Predicted(prediction, f"{what}: {verdict.reason}", text, verdict)
 
     def _look(self, text: str) -> tuple[CommandResult | None, str]:
-        """What an allowed text says of the host; where it says nothing, the words that say why."""
+        """The result of an allowed text; or None, and the words that say why there is none."""
         verdict = self._context.means.look_verdict(text)
         if not verdict.allowed:
-            return None, f"was not run, for it may change something ({verdict.reason})"
+            return None, f"was not run because it may change something ({verdict.reason})"
         try:
             look = self._context.means.look(text, timeout=self._context.order.policy.check_timeout)
         except Rejected as error:
             return None, f"could not be run ({error.reason})"
         if look.exit_code is None:
-            return look, f"came to no end ({describe_end(look)})"
+            return look, f"did not end by itself ({describe_end(look)})"
         return look, ""
 
 

@@ -1,4 +1,4 @@
-"""What earlier attempts mean for a pass: what is done, what counts, and the next numbers."""
+"""What earlier attempts mean for a pass: what is done, which errors count, the next numbers."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -13,12 +13,12 @@ _UNFINISHED = frozenset({Outcome.NEEDS_APPROVAL, Outcome.CANCELLED})
 
 
 def is_red(check: CommandResult | None) -> bool:
-    """True for a check that ran to its end and said no; one that was ended said nothing."""
+    """True for a check that ran to its end and failed; False for one that was ended early."""
     return check is not None and check.exit_code not in (0, None)
 
 
 class History:
-    """The attempts of a step in a run: those given with the order, and those of this pass."""
+    """The attempts of a step in a run: those in the order, and those of this pass."""
 
     def __init__(self, order: PassOrder, waits: Collection[str] = ()) -> None:
         """`waits` are the remedies that only wait (`workers.passes.means.Means.waits`)."""
@@ -36,7 +36,7 @@ class History:
         self.errors = sum(attempt.counted for attempt in _counting(order))
 
     def add(self, attempt: Attempt) -> None:
-        """Take a finished attempt in; of a rollback only its number counts here."""
+        """Add a finished attempt; of a rollback, only its number counts here."""
         self._numbers[attempt.subtask] = attempt.number
         if attempt.rollback:
             return
@@ -53,14 +53,14 @@ class History:
         return len(self._pass[subtask])
 
     def last(self, subtask: int) -> Attempt | None:
-        """The last attempt of this pass that settles anything; a correction left out does not."""
+        """The last attempt of this pass that settles it; an unapproved correction does not."""
         for attempt in reversed(self._pass[subtask]):
             if attempt.correction is None or attempt.outcome is not Outcome.NEEDS_APPROVAL:
                 return None if attempt.outcome in _UNFINISHED else attempt
         return None
 
     def correction_count(self, subtask: int) -> int:
-        """How many corrected attempts of it have run in this pass (S0.44)."""
+        """How many corrected attempts of the subtask have run in this pass (S0.44)."""
         return sum(
             attempt.correction is not None
             and attempt.correction not in self._waits
@@ -69,19 +69,19 @@ class History:
         )
 
     def unknown_count(self, subtask: int) -> int:
-        """How many attempts of it in this pass have an outcome that nobody can tell."""
+        """How many attempts of the subtask in this pass have an unknown outcome."""
         return sum(attempt.outcome is Outcome.UNKNOWN for attempt in self._pass[subtask])
 
     def used_corrections(self, subtask: int) -> set[str]:
-        """The corrections already used, or refused, on it in this pass."""
+        """The corrections that were already used or refused for the subtask in this pass."""
         return {a.correction for a in self._pass[subtask] if a.correction is not None}
 
     def tried_commands(self, subtask: int) -> set[str]:
-        """The texts that have already run for it in this pass."""
+        """The commands that have already run for the subtask in this pass."""
         return {attempt.command for attempt in self._pass[subtask]}
 
     def done_before(self, subtask: Subtask) -> bool:
-        """Whether it was green in this revision and has no check to tell if that still holds.
+        """Whether it was green in this revision and has no check that could say otherwise now.
 
         S1.15: finished work is not redone.
         """
@@ -89,7 +89,7 @@ class History:
         return subtask.check is None and bool(of_revision) and of_revision[-1].outcome in GREEN
 
     def seen_red(self, subtask: int) -> bool:
-        """Whether its check was red at any attempt of this revision."""
+        """Whether its check was red in any attempt of this revision."""
         return any(
             is_red(attempt.check)
             for attempt in self._revision[subtask]
@@ -100,10 +100,10 @@ class History:
 def _counting(order: PassOrder) -> Iterable[Attempt]:
     """The earlier attempts whose errors count in this pass.
 
-    Those of this pass, and those of the passes that it goes on with: a pass that stopped for an
-    approval, or for a person to say how a command ended, has come to no end of its own. A pass that
-    did has been answered already (by another try of a step whose recovery is `retry`, S1.4, or by
-    a person's resume, S1.13, a new revision having none), so its errors do not count again.
+    These are the attempts of this pass and of the passes that it continues: a pass that stopped to
+    wait for an approval, or for a person to say how a command ended, is not over. A pass that is
+    over has had its answer (another try of a step whose recovery is `retry`, S1.4, or a person's
+    resume, S1.13; a new revision starts without errors), so its errors do not count again.
     """
     passes: dict[int, list[Attempt]] = defaultdict(list)
     for attempt in order.earlier:
@@ -118,7 +118,7 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
 
 
 def _waits_for_person(last: Attempt) -> bool:
-    """Whether a pass whose last attempt this is stopped to wait for a person's word."""
+    """Whether a pass with this last attempt stopped to wait for a person."""
     if last.outcome is Outcome.UNKNOWN or last.told_by_person is Answer.RAN:
         return True
     return last.outcome is Outcome.NEEDS_APPROVAL and last.correction is None

@@ -1,7 +1,7 @@
-"""The port behind which stands whatever carries out the subtasks of a pass: shells, later agents.
+"""The port to whatever carries out the subtasks of a pass: shells today, agents later.
 
-The tries of a subtask, the error threshold, evidence, approvals, questions, cancelling, dry runs,
-taking over and rollbacks are the pass's. It hands texts on, and reads none of them.
+The pass owns the tries of a subtask, the error threshold, evidence, approvals, questions,
+cancelling, dry runs, takeovers and rollbacks. It hands texts on and reads none of them.
 """
 
 from collections.abc import Collection, Generator
@@ -16,11 +16,11 @@ from shared.domain.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """What one attempt of a subtask runs: its command, or what a remedy made of it.
+    """What one attempt of a subtask runs: its command, or the command as a remedy changed it.
 
-    `remedy` names the remedy, None for the command as planned; `planned` is the command that the
-    remedy was found for, None where that is the command itself. `allowance` are seconds on top of
-    the subtask's timeout.
+    `remedy` names the remedy, None for the command as planned. `planned` is the command that the
+    remedy was found for, None if that is the command itself. `allowance` is added to the subtask's
+    timeout, in seconds.
     """
 
     command: str
@@ -30,7 +30,7 @@ class Try:
 
     @property
     def source(self) -> str:
-        """The command for which the next remedy is sought."""
+        """The command that the next remedy starts from."""
         return self.command if self.planned is None else self.planned
 
 
@@ -38,7 +38,7 @@ class Try:
 class Coming:
     """A subtask that comes next if all goes well, and the key of its attempt.
 
-    `satisfied` says that its check is expected to be green already.
+    `satisfied` says that its check is probably green already.
     """
 
     subtask: Subtask
@@ -47,17 +47,17 @@ class Coming:
 
 
 class Means(Protocol):
-    """What carries out subtasks of some kinds on the target of a pass.
+    """Carries out subtasks of some kinds on the target of a pass.
 
-    Whatever reaches the target raises Transient when that cannot be reached or the pass has passed
-    to another driver, Misconfigured when it refuses us, and Defect for a text that its guard does
-    not allow and that was not `permitted`. A command that has to end because the pass or the
-    attempt was cancelled ends with a result that says so.
+    Every function that reaches the target raises Transient when the target cannot be reached or
+    another driver has the pass, Misconfigured when the target refuses us, and Defect for a text
+    that the guard does not allow and that was not permitted (`permit`). When the pass or the
+    attempt is cancelled, the result of the command says so.
     """
 
     @property
     def kinds(self) -> Collection[SubtaskKind]:
-        """The kinds of subtasks that it carries out."""
+        """The kinds of subtasks that these means carry out."""
         ...
 
     @property
@@ -70,31 +70,31 @@ class Means(Protocol):
         ...
 
     def look_verdict(self, text: str) -> Verdict:
-        """The verdict on a text that may only look at the target and change nothing."""
+        """The verdict on a text that may look at the target but change nothing."""
         ...
 
     def permit(self, text: str, key: str) -> None:
-        """Let a text run under that key: a person's approval of it has been used."""
+        """Let a text run under that key: a person's approval was spent on it."""
         ...
 
     def look(self, text: str, *, timeout: float, key: str | None = None) -> CommandResult:
-        """Run a check or a precondition; it may be repeated. `key` is the one it was cleared for.
+        """Run a check or a precondition; it may be repeated. `key` is what it was cleared for.
 
         Raises Rejected for a text that the target cannot take.
         """
         ...
 
     def recall(self, key: str) -> Try | None:
-        """What was started under that key by an earlier driver, or by a cancelled pipeline."""
+        """The try that an earlier driver or a cancelled pipeline started under that key."""
         ...
 
     def run(
         self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
     ) -> tuple[Try, Ran]:
-        """Run one attempt, effectively once for the key of the draft: the try, and its result.
+        """Run one attempt, effectively once for the key of the draft: the try and its result.
 
-        Whoever asks later with the same key waits for the same result. The try is another than
-        `this` where the attempt had to wait and be repeated, which only `may_change` allows.
+        A later call with the same key waits for the same result. The returned try differs from
+        `this` if the attempt had to wait and run again, which only `may_change` allows.
         Raises Rejected for a command that the target cannot take.
         """
         ...
@@ -102,11 +102,11 @@ class Means(Protocol):
     def outcome(
         self, subtask: Subtask, result: Ran, check: CommandResult | None
     ) -> tuple[Outcome, str]:
-        """What came of an attempt, and the reason in words; `check` is the look after it."""
+        """The outcome of an attempt, and the reason in words; `check` is the look after it."""
         ...
 
     def question(self, attempt: Attempt) -> Question | None:
-        """What an attempt that ended as `needs_input` has to know."""
+        """The question of an attempt that ended as `needs_input`."""
         ...
 
     def remedy(
@@ -118,25 +118,25 @@ class Means(Protocol):
         used: Collection[str],
         tried: Collection[str],
     ) -> Try | None:
-        """What may help after a failed attempt, once it is time for it; None when nothing will.
+        """The try that may help after a failed attempt, once it is due; None if nothing helps.
 
-        `planned` is the `source` of the failed try. `used` are the remedies and `tried` the
-        commands of this subtask in this pass: neither is repeated.
+        `planned` is the `source` of the failed try. `used` holds the remedies and `tried` the
+        commands of this subtask in this pass; none of them is repeated.
         """
         ...
 
     def pipeline(self, coming: Generator[Coming]) -> None:
-        """Announce what comes next, so that the target need not wait to be asked.
+        """Announce what comes next, so that the target does not wait for each request.
 
-        The means takes from the generator as it needs, and closes it at the first subtask that
+        The means take from the generator as they need, and close it at the first subtask that
         does not end as expected.
         """
         ...
 
     def cancel_pipeline(self) -> None:
-        """Start no more of what was announced; what was started is `recalled` from now on."""
+        """Start nothing more of what was announced; `recall` returns what was started."""
         ...
 
     def close(self) -> None:
-        """Give back what it holds; what still runs on the target goes on."""
+        """Release all resources; what still runs on the target goes on."""
         ...

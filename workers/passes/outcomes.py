@@ -1,4 +1,4 @@
-"""What a command and its check together mean; pure."""
+"""The outcome of a command and its check together; pure."""
 
 from shared.domain.attempt import AgentResult, CommandResult, Outcome, Ran, Signal, Unknown
 from shared.domain.budget import Ending
@@ -9,10 +9,10 @@ _SIGNALS = {
 }
 _UNKNOWN = {
     Unknown.HOST_RESTARTED: "the host was restarted while it ran",
-    Unknown.NO_RECORD: "the host was restarted, and has no record of it any more",
-    Unknown.RECORD_REMOVED: "the host has no record of it, and removes what is two days old",
+    Unknown.NO_RECORD: "the host was restarted and no longer has a record of it",
+    Unknown.RECORD_REMOVED: "the host has no record of it, and removes records after two days",
     Unknown.OTHER_CONTAINER: (
-        "it was started in another container, whose processes cannot be seen from here"
+        "it was started in another container, whose processes are not visible from here"
     ),
     Unknown.SHELL_KILLED: "the shell that ran it on the host was killed",
 }
@@ -24,13 +24,13 @@ STOPS = {
     Outcome.UNKNOWN: Ending.UNKNOWN,
     Outcome.NEEDS_INPUT: Ending.NEEDS_INPUT,
 }
-"""How a pass ends at once with an attempt of that outcome."""
+"""How a pass ends at once after an attempt with that outcome."""
 
 
 def outcome_of(result: Ran, check: CommandResult | None) -> tuple[Outcome, str]:
     """The outcome and its reason in words.
 
-    Where there is a check, the check decides, not the exit code (S0.33, X20).
+    If there is a check, it decides instead of the exit code (S0.33, X20).
     """
     if result.cancelled or (check is not None and check.cancelled):
         return Outcome.CANCELLED, describe_forced_end("cancelled", result)
@@ -46,7 +46,7 @@ def outcome_of(result: Ran, check: CommandResult | None) -> tuple[Outcome, str]:
 
 
 def describe_end(result: Ran) -> str:
-    """How a command ended, in a few words."""
+    """Say in a few words how a command ended."""
     if result.timed_out:
         return describe_forced_end(f"ended after {duration(result):.0f} s, its timeout", result)
     if result.unknown:
@@ -59,12 +59,12 @@ def describe_end(result: Ran) -> str:
 
 
 def describe_forced_end(what: str, result: Ran) -> str:
-    """What happened to a command that was ended, with the signal or with what is left of it."""
+    """Add to `what` the signal that ended a command, or the processes that are left of it."""
     if result.left_over:
         return f"{what}: could not be ended; left over: {' '.join(result.left_over)}"
     return what if result.signal is None else f"{what}: {_SIGNALS[result.signal]}"
 
 
 def duration(result: Ran) -> float:
-    """How long a command ran."""
+    """How long a command ran, in seconds."""
     return (result.ended_at - result.started_at).total_seconds()

@@ -1,4 +1,4 @@
-"""One pass: a worker carrying out a step in one run under one revision."""
+"""One pass: a worker carries out a step in one run under one revision."""
 
 from collections.abc import Iterable
 
@@ -28,32 +28,32 @@ def carry_out(
     approvals: Approvals | None = None,
     settle: tuple[float, ...] = SETTLE,
 ) -> PassResult:
-    """Carry out the subtasks of a step in order, and say how that ended.
+    """Carry out the subtasks of a step in order, and return how the pass ended.
 
     A subtask without a check is done when its command ends well, and costs one run of the means.
-    With a check: green beforehand, it is done without running; afterwards the check decides, and is
-    looked at again after the pauses of `settle` while it is red. What needs a failed subtask is
-    passed over, the rest goes on (X3). Every failed attempt counts, corrected ones too (X1); the
-    pass ends at once at the threshold, at a planned string that the guard denies (S0.61), at one
-    that needs an approval, at one whose outcome nobody can tell, at a snippet that asks a person,
-    and when the log says that it is cancelled.
+    A subtask whose check is green beforehand is done without running. Otherwise its check decides
+    after the command; while it is red, it runs again after the pauses of `settle`. Subtasks that
+    need a failed one are blocked, the others go on (X3). Every failed attempt counts, corrected
+    ones too (X1). The pass ends at once when it reaches the threshold, when the guard denies a
+    planned text (S0.61), when a text needs an approval, when the outcome of a command is unknown,
+    when a snippet asks a person, and when the log says that the pass is cancelled.
 
-    What the revision undoes is undone first (`workers.passes.rollbacks`).
+    The rollbacks of the revision come first (`workers.passes.rollbacks`).
 
-    What an earlier driver of the same pass started is not started again: its outcome is waited for.
+    A command that an earlier driver of this pass started is not started again: the pass waits for
+    its outcome.
 
-    A remedy that would need an approval is recorded and left out: it was ours, not the plan's.
-    One that is denied ends the pass as a denied command of the plan does. A critical command, or
-    any under `autonomy: plan`, is never corrected, and runs only when `approvals` has one for it
-    (S0.88).
+    A remedy that would need an approval is recorded and left out, because the plan does not ask
+    for it. A denied remedy ends the pass as a denied command of the plan does. A critical command,
+    or any command under `autonomy: plan`, is never corrected, and runs only with an approval from
+    `approvals` (S0.88).
 
-    Under `dry_run_mode` nothing runs but checks and preconditions that only look, and every
-    subtask is predicted (`workers.passes.dry_run`).
+    Under `dry_run_mode`, only checks and preconditions that change nothing run, and every subtask
+    is predicted (`workers.passes.dry_run`).
 
-    Raises Rejected for needs in a circle and for a subtask that is not of the kinds of the means,
-    before anything runs, and what the means raises: attempts
-    recorded until then are not repeated by a later order for the same pass that names them in
-    `earlier`.
+    Before anything runs, raises Rejected for circular needs and for a subtask of a kind that the
+    means do not carry out. Also raises what the means raise: a later order for the same pass that
+    names the attempts recorded until then in `earlier` does not repeat them.
     """
     subtasks = in_order(order.subtasks)
     _refuse_foreign(subtasks, means)
@@ -67,7 +67,7 @@ def _refuse_foreign(subtasks: Iterable[Subtask], means: Means) -> None:
     for subtask in subtasks:
         if subtask.kind not in means.kinds:
             raise Rejected(
-                f"subtask {subtask.key!r} is of kind {subtask.kind.value}, which cannot run there",
+                f"subtask {subtask.key!r} is of kind {subtask.kind.value}, which cannot run here",
                 stage="execute",
             )
 
@@ -119,7 +119,7 @@ def _try(
 
 
 def _predict(context: PassContext, subtasks: Iterable[Subtask]) -> PassResult:
-    """All of them, whatever stands before them; blocked where one is denied (S0.61)."""
+    """Predict every subtask, whatever comes before it; a denied one blocks the step (S0.61)."""
     denied = ""
     dry_run = DryRun(context)
     for subtask in subtasks:
@@ -132,7 +132,7 @@ def _predict(context: PassContext, subtasks: Iterable[Subtask]) -> PassResult:
 
 
 def _stop(context: PassContext, attempt: Attempt, left: list[Subtask]) -> PassResult | None:
-    """How the pass ends with this attempt of the first that is left, None when it goes on."""
+    """How this attempt of the first subtask left ends the pass; None if the pass goes on."""
     order, errors = context.order, context.history.errors
     what = f"{_ref(order, left[0])}: {attempt.reason}"
     ending = STOPS.get(attempt.outcome)
@@ -143,16 +143,16 @@ def _stop(context: PassContext, attempt: Attempt, left: list[Subtask]) -> PassRe
     if ending is not None:
         return PassResult(ending, errors, what)
     if threshold_reached(errors, order.policy):
-        told = f"errors: {errors}; the last at {what}"
-        return PassResult(Ending.THRESHOLD, errors, told, error_class=class_of(attempt))
+        reason = f"errors: {errors}; the last at {what}"
+        return PassResult(Ending.THRESHOLD, errors, reason, error_class=class_of(attempt))
     return None
 
 
 def _texts_to_approve(context: PassContext, left: list[Subtask]) -> tuple[Unapproved, ...]:
-    """What a person is asked to approve.
+    """The texts that a person is asked to approve.
 
-    One subtask at a time, so that what the ones before it did can be seen; where plans are
-    approved, all that is left of the step.
+    These are the texts of one subtask, so that the person can see what the earlier ones did; if
+    plans are approved, those of all subtasks left in the step.
     """
     asked = left if context.order.policy.autonomy == PLAN else left[:1]
     return tuple(text for subtask in asked for text in context.gate.texts_to_approve(subtask))

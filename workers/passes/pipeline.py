@@ -1,4 +1,4 @@
-"""What a pass asks its means next when all goes as it most often does."""
+"""Announces to the means what a pass will ask next if all goes well."""
 
 from collections.abc import Collection, Generator, Iterable
 
@@ -11,10 +11,10 @@ from workers.passes.means import Coming
 class Announcer:
     """Announces the subtasks that come next, up to the first that may need more.
 
-    A subtask is expected to go well: its check says no, what it requires is there, its command
-    ends well, its check says yes. Where the check of the last one was green at once, so are those
-    of the next. Nothing is announced that the pass would not ask, and nothing that the guard does
-    not allow by itself.
+    It expects each subtask to go well: its check is red, its preconditions hold, its command ends
+    well, its check is green. If the check of the last subtask was green at once, it expects the
+    same of the next ones. It announces nothing that the pass would not ask, and nothing that the
+    guard alone does not allow.
     """
 
     def __init__(self, context: PassContext) -> None:
@@ -23,7 +23,7 @@ class Announcer:
         self.satisfied = False
 
     def announce(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
-        """Announce what comes next, unless it was announced and all went like that so far."""
+        """Announce what comes next, unless an earlier announcement still holds."""
         if not self._active:
             self._active = True
             self._context.means.pipeline(self._coming(subtasks, set(done)))

@@ -1,4 +1,4 @@
-"""What a pass is asked, what it answers, and what it needs from outside beside its means."""
+"""The order and the result of a pass, and the ports that it needs besides its means."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from shared.domain.target import Target
 from shared.domain.verdict import Verdict
 
 Cancelled = Callable[[], bool]
-"""Answers True once the work at hand must stop."""
+"""Returns True once the current work must stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """A subtask of an earlier revision that ran and is to be undone; its command is the rollback.
+    """The rollback of a subtask of an earlier revision that ran; its command is the rollback.
 
     It has no check, no preconditions and no needs.
     """
@@ -33,11 +33,11 @@ class Undo:
 class PassOrder:
     """One pass to carry out: a step in one run under one revision.
 
-    `undo` is what is undone before anything else, in that order.
+    `undo` holds the rollbacks that come before anything else, in order.
 
-    `earlier` are the attempts already recorded of this step in this run, oldest first: those of
-    this revision count (and those of this pass are not repeated), those of other revisions only
-    give the next attempt its number.
+    `earlier` holds the recorded attempts of this step in this run, oldest first. Those of this
+    revision count, and those of this pass are not repeated; those of other revisions only
+    determine the number of the next attempt.
     """
 
     run_id: int
@@ -63,47 +63,47 @@ class Unapproved:
 
 
 class Approvals(Protocol):
-    """What a person has approved for the step at hand: a text of a subtask, byte for byte."""
+    """The approvals for the current step: each is for one text of a subtask, byte for byte."""
 
     def holds(self, subtask: int, text: str) -> bool:
-        """Whether there is an approval that is not used up."""
+        """Whether there is an approval that nothing has used up."""
         ...
 
     def spend(self, subtask: int, text: str, key: str) -> bool:
-        """Use an approval for what starts under that key; False when there is none.
+        """Use up an approval for the attempt with that key; False if there is none.
 
-        What serves once serves that key again, so that a pass which is driven on has it still, and
-        no other. It is written down for good before this returns. Raises Transient while that
-        cannot be done.
+        The same key may use it again, so that the next driver of the pass still has it; no other
+        key may. The use is recorded for good before this returns. Raises Transient while that is
+        not possible.
         """
         ...
 
 
 class PassControl(Protocol):
-    """What the means of a pass hears of those who wait for it, and where it sends live output."""
+    """Tells the means of a pass when to stop, and takes their live output."""
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
-        """Output of the attempt with that key arrived."""
+        """Take output of the attempt with that key."""
         ...
 
     def cancelled(self) -> bool:
-        """True once the pass must stop: nothing further of it is started."""
+        """True once the pass must stop: it starts nothing more."""
         ...
 
     def withdrawn(self) -> bool:
-        """True once a person has cancelled the pass: what runs for it is ended."""
+        """True once a person has cancelled the pass: whatever runs for it is ended."""
         ...
 
     def unwanted(self, key: str) -> bool:
-        """True once a person wants that one attempt ended, and the pass to go on."""
+        """True once a person wants to end that attempt but continue the pass."""
         ...
 
 
 class PassLog(PassControl, Protocol):
-    """Where a pass writes what happens; it returns at once and writes in groups."""
+    """Records what happens in a pass; every function returns at once and writes in groups."""
 
     def started(self, attempt: Attempt) -> None:
-        """An attempt begins; its outcome and end are not known yet and are ignored."""
+        """An attempt starts; its outcome and end are not known yet, and are ignored."""
         ...
 
     def finished(self, attempt: Attempt) -> None:
@@ -113,10 +113,10 @@ class PassLog(PassControl, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
-    """How a pass ended; `errors` counts its own, and those of a pass that it continues.
+    """How a pass ended; `errors` counts its own errors and those of the passes it continues.
 
-    `unapproved` or `question` is what it waits for, where it ended for that; `error_class` is the
-    kind of the last error that it met.
+    `unapproved` or `question` is what it waits for, if it ended to wait; `error_class` is the
+    kind of its last error.
     """
 
     ending: Ending

@@ -1,4 +1,4 @@
-"""Recording the attempts of a pass: their keys, numbers and times."""
+"""Records the attempts of a pass with their keys, numbers and times."""
 
 from dataclasses import replace
 
@@ -13,12 +13,12 @@ from workers.passes.ports import PassLog, PassOrder, Undo
 
 
 def subtask_of(work: Subtask | Undo) -> Subtask:
-    """The subtask that is run: the one itself, or the rollback of an earlier one."""
+    """The subtask to run: the subtask itself, or the rollback of an earlier one."""
     return work.subtask if isinstance(work, Undo) else work
 
 
 class Recorder:
-    """Makes the attempts of one pass, and gives each finished one to the history and the log."""
+    """Makes the attempts of one pass, and passes each finished one to the history and the log."""
 
     def __init__(self, order: PassOrder, history: History, log: PassLog, clock: Clock) -> None:
         self._order = order
@@ -33,7 +33,7 @@ class Recorder:
         outcome: Outcome,
         correction: str | None = None,
     ) -> Attempt:
-        """An attempt that begins now; whoever resumes this pass makes the same key."""
+        """An attempt that starts now; a later driver of this pass makes the same key."""
         order, now = self._order, self._clock.now()
         number = subtask_of(work).ordinal
         undoes = isinstance(work, Undo)
@@ -65,7 +65,7 @@ class Recorder:
         return attempt_key(run, step, order.revision, work.ordinal, order.pass_no, try_no)
 
     def look_key(self, subtask: Subtask) -> str:
-        """The key of all looks at a subtask in this pass: its check, its preconditions."""
+        """The key of all looks at a subtask in this pass: its check and its preconditions."""
         order = self._order
         step = order.step.ordinal
         return look_key(order.run_id, step, order.revision, subtask.ordinal, order.pass_no)
@@ -89,7 +89,7 @@ class Recorder:
         never_red: bool = False,
         prediction: Prediction | None = None,
     ) -> Attempt:
-        """Record an attempt whose command did not run; `check` is what was looked at instead."""
+        """Record an attempt whose command did not run; `check` is the look that decided that."""
         draft = self.draft(work, command, outcome, correction)
         return self.finish(
             replace(
@@ -110,7 +110,7 @@ class Recorder:
         verdict: Verdict,
         correction: str | None = None,
     ) -> Attempt:
-        """Record what the guard did not let through, in its own bytes (S0.86)."""
+        """Record a text that the guard did not allow, byte for byte (S0.86)."""
         return self.record_not_run(
             work,
             text,
@@ -121,5 +121,5 @@ class Recorder:
         )
 
     def _known_number(self, key: str) -> int | None:
-        """The number that an attempt has had already: an earlier driver began that rollback."""
+        """The number that the attempt already has, if an earlier driver started that rollback."""
         return next((a.number for a in self._order.earlier if a.key == key), None)

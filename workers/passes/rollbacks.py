@@ -1,4 +1,4 @@
-"""Carrying out the rollbacks that a revision wants, before anything of it begins (S0.56)."""
+"""Carries out the rollbacks of a revision before anything else of it starts (S0.56)."""
 
 from shared.domain.attempt import GREEN, Attempt
 from shared.domain.budget import Ending
@@ -11,11 +11,11 @@ from workers.passes.ports import PassResult, Undo
 
 
 class Rollbacks:
-    """Undoes what a pass is to undo; every rollback is an attempt of its own kind, no error.
+    """Carries out the rollbacks of a pass; each is an attempt of its own kind, not an error.
 
-    Its key is the same for whoever drives the pass, so none is started twice. One that the guard
-    forbids is never started and blocks the step, one that fails waits for a person: nothing of the
-    revision begins on a target that is not as its planner wants it.
+    Its key is the same for every driver of the pass, so no rollback starts twice. A rollback that
+    the guard denies never starts, and blocks the step; one that fails waits for a person. Nothing
+    of the revision starts on a target that is not in the state that its planner expects.
     """
 
     def __init__(self, context: PassContext) -> None:
@@ -23,7 +23,7 @@ class Rollbacks:
         self._attempts = Attempts(context)
 
     def carry_out(self) -> PassResult | None:
-        """Undo all of it; how the pass ends where that is not possible, None when it goes on."""
+        """Carry out all rollbacks; how the pass ends if one fails, None if the pass goes on."""
         undo = self._context.order.undo
         for number, each in enumerate(undo):
             if self._context.log.cancelled() and not self._under_way(each):
@@ -52,11 +52,11 @@ class Rollbacks:
         ending = STOPS.get(attempt.outcome, Ending.ROLLBACK_FAILED)
         if ending is not Ending.NEEDS_APPROVAL:
             return PassResult(ending, errors, what)
-        # What a person is asked to approve: one at a time, or all of it where plans are.
+        # A person approves one rollback at a time, or all of them if plans are approved.
         asked = left if order.policy.autonomy == PLAN else left[:1]
         texts = (text for undo in asked for text in self._context.gate.texts_to_approve(undo))
         return PassResult(ending, errors, what, tuple(texts))
 
     def _under_way(self, undo: Undo) -> bool:
-        """Whether an earlier driver has started it, and its end is to be waited for."""
+        """Whether an earlier driver has started it, so that the pass must wait for its end."""
         return self._context.log.withdrawn() and self._attempts.recall(undo) is not None

@@ -15,7 +15,7 @@ from workers.passes.pipeline import Announcer
 _CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
 
 _UNKNOWN_AT_MOST = 3
-"""After so many attempts of a subtask with unknown outcome in a pass, a person is asked."""
+"""After so many attempts of a subtask with unknown outcome in one pass, a person decides."""
 
 
 class Tries:
@@ -27,13 +27,13 @@ class Tries:
         self._announcer = Announcer(context)
 
     def announce(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
-        """Announce to the means what comes next; `done` are the keys of what is done."""
+        """Announce to the means what comes next; `done` holds the keys of finished subtasks."""
         self._announcer.announce(subtasks, done)
 
     def under_way(self, subtask: Subtask) -> bool:
-        """Whether its next attempt was started, though nobody has asked for it yet.
+        """Whether its next attempt has already started, before the pass asked for it.
 
-        False where another driver will see to that.
+        False if another driver will take care of it.
         """
         log = self._context.log
         if log.cancelled() and not log.withdrawn():
@@ -42,9 +42,9 @@ class Tries:
         return self._attempts.recall(subtask) is not None
 
     def carry_out(self, subtask: Subtask) -> Attempt:
-        """Try a subtask until it is green or nothing is left to try; the attempt that settled it.
+        """Try a subtask until it is green or nothing is left to try; return the last attempt.
 
-        Attempts of this same pass that were recorded before are not repeated.
+        Recorded attempts of this pass are not repeated.
         """
         attempt = self._context.history.last(subtask.ordinal) or self._first_attempt(subtask)
         planned = attempt.command
@@ -73,7 +73,7 @@ class Tries:
                 return refused
 
     def block(self, subtask: Subtask, missing: list[str]) -> Attempt:
-        """Pass over a subtask whose needs are not met (X3): recorded once, not counted."""
+        """Skip a subtask whose needs are not met (X3): recorded once, not counted."""
         known = self._context.history.last(subtask.ordinal)
         if known is not None and known.outcome is Outcome.BLOCKED:
             return known
@@ -82,7 +82,7 @@ class Tries:
         )
 
     def _first_attempt(self, subtask: Subtask) -> Attempt:
-        """The command as planned, unless its check is green already (S0.87)."""
+        """Run the command as planned, unless its check is already green (S0.87)."""
         recalled = self._attempts.recall(subtask)
         if recalled is not None:
             return self._run(subtask, recalled)
@@ -96,7 +96,7 @@ class Tries:
         return stopped or self._run(subtask, Try(subtask.command), seen_red=red)
 
     def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
-        """What the check says before anything runs; an attempt where that settles the subtask."""
+        """The check before anything runs; an attempt, if that settles the subtask."""
         verdict = self._context.gate.look(subtask, check)
         if not verdict.allowed:
             return self._context.recorder.record_refusal(subtask, check, "check", verdict)
@@ -107,7 +107,7 @@ class Tries:
         return self._record_cancelled(subtask) if look.cancelled else look
 
     def _unmet_precondition(self, subtask: Subtask) -> Attempt | None:
-        """The attempt that a precondition brings to its end; None when all are met."""
+        """The attempt that an unmet precondition ends; None if all are met."""
         for precondition in subtask.preconditions:
             verdict = self._context.gate.look(subtask, precondition)
             if not verdict.allowed:
@@ -123,7 +123,7 @@ class Tries:
         return None
 
     def _refusal(self, subtask: Subtask, command: str) -> Attempt | None:
-        """The attempt of a command that may not run as it is; None when it may."""
+        """The attempt of a command that may not run; None if it may."""
         verdict = self._context.gate.command(subtask, command)
         if verdict.allowed:
             return None
@@ -134,9 +134,9 @@ class Tries:
         return self._attempts.run(subtask, this, may_change=may_change, seen_red=seen_red)
 
     def _may_repeat(self, subtask: Subtask, attempt: Attempt) -> bool:
-        """Whether what nobody knows the outcome of may simply run again.
+        """Whether a command with an unknown outcome may simply run again.
 
-        It may where it is declared idempotent, or its check has just said that it is not done.
+        It may if it is declared idempotent, or if its check has just shown that it is not done.
         """
         return (
             attempt.outcome is Outcome.UNKNOWN
@@ -147,7 +147,7 @@ class Tries:
         )
 
     def _remedy(self, subtask: Subtask, attempt: Attempt, planned: str) -> Try | None:
-        """What the means would do about a failed attempt, where anything may be done."""
+        """The remedy of the means for a failed attempt, if one is allowed."""
         history, number = self._context.history, subtask.ordinal
         if (
             attempt.outcome not in _CORRECTABLE
@@ -169,7 +169,7 @@ class Tries:
         )
 
     def _may_change(self, subtask: Subtask) -> bool:
-        """Whether another command may take its place: what a person confirmed runs as it is."""
+        """Whether another command may replace it; a confirmed command runs as it is."""
         return (
             self._context.order.policy.auto_correction_enabled
             and not self._context.gate.needs_confirmation(subtask)

@@ -1,4 +1,4 @@
-"""What a revision undoes before it begins (S0.56): only what ran, the last first; pure."""
+"""What a revision undoes before it starts (S0.56): only what ran, the last first; pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,11 +9,11 @@ from workers.passes.ports import Undo
 
 
 def to_undo(revisions: Sequence[Revision], attempts: Iterable[Attempt]) -> tuple[Undo, ...]:
-    """The rollbacks that the newest revision wants and that have not been carried out.
+    """The rollbacks that the newest revision asks for and that nobody has carried out yet.
 
-    `attempts` are those of the step in this run, oldest first. A subtask ran when its command was
-    started, however that ended; what ran under several revisions and is undone by the same command
-    is undone once.
+    `attempts` are those of the step in this run, oldest first. A subtask counts as run once its
+    command has started, however it ended. If subtasks of several revisions have the same rollback
+    command, it runs once.
     """
     if not revisions:
         return ()

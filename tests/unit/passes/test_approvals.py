@@ -141,7 +141,7 @@ def test_a_check_that_may_not_be_looked_at_any_more_is_the_operator_s() -> None:
     """The command ran under an earlier driver; what came of it stays unsaid until it may."""
     shell = ScriptedShell(default=None)
     shell.remember("R7-1-r0-1-p1-t0", "run", ended("run"), label='[null, "run"]')
-    with pytest.raises(Misconfigured, match="its check may not be looked at"):
+    with pytest.raises(Misconfigured, match="its check may not run"):
         passed(order(subtask("run", check="ask-check")), shell)
 
 

@@ -58,14 +58,14 @@ def told(done: Pass) -> list[str]:
             {"p": 3},
             ["p"],
             Outcome.SIMULATED,
-            "precondition unmet: p (exit code 3), unless what runs before it sees to that",
+            "precondition unmet: p (exit code 3), unless an earlier subtask changes that",
         ),
         (
             subtask("a", preconditions=("alter-p",)),
             {},
             [],
             Outcome.SIMULATED,
-            "unknown: its precondition alter-p was not run, for it may change something "
+            "unknown: its precondition alter-p was not run because it may change something "
             "(approve by the test)",
         ),
         (
@@ -81,7 +81,7 @@ def told(done: Pass) -> list[str]:
             {"is-there": Answer(takes=99.0)},
             ["is-there"],
             Outcome.SIMULATED,
-            "unknown: it would run unless its check is green, which came to no end "
+            "unknown: it would run unless its check is green, which did not end by itself "
             "(ended after 30 s, its timeout)",
         ),
         (
