@@ -67,10 +67,10 @@ def test_a_key_is_made_once_and_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_none_is_the_operator_s_to_mend(tmp_path: Path) -> None:
-    with pytest.raises(Misconfigured, match="'nonsense' is no public key"):
+    with pytest.raises(Misconfigured, match="'nonsense' is not a valid public key"):
         Signatures(("nonsense",), tmp_path)
     (tmp_path / "approval-key.pub").write_text("AAAA\n")
-    with pytest.raises(Misconfigured, match="is no public key"):
+    with pytest.raises(Misconfigured, match="is not a valid public key"):
         Signatures((), tmp_path).believes(7, WORD)
 
 

@@ -1,4 +1,4 @@
-"""The adviser: whether a failed step is worth another try, from its evidence (S1.35)."""
+"""The adviser judges from the evidence whether a failed step is worth another try (S1.35)."""
 
 from shared.domain.facts import Fact, RetryAdvised
 from shared.store.database import Database
@@ -16,7 +16,7 @@ class Adviser:
         self._backends = backends
 
     def perform(self, hold: Hold) -> Fact:
-        """The advice on the pass that failed last."""
+        """The advice on the most recent failed pass."""
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
         backend = self._backends.get(brief.task.policy.subtask_planner)

@@ -1,4 +1,4 @@
-"""What persons have approved, as one pass sees it: digests made here, compared in the database."""
+"""The approvals that apply to one pass: this worker makes the digests, the database compares."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ from workers.roles.signatures import Signatures
 
 @dataclass(frozen=True, slots=True)
 class PassApprovals:
-    """The approvals of one step under one revision, on the host as this worker reads it.
+    """The approvals of one step under one revision, for the host as this worker reads it.
 
-    Every question is answered by the rows as they are now (`workers.passes.ports.Approvals`).
+    Every call reads the current rows (`workers.passes.ports.Approvals`).
     """
 
     database: Database
@@ -30,14 +30,14 @@ class PassApprovals:
     signatures: Signatures
 
     def holds(self, subtask: int, text: str) -> bool:
-        """Whether there is an approval that is not used up. Raises Transient."""
+        """Whether there is an unused approval. Raises Transient."""
         with self.database.autocommit() as connection:
             return approvals.holds(connection, self.task, self._digests(subtask, text))
 
     def spend(self, subtask: int, text: str, key: str) -> bool:
-        """Use an approval for what starts under that key; committed when this returns.
+        """Use an approval for the attempt with that key; committed when this returns.
 
-        Raises Transient, and Misconfigured when there are some, but none that is to be believed.
+        Raises Transient, and Misconfigured if there are approvals but none has a valid signature.
         """
         with self.database.autocommit() as connection:
             offered = approvals.candidates(connection, self.task, self._digests(subtask, text), key)
@@ -51,9 +51,9 @@ class PassApprovals:
             return any(approvals.spend(connection, number, key) for number in believed)
 
     def question(self, unapproved: Unapproved, masker: Masker) -> ApprovalRequest:
-        """The question to a person about a text: all that it would be approved for.
+        """What a person is asked to approve: the text and everything the approval binds.
 
-        The text stands there byte for byte: the guard lets nobody approve one with a secret in it.
+        The text is included byte for byte: the guard does not allow approval of one with a secret.
         """
         verdict = unapproved.verdict
         return ApprovalRequest(
@@ -81,8 +81,8 @@ class PassApprovals:
 
 def _unsigned_error(approval: Approval) -> Misconfigured:
     return Misconfigured(
-        f"it is approved by {approval.given_by}, it says, but no key that this executor knows has "
-        "signed that: give it the key of those who approve (approval_keys)",
+        f"the approval names {approval.given_by}, but no key that this executor knows has signed "
+        "it: give the executor the public keys of those who approve (approval_keys)",
         stage="guard",
         next_step=NextStep.of("intervention key"),
     )

@@ -1,4 +1,4 @@
-"""Which backend answers for a planning role."""
+"""Finds the backend that answers for a planning role."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,18 +8,18 @@ from workers.planning import PlannerBackend
 
 
 class Backends:
-    """The backends of this process by name, each made when it is first asked."""
+    """The backends of this process by name, each created on first use."""
 
     def __init__(self, makers: Mapping[str, Callable[[], PlannerBackend]]) -> None:
         self._makers = makers
         self._made: dict[str, PlannerBackend] = {}
 
     def get(self, name: str) -> PlannerBackend:
-        """The backend; raises Misconfigured when there is none of that name."""
+        """The backend with that name; raises Misconfigured if there is none."""
         if name not in self._makers:
             known = ", ".join(sorted(self._makers))
             raise Misconfigured(
-                f"no planner backend is called {name!r}; there are {known}",
+                f"no planner backend is called {name!r}; the backends are {known}",
                 stage="plan",
                 next_step=NextStep.of("config show"),
             )

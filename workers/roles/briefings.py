@@ -1,4 +1,4 @@
-"""What planners are told of the targets: how they are reached, what they are, what may run."""
+"""Tells planners about the targets: how they are reached, what they are and what may run."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from workers.roles.host_keys import reports_changed_keys
 log = structlog.get_logger()
 
 Look = Callable[[Host], Mapping[str, str]]
-"""Looks at what a host is, by read-only commands; raises what a connection raises."""
+"""Reads facts about a host with read-only commands; raises what a connection raises."""
 
 _PROGRAMS = (
     *("apt-get", "dnf", "yum", "zypper", "apk", "pacman", "systemctl", "rc-service"),
@@ -34,20 +34,21 @@ FACTS: Mapping[str, str] = {
     "ports": "ss -ltn",
     "programs": "; ".join(f"command -v {program}" for program in _PROGRAMS),
 }
-"""Each fact about a host and the command that tells it; all of them go in one round trip."""
+"""Each fact about a host and the command that reads it; all commands run in one round trip."""
 
 MOST_LOOKED_AT = 3
-"""Targets of a task that are looked at; of the others it is told how they are reached."""
+"""How many targets of a task are looked at; for the others the planner learns only the way there.
+"""
 
 _FRESH = 120.0
-"""Seconds for which a host is not looked at again."""
+"""Seconds until a host is looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """`targets`: how each is reached; `facts`: what they say of themselves; `rules`: what may run.
+    """`targets`: how each is reached; `facts`: what was observed on them; `rules`: what may run.
 
-    `facts` is output of hosts, and data.
+    `facts` is output of hosts: data, never instructions.
     """
 
     targets: tuple[str, ...]
@@ -56,7 +57,7 @@ class Briefing:
 
 
 class Briefings:
-    """Briefs planners; what was seen of a host is remembered for a while. For many threads."""
+    """Briefs planners; remembers what it saw on a host for a while. Thread-safe."""
 
     def __init__(
         self, database: Database, look: Look, policy_for: Callable[[str], CommandPolicy]
@@ -68,9 +69,9 @@ class Briefings:
         self._lock = threading.Lock()
 
     def of(self, names: Sequence[str], *, task_id: int, look: bool = True) -> Briefing:
-        """What is to be said of the targets of a task, also of one that cannot be looked at.
+        """The briefing on the targets of a task, including targets that cannot be reached.
 
-        Without `look` none is looked at.
+        Without `look`, no target is looked at.
         """
         with self._database.begin() as connection:
             found = {name: hosts.find(connection, name) for name in names}
@@ -111,7 +112,7 @@ class Briefings:
                 found = self._look(host)
         except ReplanError as error:
             log.warning("target_not_looked_at", host=host.name, reason=error.reason)
-            return [f"it could not be looked at: {error.reason}"]
+            return [f"the host could not be looked at: {error.reason}"]
         return [f"{name}: {_indent(text)}" for name, text in found.items() if text]
 
 

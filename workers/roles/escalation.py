@@ -28,13 +28,13 @@ log = structlog.get_logger()
 
 LOOK_EVERY = 0.1
 PATIENCE = 15.0
-"""Seconds to wait for the end of a command that is being ended; then the evidence goes without."""
+"""Seconds to wait for a command that is being ended; then the evidence is gathered without it."""
 
 MOST_OF_EARLIER = 4
-"""Sentences about what came of an earlier revision, its last ones."""
+"""How many of the last results of an earlier revision the bundle tells."""
 
 TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
-"""Looks at the state of a host on which these ran; raises what a connection raises."""
+"""Reads the state of a host on which these subtasks ran; raises what a connection raises."""
 
 
 class EscalationHandler:
@@ -48,9 +48,9 @@ class EscalationHandler:
         self._mask = mask
 
     def perform(self, hold: Hold) -> Fact:
-        """Build and keep the bundle of a step. A host that cannot be reached is part of it.
+        """Build and store the bundle of a step. If the host is unreachable, the bundle says so.
 
-        Where a pass was withdrawn for it, its worker first says how its command was ended.
+        If a pass was withdrawn for this, its worker first reports how its command ended.
         """
         job = hold.job
         self._await_release(hold)
@@ -88,7 +88,7 @@ class EscalationHandler:
 
 
 def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
-    """The bundle, from what the rows say and what the host shows."""
+    """The bundle, built from the rows of the step and the snapshot of the host."""
     newest = brief.revisions[-1]
     tried = _attempts_of(brief.attempts, newest.revision)
     place = Ref(brief.task.id, brief.step.ordinal, target=brief.host.name)
@@ -117,7 +117,7 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
 
 
 def _attempts_of(attempts: Sequence[Attempt], revision: int) -> tuple[Attempt, ...]:
-    """The attempts of a revision, and what was undone for it, which stands under older ones."""
+    """The attempts of a revision, with the rollbacks run for it, which carry older revisions."""
     passes = {a.pass_no for a in attempts if a.revision < revision and not a.rollback}
     later = {a.pass_no for a in attempts if a.revision > revision and not a.rollback}
     first, last = max(passes, default=0), min(later, default=None)
@@ -181,7 +181,7 @@ def _text(output: bytes) -> str:
 
 
 def _describe_revision(revision: Revision, attempts: Sequence[Attempt]) -> str:
-    """An earlier list: whose, why, what it undid, what came of it, and its commands."""
+    """An earlier list: its author, its reason, what it undid, its results and its commands."""
     lines = [
         f"revision {revision.revision} by {revision.author.role}: {revision.reason}".rstrip(": ")
     ]
@@ -195,7 +195,7 @@ def _describe_revision(revision: Revision, attempts: Sequence[Attempt]) -> str:
 
 
 def _way_to(host: Host) -> dict[str, str]:
-    """S0.52: which machine it is, as whom commands run there, and with which rights."""
+    """S0.52: the machine, the account that runs the commands, and its rights."""
     if host.connection is ConnectionKind.LOCAL:
         way = {"connection": "local"}
     else:
@@ -207,7 +207,7 @@ def _way_to(host: Host) -> dict[str, str]:
 
 
 def _plan(brief: StepBrief) -> tuple[str, ...]:
-    """Every step of the task on this host, and where it stands."""
+    """Every step of the task on this host, with its state."""
     return tuple(
         f"{step.ordinal}. {step.title} [{brief.phases.get(step.ordinal, 'not_started')}]"
         for step in brief.plan.steps
@@ -215,5 +215,5 @@ def _plan(brief: StepBrief) -> tuple[str, ...]:
 
 
 def _settings(policy: Policy) -> dict[str, str]:
-    """S0.52, S0.68: what bounds the planner."""
+    """S0.52, S0.68: the limits of the planner."""
     return {f.name: str(getattr(policy, f.name)) for f in fields(policy)}

@@ -1,4 +1,4 @@
-"""Execution jobs: one pass over a step on its host, written to the journal as it goes."""
+"""Execution jobs: one pass over a step on its host, written to the journal as it runs."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -35,14 +35,14 @@ from workers.shells.secret_shell import SecretShell, SecretsJudge
 from workers.store import PassBrief, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
-"""The variable in which a snippet finds what a person answered."""
+"""The variable in which a snippet finds the answer of a person."""
 
 FENCES_A_JOB = 100_000
-"""More often than this no job is claimed."""
+"""No job is claimed more often than this."""
 
 
 class Executor:
-    """Carries out passes; many at once in one process, on warm connections."""
+    """Carries out passes, many at once in one process, over connections that stay open."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Executor:
         self._signatures = signatures
 
     def perform(self, hold: Hold) -> Fact:
-        """One pass. Raises Transient when the host cannot be reached or is lost on the way."""
+        """Carry out one pass. Raises Transient if the host is unreachable or is lost on the way."""
         job = hold.job
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
@@ -117,7 +117,7 @@ class Executor:
         )
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
-        """What other steps and revisions run on the host; one that cannot be read runs nowhere."""
+        """The commands of the run's other steps and revisions; unreadable ones are left out."""
         with self._database.autocommit() as connection:
             planned = subtasks_of_run(connection, order.run_id)
         for subtask in planned:
@@ -126,7 +126,7 @@ class Executor:
 
 
 class HeldLog:
-    """The pass's view of the journal: everything under the fence of the job in hand."""
+    """A pass's view of the journal: everything is written under the fence of its job."""
 
     def __init__(self, journal: Journal, hold: Hold, masker: Masker) -> None:
         self._masker = masker
@@ -146,7 +146,7 @@ class HeldLog:
         self._journal.end_attempt(self._hold.job, self._mask(attempt))
 
     def _mask(self, attempt: Attempt) -> Attempt:
-        # Output has been masked where it came from. Of a command only values are: it may run again.
+        # Output is masked at its source. In a command only values are masked: it may run again.
         return replace(
             attempt,
             command=self._masker.values(attempt.command),
@@ -162,7 +162,7 @@ class HeldLog:
         return replace(result, left_over=left_over) if left_over else result
 
     def cancelled(self) -> bool:
-        """True once nothing further is to be started."""
+        """True once nothing more may be started."""
         return self._hold.withdrawn.is_set() or self.given_up()
 
     def withdrawn(self) -> bool:
@@ -174,7 +174,7 @@ class HeldLog:
         return key in self._hold.unwanted
 
     def given_up(self) -> bool:
-        """True once the job is somebody else's, or this process wants to stop."""
+        """True once another worker has the job, or this process wants to stop."""
         hold = self._hold
         return (
             hold.lost.is_set()
@@ -184,12 +184,12 @@ class HeldLog:
 
 
 class Guards:
-    """One guard for each policy: what it has judged before it knows."""
+    """One guard for each policy, which remembers its verdicts."""
 
     def __init__(self, policy_file: Path | None = None, forbidden: tuple[str, ...] = ()) -> None:
-        """Read the site's policy; raises Misconfigured for one that cannot be used.
+        """Read the site's policy; raises Misconfigured if it cannot be used.
 
-        `forbidden` is the installation's own list, which holds whatever a task says.
+        `forbidden` is the installation's own list, which applies whatever a task says.
         """
         self._forbidden = forbidden
         self._site: Site = load_site(policy_file)
@@ -199,9 +199,9 @@ class Guards:
         self._lock = threading.Lock()
 
     def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
-        """The guard for a host, under a task's own list; hosts of one policy share theirs.
+        """The guard for a host and a task's own list; hosts with the same policy share a guard.
 
-        Raises Misconfigured for a list or a policy that cannot be used.
+        Raises Misconfigured if the list or the policy cannot be used.
         """
         asked = (forbidden, host)
         with self._lock:
@@ -213,7 +213,7 @@ class Guards:
             return self._by_asked[asked]
 
     def looks(self) -> Guard:
-        """The guard that allows only what looks at a host."""
+        """The guard that allows only commands that look at a host."""
         with self._lock:
             if self._looks is None:
                 self._looks = Guard(looks())
@@ -221,7 +221,7 @@ class Guards:
 
 
 def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
-    """What a person answered, for the snippets of the step: commands run in what was approved."""
+    """The answer of a person, for snippets only: commands run in the approved environment."""
     if answer is None:
         return {}
     snippets = (s for s in order.subtasks if s.kind is SubtaskKind.CODE)
@@ -235,16 +235,16 @@ def _mask_question(question: Question | None, masker: Masker) -> Question | None
 
 
 def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
-    """What may be sent to a host as it is written, to be judged in one go."""
+    """Every text that may be sent to a host as it stands, for the guard to judge together."""
     return texts_of(subtask for subtask in subtasks if subtask.kind is SubtaskKind.COMMAND)
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:
     job = hold.job
     return PassRecord(
-        # Hosts keep their records in folders that many runs share.
+        # Many runs share the folders in which a host keeps records.
         name=f"{brief.token[:2]}/{brief.token}-{brief.step.ordinal}-{job.revision}-{job.pass_no}",
-        # Of several jobs for one pass the later one has the greater number.
+        # Of several jobs for one pass, the later one has the higher number.
         fence=job.id * FENCES_A_JOB + job.fence,
         resumed=job.resumed,
         since=job.age,

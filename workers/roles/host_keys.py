@@ -1,4 +1,4 @@
-"""A host that shows another key than the enrolled one is reported, whoever met it."""
+"""Reports a host that shows another key than the enrolled one, whichever role meets it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +16,10 @@ log = structlog.get_logger()
 
 @contextmanager
 def reports_changed_keys(database: Database, task_id: int) -> Iterator[None]:
-    """What is done here for that task may meet a changed host key: then the coordinator hears it.
+    """Report a changed host key to the coordinator if the block, run for that task, meets one.
 
-    The error is raised on, so that the step waits and a person is told. Whoever stands between
-    could show the old key again: only a person's word brings back a host that was disabled.
+    The error is raised again, so that the step waits and a person is told. An attacker in between
+    could show the old key again, so only a person can enable a disabled host.
     """
     try:
         yield
@@ -34,5 +34,5 @@ def _report(database: Database, task_id: int, fact: HostKeyChanged) -> None:
             inbox.send(connection, [(task_id, None, fact)])
         log.error("host_key_changed", host=fact.host, reason=fact.reason)
     except ReplanError as failed:
-        # The refusal stands all the same; the next one to come there reports it.
+        # The connection is refused all the same; the next one to that host reports it.
         log.warning("host_key_not_reported", host=fact.host, reason=failed.reason)

@@ -1,4 +1,4 @@
-"""Calls to models accounted for: each is a row before it is made, and none is made past a cap."""
+"""Accounts for calls to models: each is a row before it is made, and a cap stops the next."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -24,12 +24,12 @@ from workers.process.leases import Hold
 log = structlog.get_logger()
 
 _PAUSES = (0.1, 0.5, 2.0)
-"""Seconds after each try to enter how a call ended, while the database is away."""
+"""Seconds between tries to record the end of a call while the database is unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a call is made for; `replay_of` is the call that it asks again."""
+    """What a call is made for; `replay_of` is the number of the call that it repeats."""
 
     task_id: int
     run_id: int | None = None
@@ -48,10 +48,10 @@ _CONTEXT: ContextVar[CallContext] = ContextVar("context of the calls that are ma
 
 
 class ModelCalls:
-    """The log of calls in Postgres; `daily_cap` in dollars, 0 for none. For many threads.
+    """The log of calls in Postgres; `daily_cap` is in dollars, 0 means no cap. Thread-safe.
 
-    What is spent is looked at before each call, and counted when it has ended: planners that ask at
-    the same time can go over a cap by what is then being asked, and by no further call.
+    Spending is checked before each call and counted after it. Planners that call at the same time
+    can exceed a cap by the calls then in progress, and by no others.
     """
 
     def __init__(self, database: Database, prices: Prices, daily_cap: float) -> None:
@@ -61,7 +61,7 @@ class ModelCalls:
 
     @contextmanager
     def context(self, context: CallContext) -> Iterator[None]:
-        """The calls that this thread makes within the block are made for that context."""
+        """Attribute the calls that this thread makes within the block to that context."""
         token = _CONTEXT.set(context)
         try:
             yield
@@ -69,7 +69,7 @@ class ModelCalls:
             _CONTEXT.reset(token)
 
     def account_for(self, perform: Callable[[Hold], Fact]) -> Callable[[Hold], Fact]:
-        """The same work, with the calls that it makes entered for its job."""
+        """The same work, with its calls attributed to its job."""
 
         def run(hold: Hold) -> Fact:
             with self.context(CallContext.of(hold.job)):
@@ -78,7 +78,7 @@ class ModelCalls:
         return run
 
     def begin(self, question: ModelQuestion) -> int:
-        """Enter a call; raises Misconfigured at stage `spending` when it may not be made."""
+        """Record a call; raises Misconfigured at stage `spending` if it may not be made."""
         context = _CONTEXT.get()
         with self._database.begin() as connection:
             self._refuse_past_a_cap(
@@ -87,7 +87,7 @@ class ModelCalls:
             return model_calls.begin(connection, _new_row(context, question))
 
     def end(self, number: int, record: CallRecord) -> None:
-        """Enter how it ended; where the database stays away, that it was made is all there is."""
+        """Record how a call ended; if the database stays unavailable, only its start is known."""
         used = record.usage != Usage()
         cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
         ended = _result_row(record, cost)
@@ -107,7 +107,7 @@ class ModelCalls:
         task = f"T{context.task_id}"
         if (spent.cap or self._daily_cap) and self._prices.price(question.model) is None:
             raise _refusal(
-                f"nobody has said what {question.model} costs, so no cap can be kept: name its "
+                f"the price of {question.model} is unknown, so no cap can be enforced: set its "
                 "price (model_prices) where the planners run, or lift the cap",
                 NextStep.of("task resume", task, cost_cap="0")
                 if spent.cap
@@ -133,7 +133,7 @@ def _refusal(reason: str, next_step: NextStep) -> Misconfigured:
 
 
 def _more(cap: Decimal, spent: Decimal) -> str:
-    """A cap that leaves as much as the old one did: twice of what counts, in whole cents."""
+    """Twice the cap or the amount spent, whichever is more, rounded up to whole cents."""
     return str((2 * max(cap, spent)).quantize(Decimal("0.01"), ROUND_UP))
 
 

@@ -19,7 +19,7 @@ class Planner:
         self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
-        """The plan. Raises Rejected when the backend has none that can be carried out."""
+        """The plan. Raises Rejected if the backend has no plan that can be carried out."""
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         backend = self._backends.get(task.policy.planner)

@@ -1,4 +1,4 @@
-"""Changing what remains of a plan, from a step that cannot be done as it was planned."""
+"""The replanner: changes the rest of a plan, from a step that cannot be done as planned."""
 
 from shared.domain.facts import Fact, PlanRevised
 from shared.domain.plan import check_steps
@@ -11,7 +11,7 @@ from workers.store import step_with_evidence
 
 
 class Replanner:
-    """Answers replanning jobs, for whoever planned the task."""
+    """Answers replanning jobs on behalf of the planner of the task."""
 
     def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
         self._database = database
@@ -19,9 +19,9 @@ class Replanner:
         self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
-        """The steps that take the place of those that remain; some may still be bare.
+        """The steps that replace the remaining ones; some may not have subtasks yet.
 
-        Raises Rejected when the planner has no answer that can be carried out.
+        Raises Rejected if the planner has no answer that can be carried out.
         """
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)

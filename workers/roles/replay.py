@@ -1,4 +1,4 @@
-"""A question that was kept, asked of another model; nothing follows from the answer."""
+"""Repeats a recorded call with another model; the answer changes nothing."""
 
 from dataclasses import asdict
 from typing import Any
@@ -26,14 +26,14 @@ _SCHEMAS = {
     "replan": "plan-answer",
     "advise": "advice-answer",
 }
-"""The form of an answer, by what is asked for."""
+"""The schema of the answer, by the purpose of the call."""
 
 
 def replay(settings: Settings, number: int, model: str, environ: dict[str, str]) -> dict[str, Any]:
-    """Ask the question of call `number` of that model; both answers, and what this one used.
+    """Ask `model` the question of call `number`; returns both answers and the tokens used.
 
-    The call is entered like any other and counts towards the caps. Raises Rejected when no such
-    call was kept, and what asking a model raises.
+    The new call is recorded like any other and counts towards the caps. Raises Rejected if no such
+    call is stored, and what a call to a model raises.
     """
     server = settings.server
     secrecy = Secrecy(open_vaults(server, environ), own_secrets(server))
@@ -42,7 +42,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
         with database.begin() as connection:
             row = model_calls.find(connection, number)
         if row is None or row.purpose not in _SCHEMAS:
-            reason = f"no call {number} that can be asked again was kept"
+            reason = f"no call {number} is stored that can be repeated"
             raise Rejected(reason, stage="replay", next_step=NextStep.of("task list"))
         calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
         asked = AnthropicModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
@@ -60,7 +60,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
 
 
 def _question(row: Any, model: str) -> ModelQuestion:
-    """The question as it was kept, without an earlier answer that was of no use."""
+    """The stored question, without any rejected answer that followed it."""
     turns = tuple(Turn(Speaker(t["speaker"]), t["text"]) for t in row.question["turns"])
     return ModelQuestion(
         purpose=row.purpose,

@@ -1,4 +1,4 @@
-"""Whose word counts: approvals are believed when a key that this executor knows has signed them."""
+"""Checks signatures: an approval is accepted if a key that this executor knows has signed it."""
 
 from base64 import b64decode
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from shared.domain.next_step import NextStep
 
 
 class Signatures:
-    """Verifies with the keys of the settings, and with the one in the data folder, if there is one.
+    """Verifies approvals with the keys in the settings, or else with the one in the data folder.
 
-    An executor that knows no key at all believes the database. Raises Misconfigured for a setting
-    that is no key.
+    An executor that knows no key at all trusts the database. Raises Misconfigured for a setting
+    that is not a valid key.
     """
 
     def __init__(self, keys: Sequence[str], folder: Path) -> None:
@@ -24,12 +24,12 @@ class Signatures:
         self._file = folder / PUBLIC_KEY
 
     def believes(self, task: int, approval: Approval) -> bool:
-        """Whether a person whose key is known has said exactly this of that task."""
+        """Whether a known key has signed exactly this approval of that task."""
         keys = self._pinned or self._own()
         return not keys or any(_is_signed(key, task, approval) for key in keys)
 
     def _own(self) -> list[Ed25519PublicKey]:
-        """The key of the persons on this machine, which may have been made since the start."""
+        """The key of this machine, which may have been created since the start."""
         try:
             text = self._file.read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -51,7 +51,7 @@ def _key(text: str, where: str) -> Ed25519PublicKey:
     try:
         return Ed25519PublicKey.from_public_bytes(b64decode(text, validate=True))
     except ValueError as error:
-        raise _key_error(where, f"{text!r} is no public key") from error
+        raise _key_error(where, f"{text!r} is not a valid public key") from error
 
 
 def _key_error(where: str, why: str) -> Misconfigured:

@@ -1,4 +1,4 @@
-"""The subtask planner: the commands of a step (S0.20, S0.28), and their revisions (S0.54)."""
+"""The subtask planner: plans the commands of a step (S0.20, S0.28) and revises them (S0.54)."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ class SubtaskPlanner:
         self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
-        """Revision 0 of a step, or of every bare step of a changed plan."""
+        """Revision 0 of a step, or of every step of a changed plan that has no subtasks."""
         if hold.job.run_id is not None:
             return self._detail_changed_plan(hold.job)
         with self._database.begin() as connection:
@@ -90,7 +90,7 @@ class SubtaskPlanner:
 
 
 class Reviser:
-    """Answers revision jobs, for the role and the backend that planned the step (S0.47)."""
+    """Answers revision jobs on behalf of the role and backend that planned the step (S0.47)."""
 
     def __init__(self, database: Database, backends: Backends, briefings: Briefings) -> None:
         self._database = database
@@ -98,9 +98,9 @@ class Reviser:
         self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
-        """The next list of subtasks, or that there is none for the step as it was planned.
+        """The next list of subtasks, or the fact that the step cannot be done as planned.
 
-        Raises Rejected for a list that has failed before, and for what cannot be undone.
+        Raises Rejected for a list that has failed before and for a rollback that does not exist.
         """
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
@@ -142,17 +142,17 @@ class Reviser:
 
 
 def _note(brief: StepBrief, job: Job) -> str:
-    """What people said: when the step was planned, and of this revision."""
+    """The words of people: the answer given for the step, and the note on this revision."""
     step = brief.step
     answered = "" if step.answer is None else str(Reply(step.ask_question, step.answer))
     return "\n".join(part for part in (answered, job.note) if part)
 
 
 def _planner_of(brief: StepBrief) -> Author:
-    """Who planned the task as a whole: what cannot be done as planned goes there.
+    """The author of the whole plan, who gets the steps that cannot be done as planned.
 
-    That a person gave the plan stands in the task's row, which the state of a run does not hold:
-    the fact carries it, and the coordinator decides who is asked.
+    Whether a person provided the plan is in the task's row, which is not part of the state of a
+    run. The fact therefore carries it, and the coordinator decides whom to ask.
     """
     if brief.task.plan_given:
         return Author(PlanningRole.HUMAN, "human")

@@ -1,4 +1,4 @@
-"""The taskmaster: improves the prompt before it is planned (S0.2, S0.18)."""
+"""The taskmaster: improves the prompt before planning (S0.2, S0.18)."""
 
 from shared.domain.facts import Fact, PromptRefined, QuestionAsked
 from shared.domain.question import Question
@@ -17,7 +17,7 @@ class Taskmaster:
         self._backends = backends
 
     def perform(self, hold: Hold) -> Fact:
-        """The improved prompt, kept beside the original one, or what a person has to be asked."""
+        """The improved prompt, stored beside the original, or a question for a person."""
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         backend = self._backends.get(task.policy.taskmaster)

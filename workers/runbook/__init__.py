@@ -1,1 +1,1 @@
-"""The offline planner: a library of known jobs, with recorded alternatives per error pattern."""
+"""The offline planner: a library of known jobs, with an alternative for each known error."""

@@ -24,16 +24,16 @@ from workers.planning import (
 from workers.runbook.library import read_library
 
 PLAN_BY_HAND = NextStep.of("plan provide", Blank("TASK"), file=Blank("plan.yaml"))
-"""For a task that waits for a plan; TASK becomes its own where the failure is reported."""
+"""For a task that waits for a plan; the failure report fills in TASK."""
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 
 _Open = tuple[Alternative, frozenset[str], dict[str, str]]
-"""An alternative, the names of the parameters of its job, and the values that these have."""
+"""An alternative, the names of its job's parameters, and their values."""
 
 
 class RunbookBackend:
-    """Answers for the planning roles with what has been recorded; no model, no network."""
+    """Answers for the planning roles from recorded runbooks, without a model or a network."""
 
     uses_facts = False
 
@@ -41,7 +41,7 @@ class RunbookBackend:
         self._library = read_library(folders)
 
     def refine(self, request: PlanRequest) -> str:  # noqa: ARG002 - the port's signature
-        """A library improves no prompt."""
+        """Always raises: a library cannot improve prompts."""
         raise Misconfigured(
             "the runbook backend cannot improve prompts",
             stage="refine",
@@ -49,13 +49,13 @@ class RunbookBackend:
         )
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:  # noqa: ARG002 - the port's signature
-        """A library gives no advice: the count alone decides."""
-        raise Rejected("the runbook library advises neither for nor against a try", stage="advise")
+        """Always raises: a library gives no advice, so the count alone decides."""
+        raise Rejected("the runbook library gives no advice on another try", stage="advise")
 
     def plan(self, request: PlanRequest) -> Plan:
-        """The steps of the job that the prompt asks for, subtasks included.
+        """The steps of the job that the prompt asks for, including their subtasks.
 
-        Raises Rejected when the library knows no such job.
+        Raises Rejected if the library has no such job.
         """
         found = self._library.find_job(request.prompt)
         if found is None:
@@ -90,9 +90,9 @@ class RunbookBackend:
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
-        """The first recorded alternative that fits the evidence and has not been tried.
+        """The first recorded alternative that matches the evidence and has not been tried.
 
-        Raises Rejected when there is none.
+        Raises Rejected if there is none.
         """
         output = _output(request.bundle)
         for alternative, names, parameters in self._alternatives(request):
@@ -109,16 +109,16 @@ class RunbookBackend:
             if not _was_tried(subtasks, request):
                 return RevisionDraft(subtasks, alternative.reason)
         raise Rejected(
-            f"the runbook library has no further alternative for what step "
-            f"{request.step.ordinal} shows",
+            f"the runbook library has no further alternative for the failure of step "
+            f"{request.step.ordinal}",
             stage="revise",
             next_step=_revise_by_hand(request),
         )
 
     def replan(self, request: ReplanRequest) -> Plan:
-        """A library knows no other plan than the one that it has given."""
+        """Always raises: a library has only one plan for a task."""
         raise Rejected(
-            "the runbook library has no other plan for what remains",
+            "the runbook library has no other plan for the remaining steps",
             stage="replan",
             next_step=NextStep.of("step revise", request.bundle.step_ref, file=Blank("FILE")),
         )
@@ -140,14 +140,14 @@ class RunbookBackend:
 def _missing_parameter(
     document: object, names: frozenset[str], values: dict[str, str]
 ) -> str | None:
-    """Why the parameters cannot be filled in; None when they can.
+    """Why the parameters cannot be filled in; None if they can.
 
-    What a prompt says, and still more what a host has printed, has to be nothing but a value:
-    a command would take `-x` for an option.
+    Text from a prompt, and even more so text printed by a host, must be a plain value: a command
+    would take `-x` as an option.
     """
     for name in sorted(parameters_in(document, names)):
         if name not in values:
-            return f"nothing says what {name} is"
+            return f"{name} has no value"
         if values[name].startswith("-") or not values[name].isprintable():
             return f"{name} cannot be {values[name]!r}"
     return None
@@ -158,7 +158,7 @@ def _revise_by_hand(request: ReviseRequest) -> NextStep:
 
 
 def _output(bundle: Bundle) -> str:
-    """What everything that failed has printed."""
+    """The output of all failed attempts."""
     return "\n".join(
         f"{attempt.stdout}\n{attempt.stderr}\n{attempt.check_output}"
         for attempt in bundle.attempts
@@ -175,7 +175,7 @@ def _subtasks(
 
 
 def _was_tried(subtasks: Sequence[Subtask], request: ReviseRequest) -> bool:
-    """Whether these commands are those of the present revision or of an earlier one."""
+    """Whether these commands are those of the current revision or an earlier one."""
     commands = [subtask.command for subtask in subtasks]
     if commands == [subtask.command for subtask in request.subtasks]:
         return True

@@ -1,4 +1,4 @@
-"""The library: the runbook files that ship, and those of the operator's folders."""
+"""The library: the runbook files of this package and of the operator's folders."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SHIPPED = Path(__file__).parent / "library"
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Every known job, and the alternatives that hold for any step; the operator's come first."""
+    """Every known job, and the alternatives that apply to any step; the operator's come first."""
 
     jobs: tuple[RunbookJob, ...]
     revisions: tuple[Alternative, ...]
@@ -32,8 +32,8 @@ class Library:
 def read_library(folders: Iterable[Path] = ()) -> Library:
     """Read the operator's folders and the shipped one.
 
-    Raises Misconfigured for a missing folder, and for a file that is not a runbook, with the
-    place of the fault.
+    Raises Misconfigured for a missing folder and for a file that is not a valid runbook, with the
+    location of the fault.
     """
     files = [_read(path) for folder in (*folders, SHIPPED) for path in _paths(folder)]
     return Library(
@@ -53,7 +53,9 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> RunbookFile:
-    origin = Origin(f"{path} is not a runbook", "plan", NextStep.of("config show"), Misconfigured)
+    origin = Origin(
+        f"{path} is not a valid runbook", "plan", NextStep.of("config show"), Misconfigured
+    )
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

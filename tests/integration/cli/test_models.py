@@ -136,7 +136,7 @@ def test_without_a_price_a_cap_asks_for_one_before_anything_is_spent(
     plans_one_step(model)
     answer = cli.json(*SUBMIT, "--set", "task_cost_cap=5", "--wait", code=3)
     ref = answer["details"]["ref"]
-    assert "nobody has said what somebodys-own costs" in answer["reason"]
+    assert "the price of somebodys-own is unknown" in answer["reason"]
     assert model.asked == []
     cli.json("task", "resume", ref, "--cost-cap", "0")
     assert cli.json("task", "watch", ref)["details"]["phase"] == "done"

@@ -54,7 +54,7 @@ def test_each_target_is_told_of_with_its_connection_and_looked_at_once(database:
         "new1: not enrolled yet",
     ]
     assert told.facts == (
-        "[web1]\nit could not be looked at: no route to host\n\n"
+        "[web1]\nthe host could not be looked at: no route to host\n\n"
         "[localhost]\nos: localhost OS\n    second line"
     )
     assert briefings.of(["localhost", "web1"], task_id=1).facts.startswith("[localhost]")

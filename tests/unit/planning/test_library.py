@@ -26,7 +26,7 @@ def test_a_file_that_is_no_runbook_is_named_with_its_fault(
     path.write_text(text)
     with pytest.raises(Misconfigured) as raised:
         read_library([tmp_path])
-    assert raised.value.reason.startswith(f"{path} is not a runbook: ")
+    assert raised.value.reason.startswith(f"{path} is not a valid runbook: ")
     assert raised.value.next_step
     for words in says:
         assert words in raised.value.reason
@@ -34,7 +34,7 @@ def test_a_file_that_is_no_runbook_is_named_with_its_fault(
 
 def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_bytes(b"jobs: \xff")
-    with pytest.raises(Misconfigured, match=r"mine\.yaml is not a runbook"):
+    with pytest.raises(Misconfigured, match=r"mine\.yaml is not a valid runbook"):
         read_library([tmp_path])
 
 

@@ -236,7 +236,7 @@ def test_the_improved_prompt_counts_when_there_is_one(mine: RunbookBackend) -> N
 
 
 def test_a_value_that_the_prompt_leaves_out_is_asked_for(mine: RunbookBackend) -> None:
-    with pytest.raises(Rejected, match="nothing says what size is"):
+    with pytest.raises(Rejected, match="size has no value"):
         mine.plan(asked("grow the disk"))
 
 
