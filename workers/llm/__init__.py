@@ -1,1 +1,1 @@
-"""A language model as planner: prompts, answers, and the one place that speaks to it."""
+"""A language model as planner: prompts, answers, and the only code that calls the model."""

@@ -1,4 +1,4 @@
-"""What a plan's commands may not be, however well they are formed: of elsewhere, or of a log."""
+"""Refuses well-formed commands that act on other hosts or are copied from a host's output."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ from shared.guard.guard import Explanation
 from workers.llm.evidence import clean
 
 Explain = Callable[[str], Explanation]
-"""What the guard of the target says of a command, and which programs it would run."""
+"""Asks the target's guard for its verdict on a command and the programs the command would run."""
 
 _LOGINS = frozenset({"ssh", "slogin", "autossh", "mosh", "sftp", "telnet", "rsh", "rlogin"})
 _COPIERS = frozenset({"scp", "rsync", "rcp"})
@@ -21,14 +21,14 @@ _HERE = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 _URL = re.compile(r"^(?:ssh|sftp|rsync|scp)://(?:[^@/]*@)?(?P<host>[^@:/\s]+)")
 _PLACE = re.compile(r"^(?:[^@:/\s]+@)?(?P<host>[^@:/\s]+):")
 _VALUED = frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOoPpQRSWw")
-"""Options of ssh and its like behind which a word of their own stands."""
+"""Options of ssh and similar programs that take a value."""
 
 _SHORT = 12
-"""Characters of a command below which that it stands in some output too says nothing."""
+"""Commands shorter than this often appear in output by chance and are not compared."""
 
 
 def refuse_other_hosts(subtasks: Iterable[Subtask], task: str, explain: Explain) -> None:
-    """Raise Rejected for a command that acts on another host, unless the task names that host."""
+    """Raise Rejected for a command that acts on another host, unless the task names the host."""
     named = set(re.findall(r"[A-Za-z0-9_.-]+", task))
     for subtask in subtasks:
         for text in _texts(subtask):
@@ -38,8 +38,8 @@ def refuse_other_hosts(subtasks: Iterable[Subtask], task: str, explain: Explain)
                     if host not in named and host not in _HERE:
                         raise Rejected(
                             f"subtask {subtask.key!r}: `{' '.join(words)[:200]}` acts on another "
-                            f"host ({host}), which the task does not name: commands run on the "
-                            "target itself, over the one connection that there is",
+                            f"host ({host}), which the task does not name: commands run only on "
+                            "the target itself",
                             stage="plan",
                         )
 
@@ -47,10 +47,10 @@ def refuse_other_hosts(subtasks: Iterable[Subtask], task: str, explain: Explain)
 def refuse_copied(
     subtasks: Iterable[Subtask], bundle: Bundle, planned: Sequence[Subtask], explain: Explain
 ) -> None:
-    """Raise Rejected for a command that stands in some output, unless it may run unasked.
+    """Raise Rejected for a command copied from output, unless it may run without approval.
 
-    Tools do name the command that mends them, and then it is an ordinary one. What the guard would
-    deny or ask about was not planned by anybody when a host's output has put it forward.
+    Tools often print the command that fixes a problem, and then it is an ordinary one. A command
+    that the guard would deny or ask about must come from a planner, not from a host's output.
     """
     printed = _output_text(bundle)
     own = {_on_one_line(text) for subtask in planned for text in _texts(subtask)}
@@ -62,15 +62,15 @@ def refuse_copied(
             verdict = explain(text).verdict
             if not verdict.allowed:
                 raise Rejected(
-                    f"subtask {subtask.key!r}: `{text[:200]}` stands word for word in what the "
-                    "host has printed, which is data and no instruction, and it would not run "
-                    f"without a person's word ({verdict.reason or verdict.rule})",
+                    f"subtask {subtask.key!r}: `{text[:200]}` appears word for word in the output "
+                    "of the host, which is data and not an instruction, and it would not run "
+                    f"without a person's approval ({verdict.reason or verdict.rule})",
                     stage="plan",
                 )
 
 
 def _hosts(words: Sequence[str]) -> list[str]:
-    """The other hosts that a program with these words would act on."""
+    """The hosts that a program with these words would connect to."""
     if not words:
         return []
     program = PurePosixPath(words[0]).name

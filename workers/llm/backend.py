@@ -1,4 +1,4 @@
-"""The planning roles, played by a model."""
+"""The planner backend that asks a model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,18 +42,19 @@ from workers.repetition import refuse_repetition
 BACKEND = "anthropic"
 
 GuardFor = Callable[[str], Guard]
-"""The guard of the host of that name; of no host in particular for an empty one."""
+"""Returns the guard of the host with that name, or a general guard for an empty name."""
 
 Answer = TypeVar("Answer", bound=Document)
 Value = TypeVar("Value")
 
 
 class AnthropicBackend:
-    """Asks a model and lets only what is really a plan pass.
+    """Asks a model and accepts only valid plans.
 
-    An answer that cannot be used (no JSON, cut off, refused, of another form, with a cycle, for
-    another host, copied out of a log) is sent back once with what is wrong about it. A second one
-    ends in Rejected, and so does the model's own word that the task cannot or must not be done.
+    An answer that cannot be used (not JSON, cut off, refused, of another form, with a cycle, for
+    another host, copied from a log) is sent back once with a description of the fault. A second
+    such answer raises Rejected, as does the model's statement that the task cannot or must not be
+    done.
     """
 
     uses_facts = True
@@ -72,7 +73,7 @@ class AnthropicBackend:
         self._texts = texts or prompt_texts()
 
     def refine(self, request: PlanRequest) -> str | Question:
-        """The improved prompt (S0.2), or what only the person can say (S3.57)."""
+        """The improved prompt (S0.2), or a question that only the person can answer (S3.57)."""
         question = prompts.refine_question(
             self._texts,
             request,
@@ -105,7 +106,7 @@ class AnthropicBackend:
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
-        """New subtasks from the evidence, by the model that planned the step (S0.54–S0.57)."""
+        """New subtasks based on the evidence, by the model that planned the step (S0.54–S0.57)."""
         question = prompts.revise_question(
             self._texts,
             request,
@@ -117,7 +118,7 @@ class AnthropicBackend:
         )
 
     def replan(self, request: ReplanRequest) -> Plan:
-        """Other steps, without subtasks, in the place of what remains of a plan."""
+        """New steps, without subtasks, that replace the rest of a plan."""
         question = prompts.replan_question(
             self._texts,
             request,
@@ -128,7 +129,7 @@ class AnthropicBackend:
         return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
-        """Whether another try of the same subtasks is worth it (S1.35)."""
+        """Whether to try the same subtasks again (S1.35)."""
         question = prompts.advise_question(
             self._texts,
             request,
@@ -182,7 +183,7 @@ class AnthropicBackend:
 
 
 class _Unusable(Exception):
-    """What is wrong with an answer, in words for the model."""
+    """The answer cannot be used; the message tells the model why."""
 
 
 def _read(
@@ -199,7 +200,7 @@ def _read(
     why_not = getattr(answer, "impossible", "").strip()
     if why_not:
         raise NotAsPlanned(
-            f"the model says that it cannot be done: {why_not}",
+            f"the model says that this cannot be done: {why_not}",
             stage=question.purpose,
             next_step=question.next_step,
         )
@@ -221,9 +222,9 @@ def anthropic_backend(
     mask: Callable[[str], str] = str,
     guard_for: GuardFor | None = None,
 ) -> AnthropicBackend:
-    """The backend on the real API; nothing is imported or connected before the first question.
+    """A backend on the real API; the first question imports the SDK and opens the connection.
 
-    What is asked goes through `mask` first, and every call is entered in `log`.
+    Every question goes through `mask` first, and every call is recorded in `log`.
     """
     model = AnthropicModel(settings, log=log, mask=mask)
     return AnthropicBackend(model, settings, guard_for=guard_for)

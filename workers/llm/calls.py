@@ -1,4 +1,4 @@
-"""A question to a model, its answer, and the record of the call."""
+"""A question to a model, the reply, and the record of the call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from shared.domain.next_step import Advice
 
 
 class Speaker(StrEnum):
-    """Whose turn it was."""
+    """Who spoke in a turn."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -17,7 +17,7 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side said."""
+    """What one speaker said."""
 
     speaker: Speaker
     text: str
@@ -25,12 +25,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion:
-    """What a model is asked.
+    """A question to a model.
 
-    `system` are the parts that come first, each the same for many questions: they are what a
-    provider keeps in its cache, so nothing of a task stands in them. `purpose` is the stage that
-    errors name, `role` who asks, `prompt` the version of the prompt, `schema` the JSON Schema that
-    the answer has to fit, `next_step` what a person can do when it goes unanswered.
+    `system` holds the parts that come first and are the same for many questions. The provider
+    caches them, so they contain nothing about a task. `purpose` is the stage that errors name,
+    `role` the role that asks, `prompt` the version of the prompt, `schema` the JSON Schema of the
+    answer, and `next_step` what a person can do if there is no answer.
     """
 
     purpose: str
@@ -44,14 +44,14 @@ class ModelQuestion:
     next_step: Advice | None = None
 
     def again(self, answer: str, complaint: str) -> "ModelQuestion":
-        """The same question after an answer that was of no use, with what was wrong about it."""
+        """The same question, followed by an unusable answer and the complaint about it."""
         turns = (*self.turns, Turn(Speaker.ASSISTANT, answer), Turn(Speaker.USER, complaint))
         return replace(self, turns=turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call: read afresh, read from the cache, written to the cache, produced."""
+    """Tokens of one call: uncached input, read from cache, written to cache, output."""
 
     input_tokens: int = 0
     cache_read_tokens: int = 0
@@ -69,7 +69,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """An answer; `fault` is what kept it from being finished, in words for the model, if so."""
+    """An answer of a model; `fault` says, in words for the model, why it is incomplete."""
 
     text: str
     usage: Usage
@@ -78,10 +78,10 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call as it is accounted for, whether it was answered or not.
+    """The record of one call, whether it was answered or not.
 
-    `seconds` is how long it took; `error` is the family of the error that it ended in, if any, and
-    `reason` its words; `answer` is what was answered, as far as it came.
+    `seconds` is how long it took; `error` is the family of the error that ended it, if any, and
+    `reason` its message; `answer` is the part of the answer that arrived.
     """
 
     purpose: str
@@ -97,39 +97,39 @@ class CallRecord:
 
 
 class CallLog(Protocol):
-    """Where every call is entered before it is made, and again when it has ended."""
+    """Records every call before it is made and again when it has ended."""
 
     def begin(self, question: ModelQuestion) -> int:
-        """Enter a call that is about to be made; returns its number.
+        """Record a call that is about to be made; returns its number.
 
-        Raises Misconfigured, at stage `spending`, when what models may cost is used up: then the
-        call is not made.
+        Raises Misconfigured at stage `spending` if a spending cap is reached; then the call is not
+        made.
         """
         ...
 
     def end(self, number: int, record: CallRecord) -> None:
-        """Enter how it ended. Never raises: an answer that was paid for is not thrown away."""
+        """Record how it ended. Never raises: an answer that was paid for is not thrown away."""
         ...
 
 
 class NoLog:
-    """Enters nothing."""
+    """Records nothing."""
 
     def begin(self, question: ModelQuestion) -> int:  # noqa: ARG002 - a log's promise
-        """Always 0."""
+        """Return 0."""
         return 0
 
     def end(self, number: int, record: CallRecord) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 class Model(Protocol):
     """Answers questions."""
 
     def ask(self, question: ModelQuestion) -> ModelReply:
-        """The answer, finished or with its fault.
+        """The answer, either complete or with its fault.
 
-        Raises Transient (try later; Unavailable when the other side is away or busy), Rejected (not
-        askable like this) or Misconfigured (no key, no such model, nothing left to spend).
+        Raises Transient (try later; Unavailable if the provider is down or busy), Rejected (the
+        question is not accepted) or Misconfigured (no key, no such model, spending cap reached).
         """
         ...

@@ -1,4 +1,4 @@
-"""The evidence as a model reads it: cleaned, capped with what failed kept, set apart as data."""
+"""The evidence as a model reads it: cleaned, shortened around the failures, marked as data."""
 
 import hashlib
 import re
@@ -9,27 +9,27 @@ from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 
 EVIDENCE_CHARS = 60_000
-"""Characters of a bundle that a model is told, at most."""
+"""The maximum of characters of a bundle that a model reads."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""Control and format characters: they say nothing to a person, and can hide text from one."""
+"""Control and format characters: they mean nothing to a person and can hide text."""
 
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 _TIERS = ((6000, 1500), (3000, 600), (1200, 200), (500, 0), (200, 0))
-"""How many characters of each stream are kept of failed and of green attempts, widest first."""
+"""Characters kept of each stream of failed and of green attempts, widest tier first."""
 
 _PROBES = (1500, 500, 150)
-"""How many characters of each probe of the machine's state are kept, widest first."""
+"""Characters kept of each probe of the machine's state, widest tier first."""
 
 _HOPELESS = 4
-"""A text of so many times the room is not made at all: cleaning does not shorten it that much."""
+"""A text longer than this many times the room is not built: cleaning cannot shorten it enough."""
 
 _FAR = 8
-"""Beyond so many times of what is kept, the middle of an output is not even cleaned."""
+"""In an output longer than this many times its limit, the middle is not even cleaned."""
 
 _JOINTS = 400
 _COMMAND_CHARS = 3000
@@ -38,7 +38,7 @@ _UNTRIED = frozenset(Progress)
 
 
 class _Rest(Enum):
-    """What is said of subtasks that did not fail."""
+    """How much the evidence says about subtasks that did not fail."""
 
     WHOLE = "all of it"
     BRIEF = "a line"
@@ -46,9 +46,9 @@ class _Rest(Enum):
 
 
 def clean(text: str) -> str:
-    """The text without escape sequences and without characters that cannot be seen.
+    """The text without escape sequences and invisible characters.
 
-    A line that was written over (progress bars do this) is as it looked at the end.
+    A line that was overwritten (as progress bars do) is shown in its final form.
     """
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
@@ -58,7 +58,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, or its beginning and, mostly, its end, in about `limit` characters."""
+    """The text, or its start and, mostly, its end, in about `limit` characters."""
     if len(text) <= limit:
         return text
     head = limit // 4
@@ -68,7 +68,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def set_apart(name: str, text: str) -> str:
-    """The text between two marks that it cannot contain: the mark is made from its own digest."""
+    """The text between two marks that it cannot contain, because they hold the text's digest."""
     mark = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     return f"<{mark}>\n{text}\n</{mark}>"
 
@@ -76,9 +76,9 @@ def set_apart(name: str, text: str) -> str:
 def evidence(bundle: Bundle, *, limit: int = EVIDENCE_CHARS) -> str:
     """The bundle in at most `limit` characters.
 
-    What failed is kept longest: of the plan the subtasks that failed, of an attempt that failed the
-    end of its output, of many attempts the first that failed and then the newest that did. What
-    went well, what was not reached and the state of the machine are shortened first.
+    Failures are kept longest: the failed subtasks of the plan, the end of the output of a failed
+    attempt, and of many attempts the first failed one and then the newest failed ones. Successful
+    subtasks, subtasks not reached and the state of the machine are shortened first.
     """
     before, after = _before(bundle, _Rest.WHOLE), _after(bundle, _PROBES[0])
     room = limit - len(before) - len(after) - _JOINTS
@@ -93,7 +93,7 @@ def evidence(bundle: Bundle, *, limit: int = EVIDENCE_CHARS) -> str:
 
 
 def _fit(limit: int, forms: Iterable[str]) -> str:
-    """The first form that fits, or the last one, cut."""
+    """The first form that fits, or else the last form, shortened."""
     text = ""
     for text in forms:
         if len(text) <= limit:
@@ -104,7 +104,7 @@ def _fit(limit: int, forms: Iterable[str]) -> str:
 def _attempts(
     attempts: tuple[LoggedAttempt, ...], room: int, tiers: Iterable[tuple[int, int]]
 ) -> str | None:
-    """All attempts, in the widest of the tiers that fits; None when none does."""
+    """All attempts in the widest tier that fits; None if no tier fits."""
     if not attempts:
         return "Attempts: none"
     for failed, green in tiers:
@@ -119,7 +119,7 @@ def _attempts(
 
 
 def _at_most(attempts: tuple[LoggedAttempt, ...], limits: list[int]) -> int:
-    """How long it would be if nothing were cleaned away: what is far too long is not begun."""
+    """The length if cleaning removed nothing, so that far too long a text is not even built."""
     return sum(
         min(len(output), limit)
         for a, limit in zip(attempts, limits, strict=True)
@@ -128,9 +128,9 @@ def _at_most(attempts: tuple[LoggedAttempt, ...], limits: list[int]) -> int:
 
 
 def _choose(attempts: tuple[LoggedAttempt, ...], room: int) -> str:
-    """As many as fit: the first that failed, then others that failed, then the rest, newest first.
+    """As many attempts as fit: the first failed one, then other failures, then the rest.
 
-    They stand in their order, whichever were chosen.
+    Newer attempts are preferred. Those chosen are listed in their original order.
     """
     newest = sorted(range(len(attempts)), key=lambda at: (attempts[at].outcome in _GREEN, -at))
     failed = [at for at in newest if attempts[at].outcome not in _GREEN]
@@ -239,7 +239,7 @@ def _items(texts: tuple[str, ...]) -> list[str]:
 
 
 def _block(text: str, limit: int) -> str:
-    """The text cleaned and cut; of a very long one only what may be kept is cleaned."""
+    """The text, cleaned and shortened; of a very long text only the parts to keep are cleaned."""
     if len(text) <= _FAR * limit:
         return cut(clean(text).strip(), limit)
     head, tail = clean(text[: 2 * limit]).lstrip(), clean(text[-6 * limit :]).rstrip()

@@ -1,4 +1,4 @@
-"""The errors of the anthropic SDK, sorted by who must act; only here are their names known."""
+"""Translates errors of the anthropic SDK by who must act; only this module knows their names."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,7 +16,7 @@ from shared.domain.errors import (
 from shared.domain.next_step import Advice, NextStep, ShellCommand
 
 FAMILIES: dict[str, type[ReplanError]] = {
-    # nobody has to act: it will probably work later; what is away or busy is waited for
+    # nobody has to act: it will probably work later; Unavailable means down or busy, so wait
     "APIConnectionError": Unavailable,
     "APITimeoutError": Unavailable,
     "APIResponseValidationError": Transient,
@@ -33,7 +33,7 @@ FAMILIES: dict[str, type[ReplanError]] = {
     "CMEKKeyUnreachableError": Transient,
     "CMEKContextUnavailableError": Transient,
     "RetryableError": Transient,
-    # the question cannot be answered as it was put
+    # the question cannot be answered in this form
     "BadRequestError": Rejected,
     "PreconditionFailedError": Rejected,
     "ContentTooLargeError": Rejected,
@@ -41,7 +41,7 @@ FAMILIES: dict[str, type[ReplanError]] = {
     "RequestBodyEncodingInvalidError": Rejected,
     "RequestBodyEncodingUnsupportedError": Rejected,
     "RequestBodyTooLargeAfterDecodingError": Rejected,
-    # the operator has to act: key, account, name of the model
+    # the operator has to act: key, account, model name
     "AuthenticationError": Misconfigured,
     "PaymentRequiredError": Misconfigured,
     "PermissionDeniedError": Misconfigured,
@@ -64,22 +64,22 @@ FAMILIES: dict[str, type[ReplanError]] = {
     "EnforcedSpendLimitReachedError": Misconfigured,
     "LinkedOrganizationBillingUnavailableError": Misconfigured,
     "LinkedOrganizationSpendLimitReachedError": Misconfigured,
-    # never raised by the one call that is made here; if it is, this program is wrong
+    # never raised by the only call made here; if one is raised, this program has a defect
     "APIWebhookValidationError": Defect,
     "StreamAlreadyConsumed": Defect,
     "ToolsetUsageError": Defect,
 }
-"""What each class of error means. A class that is not listed counts as the nearest it inherits."""
+"""The family of each error class. A class that is not listed counts as its nearest base class."""
 
 _CARRIERS = frozenset({"httpx2", "httpx", "httpcore", "httpcore2"})
 
 _OPERATOR_TYPES = frozenset(
     {"authentication_error", "billing_error", "permission_error", "not_found_error"}
 )
-"""`error.type` of an answer that only the operator can change, whatever its status code."""
+"""The `error.type` of answers that only the operator can change, whatever the status code."""
 
 _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "timeout_error"})
-"""`error.type` of what is away or busy: in the middle of an answer there is no status code."""
+"""The `error.type` of a service that is down or busy; a broken stream has no status code."""
 
 _BAD_GATEWAY = 502
 
@@ -89,13 +89,13 @@ _NEXT: dict[int, Advice] = {401: _SET_KEY, 403: _SET_KEY, 404: _SET_MODEL}
 
 
 def family_of(error: BaseException) -> type[ReplanError]:
-    """The family of an error of the SDK; Defect for one that is not known at all."""
+    """The family of an SDK error; Defect for an unknown error."""
     status = getattr(error, "status_code", None)
     if getattr(error, "type", None) in _OPERATOR_TYPES and status not in {429, 529}:
         return Misconfigured
     if getattr(error, "type", None) in _BUSY_TYPES or status == _BAD_GATEWAY:
         return Unavailable
-    if status == HTTPStatus.OK:  # it came in the middle of an answer
+    if status == HTTPStatus.OK:  # the error came in the middle of an answer
         return Transient
     for kind in type(error).__mro__:
         if kind.__name__ in FAMILIES:
@@ -106,7 +106,7 @@ def family_of(error: BaseException) -> type[ReplanError]:
 
 
 def translate(error: BaseException, *, stage: str, next_step: Advice | None = None) -> ReplanError:
-    """The error as this program knows it. `next_step` is given to a Rejected one."""
+    """The error as one of this program's own. A Rejected error gets `next_step`."""
     reason = _reason(error)
     family = family_of(error)
     if issubclass(family, Transient):
@@ -119,12 +119,12 @@ def translate(error: BaseException, *, stage: str, next_step: Advice | None = No
 
 
 def is_connection_error(error: BaseException) -> bool:
-    """Whether what carries the SDK's connections lost one: in a stream it says so itself."""
+    """Whether the HTTP library lost the connection: in a stream, its errors arrive unwrapped."""
     return any(kind.__module__.partition(".")[0] in _CARRIERS for kind in type(error).__mro__)
 
 
 def retry_after(error: BaseException) -> float | None:
-    """The seconds that the other side asked to be left alone; never a reason to sleep here."""
+    """The seconds that the provider asks to wait; nothing sleeps here because of it."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         return None

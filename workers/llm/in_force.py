@@ -1,17 +1,17 @@
-"""The policy in force, as a planner is told of it: what is denied, what runs, what is asked."""
+"""Describes the policy in force to a planner: what is denied, what runs, what needs approval."""
 
 from collections.abc import Iterable
 
 from shared.guard import CommandPolicy
 
 _MOST = 12
-"""Entries that are named of each kind; the rest are counted."""
+"""How many entries of each kind are named; the rest are counted."""
 
 
 def describe_policy(policy: CommandPolicy) -> str:
-    """What the guard would say, in words; the same for the same policy, so that it can be cached.
+    """The policy in words. The same policy gives the same text, so that providers can cache it.
 
-    A task's own forbidden commands are told with the task, not here.
+    A task's own forbidden commands are not part of it; they are told with the task.
     """
     parts = [
         "Denied: a step that contains one of these is stopped, and no person can let it run.",
@@ -24,7 +24,7 @@ def describe_policy(policy: CommandPolicy) -> str:
 
 def _rest(policy: CommandPolicy) -> list[str]:
     if policy.unlisted_allowed:
-        return ["Everything else runs, unless it cannot be told what it would do."]
+        return ["Everything else runs, unless nobody can tell what it would do."]
     places = ", ".join(policy.territory.write)
     return [
         "Runs by itself, with ordinary options and in ordinary places:",

@@ -1,4 +1,4 @@
-"""The model, asked through the anthropic SDK."""
+"""Asks the model through the anthropic SDK."""
 
 import threading
 import time
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 _FAULTS = {
     "max_tokens": "the answer was cut off at {limit} tokens: give a shorter one",
     "tool_use": "the answer wanted to use a tool, and there is none",
-    "pause_turn": "the answer paused in its middle",
+    "pause_turn": "the answer paused in the middle",
 }
 _TOO_LONG = "model_context_window_exceeded"
 
 
 @dataclass(slots=True)
 class _Received:
-    """What has come of an answer so far: it is paid for, however the call ends.
+    """The part of an answer that has arrived: it is paid for, however the call ends.
 
-    `opened` says that something answers.
+    `opened` is true once the other side answers.
     """
 
     opened: bool = False
@@ -52,11 +52,11 @@ class _Received:
 
 
 class AnthropicModel:
-    """Asks once and never repeats by itself: what failed for the moment is the queue's to repeat.
+    """Asks once and never retries by itself: retries after a passing fault belong to the queue.
 
-    What is asked goes through `mask` first, and so does what `log` keeps of it. Answers are
-    streamed, so that a long one is not mistaken for a dead connection. May be used by several
-    threads. The SDK is imported, and the connection made, by the first question.
+    Questions go through `mask` before they are sent, as does everything that `log` stores. Answers
+    are streamed, so that a long one is not mistaken for a dead connection. Thread-safe. The first
+    question imports the SDK and opens the connection.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class AnthropicModel:
         self._lock = threading.Lock()
 
     def ask(self, question: ModelQuestion) -> ModelReply:
-        """The answer; raises as `workers.llm.calls.Model` says."""
+        """The answer; raises what `workers.llm.calls.Model` documents."""
         self._settings.check()
         masked = self._mask_question(question)
         number = self._log.begin(masked)
@@ -120,9 +120,9 @@ class AnthropicModel:
                 raise
             raise ours from error
         if received.message is None or not _is_complete(received.message):
-            raise Transient("what answered is not the Messages API", stage=question.purpose)
+            raise Transient("the response is not from the Messages API", stage=question.purpose)
         if received.message.stop_reason is None:
-            raise Unavailable("the model's answer broke off in its middle", stage=question.purpose)
+            raise Unavailable("the model's answer broke off in the middle", stage=question.purpose)
         return received.message
 
     def _listen(self, question: ModelQuestion, received: _Received) -> None:
@@ -155,7 +155,7 @@ class AnthropicModel:
     def _translate(
         self, error: Exception, question: ModelQuestion, received: _Received
     ) -> ReplanError | None:
-        """What it means; None for an error that came before anything had answered: it is ours."""
+        """Translate an error; None for a defect of ours, raised before anything had answered."""
         import anthropic
 
         stage = question.purpose
@@ -164,8 +164,8 @@ class AnthropicModel:
         if not isinstance(error, anthropic.AnthropicError):
             if not received.opened:
                 return None
-            # the SDK trusts what it reads: what is not an answer may end in any error at all
-            told = f"what answered is not readable: {type(error).__name__}: {error}"
+            # the SDK trusts what it reads: a malformed response can raise any error at all
+            told = f"the response cannot be read: {type(error).__name__}: {error}"
             return Transient(told, stage=stage)
         ours = translate(error, stage=stage, next_step=question.next_step)
         for secret in (self._settings.api_key, self._settings.auth_token):
@@ -176,7 +176,7 @@ class AnthropicModel:
 
 
 def _message_so_far(stream: Any) -> "Message | None":
-    """The message that grows as the answer comes; None before it has begun."""
+    """The message as far as it has arrived; None before it has begun."""
     try:
         message: Message = stream.current_message_snapshot
     except AssertionError:
@@ -227,7 +227,7 @@ def _text(message: "Message") -> str:
 
 
 def _is_complete(message: "Message") -> bool:
-    """The SDK builds its values without looking at them."""
+    """Whether the message is well-formed: the SDK builds its values without checking them."""
     usage: object = getattr(message, "usage", None)
     content: object = getattr(message, "content", None)
     counted = (getattr(usage, name, None) for name in ("input_tokens", "output_tokens"))

@@ -7,13 +7,13 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
 
 
 class NotAnAnswer(ValueError):
-    """The text holds no JSON object; the message says so in words that the model can act on."""
+    """The text contains no JSON object; the message tells the model what to change."""
 
 
 def object_in(text: str) -> dict[str, object]:
-    """The JSON object that an answer consists of, or that stands alone in prose or in a fence.
+    """The JSON object in an answer: the whole text, a fenced block, or one object within prose.
 
-    Raises NotAnAnswer when there is none, or when there are several and none is the whole.
+    Raises NotAnAnswer if there is none, or if there are several and none is the whole text.
     """
     for candidate in (text, *_FENCED.findall(text), _from_first_brace(text)):
         found = _load(candidate)

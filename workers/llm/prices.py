@@ -1,4 +1,4 @@
-"""What tokens cost, in dollars; an unknown model has no price, and then nobody says one."""
+"""The price of tokens in dollars; an unknown model has no price, and none is guessed."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,14 +12,14 @@ from workers.llm.calls import Usage
 _MILLION = Decimal(1_000_000)
 _MOST = Decimal(1_000_000)
 _READ, _WRITTEN = Decimal("0.1"), Decimal("1.25")
-"""What the cache costs beside the input, where a price does not say: read, written."""
+"""The default prices of the cache, read and written, as a factor of the input price."""
 
 _DATE = re.compile(r"-\d{8}$")
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens: read afresh, produced, read from the cache, written to it."""
+    """Dollars per million tokens: uncached input, output, read from cache, written to cache."""
 
     input: Decimal
     output: Decimal
@@ -27,7 +27,7 @@ class Price:
     cache_written: Decimal
 
     def of(self, usage: Usage) -> Decimal:
-        """What a call cost, in dollars."""
+        """The cost of a call, in dollars."""
         told = (
             self.input * usage.input_tokens
             + self.output * usage.output_tokens
@@ -52,27 +52,27 @@ SHIPPED = (
     "claude-sonnet-5=2/10/0.2/2.5",
     "claude-sonnet-4-6=3/15/0.3/3.75",
     "claude-sonnet-4-5=3/15/0.3/3.75",
-    # of prompts up to 100,000 tokens, which a question here does not come near
+    # the price of prompts up to 100,000 tokens; questions here are far shorter
     "claude-haiku-5-5=0.1/0.5/0.01/0.125",
     "claude-haiku-4-5=1/5/0.1/1.25",
 )
-"""List prices of October 2026, of the cache that lasts five minutes. Newer ones: `model_prices`."""
+"""List prices of October 2026, with the five-minute cache; `model_prices` sets newer ones."""
 
 
 class Prices:
-    """The prices that ship, with those that are set in place of them or beside them."""
+    """The shipped prices, overridden or extended by those in the settings."""
 
     def __init__(self, given: Iterable[str] = ()) -> None:
-        """Raises Misconfigured for an entry that is none."""
+        """Raises Misconfigured for an entry that is not a valid price."""
         self._by_model: Mapping[str, Price] = dict(map(_read, (*SHIPPED, *given)))
 
     def cost(self, model: str, usage: Usage) -> Decimal | None:
-        """What a call cost; None where nobody knows the price of the model."""
+        """The cost of a call in dollars; None if the price of the model is unknown."""
         price = self.price(model)
         return None if price is None else price.of(usage)
 
     def price(self, model: str) -> Price | None:
-        """The price of a model, by its name or by its name without a date."""
+        """The price of a model, by its full name or its name without the date."""
         return self._by_model.get(model) or self._by_model.get(_DATE.sub("", model))
 
 
@@ -99,8 +99,8 @@ def _dollars(text: str, entry: str) -> Decimal:
 
 def _wrong(entry: str) -> Misconfigured:
     return Misconfigured(
-        f"model_prices: {entry!r} is not a price; they look like NAME=2/10 or NAME=2/10/0.2/2.5, "
-        "in dollars per million tokens: input, output, read from and written to the cache",
+        f"model_prices: {entry!r} is not a valid price; write NAME=2/10 or NAME=2/10/0.2/2.5, "
+        "in dollars per million tokens: input, output, read from cache, written to cache",
         stage="config",
         next_step=NextStep.of("config show"),
     )

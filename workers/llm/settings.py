@@ -1,4 +1,4 @@
-"""How the model is reached and which one it is."""
+"""Which model to use and how to reach it."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -14,10 +14,10 @@ _USUAL = ServerSettings()
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """Spans in seconds. A role without a model or an effort of its own uses the general one.
+    """All durations are in seconds. A role without its own model or effort uses the general one.
 
-    `timeout` is the longest silence of the other side, `max_tokens` the longest answer, thinking
-    included. One of `api_key` and `auth_token` is needed, and is never shown.
+    `timeout` is the longest silence of the provider, `max_tokens` the longest answer, including
+    thinking. One of `api_key` and `auth_token` is required; neither is ever shown.
     """
 
     api_key: str | None = field(default=None, repr=False)
@@ -33,7 +33,7 @@ class LlmSettings:
 
     @classmethod
     def of(cls, server: ServerSettings) -> "LlmSettings":
-        """What the settings of the installation say of models."""
+        """The model settings of the installation."""
         roles = (TASKMASTER, PlanningRole.PLANNER.value, PlanningRole.SUBTASK_PLANNER.value)
         models = ((role, getattr(server, f"{role}_model")) for role in roles)
         efforts = ((role, getattr(server, f"{role}_effort")) for role in roles)
@@ -50,15 +50,15 @@ class LlmSettings:
         )
 
     def model_of(self, role: str) -> str:
-        """The model that plays a role."""
+        """The model that a role uses."""
         return dict(self.models).get(role, self.model)
 
     def effort_of(self, role: str) -> str | None:
-        """How hard it thinks; None: as hard as it does by itself."""
+        """The effort that a role asks for; None leaves it to the model."""
         return dict(self.efforts).get(role, self.effort)
 
     def check(self) -> None:
-        """Raise Misconfigured for what can be seen to be wrong before anything is sent."""
+        """Raise Misconfigured for faults that can be found before anything is sent."""
         key = self.api_key or self.auth_token
         if not key:
             raise Misconfigured(
@@ -68,12 +68,14 @@ class LlmSettings:
                 next_step=ShellCommand("export ANTHROPIC_API_KEY=KEY"),
             )
         if not (key.isascii() and key.isprintable()):
-            raise _wrong("the model's key contains characters that no key has")
+            raise _wrong("the model's key contains characters that are not valid in a key")
         for effort in (self.effort, *(effort for _, effort in self.efforts)):
             if effort is not None and effort not in EFFORTS:
                 raise _wrong(f"effort {effort!r} is not known; allowed: {', '.join(EFFORTS)}")
         if self.base_url is not None and not _is_url(self.base_url):
-            raise _wrong(f"ANTHROPIC_BASE_URL={self.base_url!r} is not an http or https address")
+            raise _wrong(
+                f"ANTHROPIC_BASE_URL={self.base_url!r} is not a valid http or https address"
+            )
 
 
 def _is_url(text: str) -> bool:

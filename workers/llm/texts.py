@@ -1,4 +1,4 @@
-"""The texts of the prompts, which are files of this package."""
+"""Loads the texts of the prompts from the files of this package."""
 
 from functools import cache
 from importlib.resources import files
@@ -10,7 +10,7 @@ VERSION = "v1"
 
 @cache
 def prompt_texts(version: str = VERSION) -> PromptTexts:
-    """The texts of one version."""
+    """The texts of that version."""
     folder = files("workers.llm") / "prompts"
 
     def text(name: str) -> str:
