@@ -1,1 +1,1 @@
-"""What has put failed steps right before: how a failure is recognised, and its fix found again."""
+"""The fix memory: recognises a failure and finds the fix that has helped before."""

@@ -1,4 +1,4 @@
-"""What kind of host a snapshot shows: a fix serves hosts of its own kind; pure."""
+"""Tells the kind of host from a snapshot: a fix applies to hosts of its own kind; pure."""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ _INITS = {"/run/systemd/system": "systemd", "/run/openrc": "openrc"}
 
 
 def family(snapshot: Mapping[str, str]) -> str | None:
-    """The system with its version, its package manager and its init; None when it shows no system.
+    """The system and its version, package manager and init; None if the snapshot shows no system.
 
-    Of a version two numbers count: `debian 12, apt-get, systemd`.
+    At most two numbers of the version count: `debian 12, apt-get, systemd`.
     """
     release = dict(_RELEASE.findall(snapshot.get("os", "")))
     if "ID" not in release:
@@ -25,7 +25,7 @@ def family(snapshot: Mapping[str, str]) -> str | None:
 
 
 def hosts(snapshot: Mapping[str, str], *names: str | None) -> tuple[str, ...]:
-    """What the host is called: by us and by itself; what every host calls itself is left out."""
+    """The names of the host, ours and its own, without names that every host has."""
     words = snapshot.get("os", "").partition("\n")[0].split()
     called = words[1:2] if words[:1] == ["Linux"] else []
     return tuple(dict.fromkeys(n for n in (*names, *called) if n and n not in _EVERYWHERE))

@@ -1,4 +1,4 @@
-"""What the fix memory answers in the place of a planner, and what it tells one."""
+"""Answers from the fix memory: a revision instead of a planner's, or past fixes for a planner."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from workers.fixes.signature import failure_of
 from workers.store import StepBrief
 
 MOST_FIXES = 5
-"""A planner is told of so many fixes at most."""
+"""How many fixes a planner is told, at most."""
 
 
 def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> FailurePattern | None:
-    """What the failure of a step is recognised by; None where the memory is switched off."""
+    """The signature of a step's failure; None if the memory is switched off."""
     if not brief.task.policy.fix_memory:
         return None
     return failure_of(bundle, brief.host.address)
@@ -27,11 +27,11 @@ def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> FailurePattern | 
 def recall(
     database: Database, brief: StepBrief, stored: StoredBundle, note: str
 ) -> StepRevised | None:
-    """The revision that has put the same failure right before; None when there is none.
+    """The revision that has fixed the same failure before; None if there is none.
 
-    The memory does not answer where a person has said something to the planner (`note`), and not
-    twice in a row: if its revision fails, it is the planner's turn. It never gives what this step
-    has tried already. Its answer is a revision like any other: guard and approvals hold for it.
+    The memory does not answer if a person has left a note for the planner (`note`), nor twice in a
+    row: if its revision fails, the planner is next. It never repeats what this step has already
+    tried. Its answer is a revision like any other: the guard and approvals apply to it.
     """
     if stored.failure is None or note or not brief.task.policy.fix_memory:
         return None
@@ -55,16 +55,16 @@ def recall(
 
 
 def past_fixes(database: Database, targets: Sequence[str]) -> tuple[str, ...]:
-    """What has helped on hosts like these, in words for a planner; at most `MOST_FIXES` of them.
+    """Fixes that have helped on hosts like these, in words for a planner; at most `MOST_FIXES`.
 
-    Nothing for hosts on which nothing has failed yet: what they are is seen with the evidence.
+    Empty for hosts on which nothing has failed yet: their kind is known only from evidence.
     """
     with database.begin() as connection:
         return tuple(map(_describe, fixes.of_targets(connection, targets, limit=MOST_FIXES)))
 
 
 def past_fixes_for(database: Database, failure: FailurePattern | None) -> tuple[str, ...]:
-    """What has helped on hosts of the kind that showed this failure, in words for a planner."""
+    """Fixes that have helped on hosts of the kind that failed, in words for a planner."""
     if failure is None:
         return ()
     with database.begin() as connection:

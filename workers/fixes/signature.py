@@ -1,7 +1,7 @@
-"""How a failure is recognised: the normal form of what failed, the same wherever it fails so; pure.
+"""Recognises a failure by a signature that is the same wherever the same thing fails; pure.
 
-Of each subtask that failed stands in it: the shape of its command, how it ended, and the line of
-its output that says most, with everything taken out that differs from host to host.
+For each failed subtask, the signature holds the shape of its command, how it ended, and the most
+telling line of its output, without anything that differs from host to host.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from workers.evidence.failed_assumptions import contradictions
 from workers.fixes.family import family, hosts
 
 _SCHEME = "1"
-"""Raised when the normal form changes: what was learnt under another one is not found any more."""
+"""Increased when the normal form changes; fixes learnt under an older form are no longer found."""
 
 _LONGEST = 300
 _LAST = 50
-"""So many characters of a line, and so many lines from the end, are looked at."""
+"""How many characters of a line, and how many lines from the end, are read."""
 
 _COUNTED = frozenset(outcome.value for outcome in COUNTED)
 _GREEN = frozenset(outcome.value for outcome in GREEN)
@@ -33,10 +33,10 @@ _UNIT = re.compile(r"\.(?:service|socket|timer|mount|target)$")
 
 
 def failure_of(bundle: Bundle, *names: str | None) -> FailurePattern | None:
-    """The failure that a bundle tells of; `names` are what its host is called.
+    """The failure that a bundle describes; `names` are further names of its host.
 
-    None when no attempt of the revision failed, when its commands are too long to be learnt from,
-    and when the host did not show what it is: then nothing says where else the same would help.
+    None if no attempt of the revision failed, if its commands are too long to learn from, or if
+    the snapshot does not show the kind of host: then nobody knows where else the fix would help.
     """
     where = family(bundle.snapshot)
     called = hosts(bundle.snapshot, bundle.target, *names)
@@ -55,7 +55,7 @@ def failure_of(bundle: Bundle, *names: str | None) -> FailurePattern | None:
 
 
 def _first_failure(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAttempt | None:
-    """The first failed attempt of a subtask that came to no good end: the command as planned."""
+    """The first failed attempt of a subtask that never succeeded, preferably as planned."""
     own = [a for a in attempts if a.subtask == ordinal and not a.rollback]
     counted = [attempt for attempt in own if attempt.outcome in _COUNTED]
     if not counted or own[-1].outcome in _GREEN:
@@ -76,7 +76,7 @@ def _describe(subtask: LoggedSubtask, attempt: LoggedAttempt, called: Sequence[s
 
 
 def _placeholders(subtask: LoggedSubtask, called: Sequence[str]) -> dict[str, str]:
-    """What varies in a subtask's commands, and what stands for it."""
+    """The varying parts of a subtask's commands, with the placeholder for each."""
     known: dict[str, str] = {}
     for text in (subtask.command, subtask.check or "", *subtask.preconditions):
         for piece in pieces(text):
@@ -86,7 +86,7 @@ def _placeholders(subtask: LoggedSubtask, called: Sequence[str]) -> dict[str, st
 
 
 def _without_hosts(command: str, called: Sequence[str]) -> str:
-    """The command with another name, the same everywhere, for the host that it is for."""
+    """The command with the name of its host replaced by one that is the same everywhere."""
     parts = [
         p.before + (_SOME_HOST if p.varies is None and p.text in called else p.text)
         for p in pieces(command)
@@ -100,7 +100,7 @@ def _exit_text(attempt: LoggedAttempt) -> str:
 
 
 def normalize(line: str, known: Mapping[str, str]) -> str:
-    """A line of output without what differs from host to host; `known` says what stands for it."""
+    """A line of output with everything host-specific replaced by its placeholder in `known`."""
     timeless = _TIME.sub("<time>", line.replace("\u2018", "'").replace("\u2019", "'"))
     parts = [p.before + _normalize_piece(p, known) for p in pieces(timeless)]
     whole = " ".join(("".join(parts) + rest(timeless)).split())[:_LONGEST]
@@ -114,10 +114,10 @@ def _normalize_piece(piece: Piece, known: Mapping[str, str]) -> str:
 
 
 def _key_line(attempt: LoggedAttempt) -> str:
-    """The line that says most about a failure; empty when it is silent."""
+    """The line that says most about a failure; empty if there is no output."""
     match attempt.outcome:
         case "timed_out":
-            return ""  # how far it came differs from time to time
+            return ""  # how far it got differs each time
         case "precondition_unmet":
             text = f"precondition not met: {attempt.check_command} ({_exit_text(attempt)})"
         case "check_failed":
