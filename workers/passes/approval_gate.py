@@ -14,7 +14,7 @@ _CRITICAL = Verdict(
     VerdictKind.APPROVE, "critical", "a critical command needs a person's confirmation"
 )
 _PLANNED = Verdict(
-    VerdictKind.APPROVE, "plan", "under `autonomy: plan`, only what the plan's approval covers runs"
+    VerdictKind.APPROVE, "plan", "under `autonomy: plan`, only what was approved with the plan runs"
 )
 
 

@@ -189,7 +189,7 @@ def test_a_dry_run_says_what_would_wait() -> None:
     dry = Policy(autonomy="plan", dry_run_mode=True)
     passed(order("fine", policy=dry), ScriptedShell(default=None), log=log)
     assert log.ended[0].explanation == (
-        "dry run: needs approval: command: under `autonomy: plan` only what was approved with the "
+        "dry run: needs approval: command: under `autonomy: plan`, only what was approved with the "
         "plan runs"
     )
 

@@ -73,7 +73,7 @@ def told(done: Pass) -> list[str]:
             {},
             [],
             Outcome.SIMULATED,
-            "unknown: it would run unless its check is green, which was not run, for it may "
+            "unknown: it would run unless its check is green, which was not run because it may "
             "change something (approve by the test)",
         ),
         (
