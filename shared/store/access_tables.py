@@ -1,4 +1,4 @@
-"""The tables of who may do what, and of who did: tokens and the audit chain."""
+"""The tables of access and of the audit: tokens and the audit chain."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from shared.store.row import Row, now
 
 
 class TokenRow(Row):
-    """A token, known by its public `id`; of what it opens with there is only a hash."""
+    """A token, known by its public `id`; its secret part is stored only as a hash."""
 
     __tablename__ = "tokens"
 
@@ -29,7 +29,7 @@ class TokenRow(Row):
 
 
 class AuditRow(Row):
-    """What a person did, chained: `hash` covers the entry and the hash of the one before it.
+    """A person's action in the chain: `hash` covers the entry and the hash of the entry before it.
 
     `details` is JSON kept as the text that was hashed.
     """
@@ -47,7 +47,7 @@ class AuditRow(Row):
 
 
 class AuditHeadRow(Row):
-    """The one row that says where the chain ends; who appends holds it until the commit."""
+    """The single row that says where the chain ends; whoever appends locks it until the commit."""
 
     __tablename__ = "audit_head"
 

@@ -1,6 +1,6 @@
-"""Approvals in rows: given by persons, used by the attempts that they are for.
+"""Approvals in rows: given by people, used by attempts.
 
-All that is compared with time is compared with the database's clock.
+Times are compared with the database's clock.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _SPEND = text(f"""
 
 
 def grant(connection: Connection, task_id: int, given: Sequence[Approval]) -> None:
-    """Write down what a person has approved."""
+    """Store what a person approved."""
     rows = [
         {
             "task_id": task_id,
@@ -48,7 +48,7 @@ def grant(connection: Connection, task_id: int, given: Sequence[Approval]) -> No
 
 
 def holds(connection: Connection, task_id: int, digests: Sequence[str]) -> bool:
-    """Whether there is an approval of one of these digests that is neither used up nor expired."""
+    """Whether one of these digests has an approval that is neither used up nor expired."""
     asked = {"task_id": task_id, "digests": list(digests)}
     return bool(connection.execute(_HOLDS, asked).scalar())
 
@@ -56,20 +56,20 @@ def holds(connection: Connection, task_id: int, digests: Sequence[str]) -> bool:
 def candidates(
     connection: Connection, task_id: int, digests: Sequence[str], key: str
 ) -> tuple[tuple[int, Approval], ...]:
-    """The approvals that an attempt with that key might use, each with its number, best first.
+    """The approvals that an attempt with that key can use, each with its number, best first.
 
-    What it has used already comes first, then what serves the whole task.
+    Those that it has used already come first, then those for the whole task.
     """
     asked = {"task_id": task_id, "digests": list(digests), "key": key}
     return tuple((row.id, _approval(row)) for row in connection.execute(_OFFERED, asked))
 
 
 def spend(connection: Connection, approval_id: int, key: str) -> bool:
-    """Use that approval for the attempt with that key; False when it is too late for it.
+    """Use the approval for the attempt with that key; False if it has expired or is used up.
 
-    One that serves once is given to one key, whoever asks at the same time, and to that key again
-    however often: an attempt that is driven on has had its approval. The caller commits before
-    anything starts.
+    An approval for one use goes to one key, even if several ask at once, and to that key as often
+    as it asks: an attempt that is resumed keeps its approval. The caller commits before anything
+    starts.
     """
     return connection.execute(_SPEND, {"id": approval_id, "key": key}).first() is not None
 

@@ -24,11 +24,11 @@ from shared.store.tables import AttemptRow, BlobRow, OutputRow
 from shared.wire import from_json, to_json
 
 RUNNING: Final = "running"
-"""Stands for the outcome of an attempt that has not ended."""
+"""The outcome in the row of an attempt that has not ended."""
 
 _WRITTEN = columns(AttemptRow, without=("id", "told_by_person"))
 _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
-"""Whoever drives an attempt on knows its beginning less well than who began it."""
+"""Whoever resumes an attempt knows less about its beginning than whoever began it."""
 
 _RECORD = text(f"""
     WITH given AS (
@@ -84,7 +84,7 @@ _CLOSE_ORPHANS = text("""
         END
     FROM orphans WHERE attempts.id = orphans.id AND attempts.outcome = 'running'
 """)
-_ALONE = "cancelled while no worker was at it: it may still run"
+_ALONE = "cancelled while no worker held it: it may still run"
 _SILENT = "cancelled, and its worker could not say how it ended: it may still run"
 _LAPSED = "cancelled, and its worker did not answer before its lease ran out: it may still run"
 
@@ -99,7 +99,7 @@ _APPEND = text(f"""
 
 @dataclass(frozen=True, slots=True)
 class AttemptWrite:
-    """An attempt to be written for a job under its fence; `ended` is False when it only begins."""
+    """An attempt to write for a job under its fence; `ended` is False if it has only begun."""
 
     job_id: int
     fence: int
@@ -109,10 +109,10 @@ class AttemptWrite:
 
 
 def record(connection: Connection, records: Sequence[AttemptWrite]) -> set[str]:
-    """Write attempts of jobs in hand; returns the keys of those whose job is still ours.
+    """Write attempts of held jobs; returns the keys of those whose job is still ours.
 
-    Of a job that was withdrawn it is written, too, how its attempts ended: that is how one learns
-    of it. What carries an older fence is not.
+    The ends of attempts are written for a cancelled job, too, because nobody else knows them.
+    Attempts with an older fence are not written.
     """
     if not records:
         return set()
@@ -128,22 +128,22 @@ def record(connection: Connection, records: Sequence[AttemptWrite]) -> set[str]:
 
 
 def settle(connection: Connection, run_id: int, step: int, pass_no: int, answer: Answer) -> None:
-    """Write a person's answer to the attempt at which a pass ended `unknown`."""
+    """Write a person's answer to the attempt whose unknown outcome ended a pass."""
     place = {"run_id": run_id, "step": step, "pass_no": pass_no}
     connection.execute(_SETTLE, {**place, "ran": answer is Answer.RAN, "answer": answer.value})
 
 
 def close_orphans(connection: Connection) -> int:
-    """Call unknown what a cancelled step still shows as running and no worker is at.
+    """Mark attempts of a cancelled step `unknown` that still show as running without a worker.
 
-    Returns how many attempts that was. A worker that answers late still has the last word.
+    Returns how many there were. A worker that answers late still has the last word.
     """
     told = {"alone": _ALONE, "silent": _SILENT, "lapsed": _LAPSED}
     return connection.execute(_CLOSE_ORPHANS, told).rowcount
 
 
 def reserve_output(connection: Connection, count: int) -> list[int]:
-    """Numbers for so many pieces of live output; they stay reserved whatever becomes of them."""
+    """Reserve numbers for that many pieces of live output; they stay reserved even if unused."""
     if not count:
         return []
     return list(connection.execute(_RESERVE, {"count": count}).scalars())
@@ -152,10 +152,10 @@ def reserve_output(connection: Connection, count: int) -> list[int]:
 def append_output(
     connection: Connection, numbers: Sequence[int], chunks: Sequence[tuple[str, str, bytes]]
 ) -> None:
-    """Add live output of attempts that still run, as (attempt key, stream, bytes), each numbered.
+    """Add live output of running attempts, as (attempt key, stream, bytes), each numbered.
 
-    A piece whose reserved number is there already is not added again. What a worker says too late
-    of an attempt that has ended is left out: nobody would remove it.
+    A piece whose reserved number exists already is not added again. Output that arrives after its
+    attempt has ended is dropped: nobody would remove it.
     """
     rows = [
         {"id": number, "key": key, "stream": stream, "text": safe_text(data)}
@@ -166,7 +166,7 @@ def append_output(
 
 
 def drop_output(connection: Connection, keys: Sequence[str]) -> None:
-    """Remove the live output of attempts that have ended: it stands in their rows now."""
+    """Remove the live output of attempts that have ended: their rows hold it now."""
     if keys:
         connection.execute(delete(OutputRow).where(OutputRow.attempt_key.in_(keys)))
 
@@ -182,7 +182,7 @@ def of_step(connection: Connection, run_id: int, step: int) -> tuple[Attempt, ..
 
 
 def attempt_of(row: Any) -> Attempt:
-    """The attempt of a row; its streams are the text of the row."""
+    """The attempt in a row; its streams hold the row's text."""
     return Attempt(
         key=row.key,
         run_id=row.run_id,
@@ -322,5 +322,5 @@ def _check_columns(check: CommandResult | None) -> dict[str, Any]:
 
 
 def _clean(written: str) -> str:
-    """As a row can hold it: what comes from a host's records may be no text at all."""
+    """The text in a form that a row can hold: a host's records may not be valid text."""
     return written.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

@@ -1,4 +1,4 @@
-"""Bundles in rows: immutable, one a pass."""
+"""Bundles in rows: immutable, one per pass."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +14,9 @@ from shared.wire import from_json, to_json
 
 @dataclass(frozen=True, slots=True)
 class StoredBundle:
-    """A bundle with the pass that it tells of, and its text as a model receives it.
+    """A bundle with the pass that it describes, and its text as a model receives it.
 
-    `failure` is what the fix memory recognises it by.
+    The fix memory recognises it by its `failure`.
     """
 
     revision: int
@@ -38,7 +38,7 @@ def save(
     evidence: str = "",
     failure: FailurePattern | None = None,
 ) -> int:
-    """Keep a bundle; one of the same pass that is there already stays. Returns its id."""
+    """Store a bundle unless the pass already has one. Returns the bundle's id."""
     place = {"run_id": run_id, "step": step, "revision": revision, "pass_no": pass_no}
     connection.execute(
         upsert(BundleRow)
@@ -57,7 +57,7 @@ def save(
 def newest(
     connection: Connection, run_id: int, step: int, *, revision: int | None = None
 ) -> StoredBundle | None:
-    """The latest bundle of a step, or of one of its revisions; None when there is none."""
+    """The latest bundle of a step, or of one of its revisions; None if there is none."""
     query = select(BundleRow.__table__).where(BundleRow.run_id == run_id, BundleRow.step == step)
     if revision is not None:
         query = query.where(BundleRow.revision == revision)

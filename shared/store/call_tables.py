@@ -11,11 +11,11 @@ from shared.store.row import DOLLARS, Row, now, number
 
 
 class ModelCallRow(Row):
-    """A call to a model, entered before it is made; `ended_at` is empty while it lasts.
+    """A call to a model, recorded before it is made; `ended_at` is empty while it lasts.
 
-    `cost` is in dollars, and empty where nobody knows the price. `question` and `answer` are kept
+    `cost` is in dollars, and empty if the price is not known. `question` and `answer` are stored
     without secrets, so that another model can be asked the same; `replay_of` is the call that this
-    one asked again.
+    one repeats.
     """
 
     __tablename__ = "model_calls"

@@ -1,4 +1,4 @@
-"""The connection to Postgres: one pool a process, foreign errors translated, notifications."""
+"""The connection to Postgres: one pool per process, translated errors, notifications."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from shared.domain.errors import Defect, Misconfigured, Transient
 from shared.domain.next_step import NextStep
 
 _REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry")
-"""While connecting there is no SQLSTATE: the server's words have to do."""
+"""A failed connection has no SQLSTATE: only the server's message says why."""
 
 DOORBELL = "replan_jobs"
 REPORTS = "replan_reports"
@@ -31,7 +31,7 @@ _READ_ONLY = "25006"
 
 
 class InDoubt(Transient):
-    """The answer to a commit was lost: nobody knows whether what was written stands."""
+    """The answer to a commit was lost: nobody knows whether it took effect."""
 
 
 class Database:
@@ -78,14 +78,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads, and sees everything as it was at its first statement."""
+        """A read-only transaction that sees everything as it was at its first statement."""
         with self.begin() as connection:
             connection.execute(_ONE_MOMENT)
             yield connection
 
     @contextmanager
     def autocommit(self) -> Iterator[Connection]:
-        """Each statement is a transaction of its own; for reading, that promises no less."""
+        """Each statement is its own transaction; for reading, that is no weaker."""
         try:
             with self._autocommitting.connect() as connection:
                 yield connection
@@ -94,7 +94,7 @@ class Database:
 
     @contextmanager
     def at_once(self) -> Iterator[Connection]:
-        """One statement that writes: it commits by itself, and is one question and one answer.
+        """One statement that writes: it commits by itself, in a single round trip.
 
         Raises InDoubt, a Transient, when the connection is lost while it runs.
         """
@@ -107,7 +107,7 @@ class Database:
             translate(error)
 
     def listen(self, *channels: str) -> psycopg.Connection[tuple[object, ...]]:
-        """A connection of its own that hears notifications; the caller closes it."""
+        """A separate connection that receives notifications; the caller closes it."""
         dsn = self.url.set(drivername="postgresql").render_as_string(hide_password=False)
         try:
             connection = psycopg.connect(dsn, autocommit=True)
@@ -141,9 +141,9 @@ def notify(connection: Connection, channel: str, payload: str = "") -> None:
 
 
 def require_writable(database: Database) -> None:
-    """Return when the server takes what is written, and has room; nothing of it is kept.
+    """Check that the server accepts writes and has room; nothing is kept.
 
-    Raises Transient for a server that may only be read, and what it says itself otherwise.
+    Raises Transient for a read-only server, else the server's own error.
     """
     with database.begin() as connection:
         asked = text(
@@ -162,7 +162,7 @@ def require_writable(database: Database) -> None:
 
 
 def translate(error: SQLAlchemyError) -> NoReturn:
-    """Raise ours for theirs."""
+    """Translate errors of the driver into ours."""
     if isinstance(error, DBAPIError):
         state = getattr(error.orig, "sqlstate", None) or ""
         told = str(error.orig)
@@ -189,7 +189,7 @@ def translate(error: SQLAlchemyError) -> NoReturn:
 
 def _read_only() -> Transient:
     return Transient(
-        "the database may only be read: it is a standby, or was told to write nothing",
+        "the database is read-only: it is a standby, or was set to read-only",
         stage="database",
         next_step=NextStep.of("config show", "database_url"),
     )

@@ -1,4 +1,4 @@
-"""The tables of the fix memory: what has put failed steps right, and where it was tried again."""
+"""The tables of the fix memory: what put failed steps right, and where it was used again."""
 
 from datetime import datetime
 from typing import Any
@@ -10,10 +10,10 @@ from shared.store.row import Row, now, number
 
 
 class FixRow(Row):
-    """A fix under the signature of the failure and the family of hosts that it is for.
+    """A fix under the signature of its failure and its family of hosts.
 
-    `digest` is of all that makes it what it is: learnt twice, it stands here once, `learnt` says
-    how often. Uses since `counted_from` decide whether it is to be retired.
+    `digest` identifies it: a fix that is learnt twice has one row, and `learnt` counts how often.
+    Uses since `counted_from` decide whether it is retired.
     """
 
     __tablename__ = "fixes"
@@ -39,9 +39,9 @@ class FixRow(Row):
 
 
 class FixUseRow(Row):
-    """A fix that was offered to a step as that revision; `worked` is empty until a pass has said.
+    """A fix that was offered to a step as that revision; `worked` is empty until a pass has ended.
 
-    It outlives its task: what a fix is worth is not forgotten with it.
+    The row outlives its task, so the record of a fix is never lost.
     """
 
     __tablename__ = "fix_uses"

@@ -1,4 +1,4 @@
-"""The fix memory in rows: kept, found again, measured by what came of each use, retired."""
+"""The fix memory in rows: stored, found again, measured by the result of each use, retired."""
 
 import hashlib
 import json
@@ -18,9 +18,9 @@ from shared.wire import from_json, to_json
 
 @dataclass(frozen=True, slots=True)
 class StoredFix:
-    """A fix as it is kept, and what it was worth: `offered` counts its uses, the rest their ends.
+    """A stored fix and its record: `offered` counts its uses, `worked` and `failed` their results.
 
-    `told` is the failure that it is for, `learnt_from` the step that it was learnt from.
+    `told` is the failure that it is for, `learnt_from` the step that taught it.
     """
 
     id: int
@@ -42,10 +42,10 @@ class StoredFix:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What can be learnt from a revision that was done: what had failed before it, and what ran.
+    """What a finished revision teaches: what had failed before it, and what ran.
 
-    `failures` are those of the earlier revisions, each with its subtasks; `ran` the numbers of the
-    subtasks of this one that had something to do.
+    `failures` are those of the earlier revisions, each with its subtasks; `ran` holds the numbers
+    of this revision's subtasks that had something to do.
     """
 
     task_id: int
@@ -92,7 +92,7 @@ _NOTE_USE = text("""
     INSERT INTO fix_uses (fix_id, task_id, run_id, step, revision)
     SELECT id, :task_id, :run_id, :step, :revision FROM fixes WHERE id = :fix_id
     ON CONFLICT DO NOTHING
-""")  # a number that no fix has is not a reason to stop the coordinator
+""")  # an unknown fix number is not a reason to stop the coordinator
 _SETTLE = text("""
     UPDATE fix_uses SET worked = :worked, settled_at = clock_timestamp()
     WHERE run_id = :run_id AND step = :step AND revision = :revision RETURNING fix_id
@@ -133,7 +133,7 @@ _DONE = text("""
     FROM revisions JOIN runs ON runs.id = revisions.run_id
     WHERE revisions.run_id = :run_id AND revisions.step = :step AND revisions.revision = :revision
       AND revisions.rollback = '[]'
-""")  # what needed something undone first is not put right by its list alone
+""")  # a revision that needed something undone first did not succeed by its list alone
 _FAILED = text("""
     SELECT DISTINCT ON (bundles.revision) bundles.revision, bundles.failure, coalesce(
         revisions.subtasks,
@@ -151,7 +151,7 @@ _FAILED = text("""
 def keep(
     connection: Connection, failure: FailurePattern, fix: Fix, lesson: Lesson, step: int
 ) -> None:
-    """Keep a fix; one that is known already is counted as learnt once more."""
+    """Store a fix; a known one is counted as learnt once more."""
     statement = upsert(FixRow).values(
         signature=failure.signature,
         family=failure.family,
@@ -172,12 +172,12 @@ def keep(
 
 
 def count_learnt(connection: Connection, number: int) -> None:
-    """A fix was found once more, with other words."""
+    """Count a fix as learnt once more, with other words."""
     connection.execute(text("UPDATE fixes SET learnt = learnt + 1 WHERE id = :id"), {"id": number})
 
 
 def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Lesson | None:
-    """What a revision that was done has to teach; None when nothing had failed before it."""
+    """What a finished revision teaches; None if nothing had failed before it."""
     place = {"run_id": run_id, "step": step, "revision": revision}
     done = connection.execute(_DONE, place).one_or_none()
     if done is None:
@@ -199,7 +199,7 @@ def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Les
 
 
 def matching(connection: Connection, failure: FailurePattern) -> tuple[StoredFix, ...]:
-    """The fixes for a failure that are not retired; what has proved its worth comes first."""
+    """The fixes for a failure that are not retired, the most successful first."""
     asked = {"signature": failure.signature, "family": failure.family}
     return tuple(_known(row) for row in connection.execute(_MATCHING, asked))
 
@@ -207,7 +207,7 @@ def matching(connection: Connection, failure: FailurePattern) -> tuple[StoredFix
 def of_targets(
     connection: Connection, targets: Sequence[str], *, limit: int
 ) -> tuple[StoredFix, ...]:
-    """Fixes for hosts of the kinds that these showed when something last failed there."""
+    """Fixes for the families of these hosts, as their last failures showed them."""
     found = connection.execute(_FAMILIES, {"targets": list(targets)}).scalars()
     return of_families(connection, tuple(found), limit=limit)
 
@@ -215,7 +215,7 @@ def of_targets(
 def of_families(
     connection: Connection, families: Sequence[str], *, limit: int
 ) -> tuple[StoredFix, ...]:
-    """Fixes for hosts of those kinds, what has worked most often first."""
+    """Fixes for those families of hosts, the most successful first."""
     asked = {"families": list(families), "limit": limit}
     return tuple(_known(row) for row in connection.execute(_OF_FAMILIES, asked))
 
@@ -223,9 +223,9 @@ def of_families(
 def page(
     connection: Connection, *, limit: int, every: bool = False, after: int = 0
 ) -> tuple[StoredFix, ...]:
-    """At most `limit` fixes by number, from the one after `after` on.
+    """At most `limit` fixes by number, beginning after number `after`.
 
-    Those that are retired, too, if `every` one is wanted.
+    With `every`, retired ones are included.
     """
     chosen = {"every": every, "number": None, "after": after, "limit": limit}
     return tuple(_known(row) for row in connection.execute(_LISTED, chosen))
@@ -239,22 +239,22 @@ def find(connection: Connection, number: int) -> StoredFix | None:
 
 
 def fix_of(connection: Connection, run_id: int, step: int, revision: int) -> int | None:
-    """The number of the fix that a revision came from; None when it came from elsewhere."""
+    """The number of the fix behind a revision; None if it does not come from a fix."""
     place = {"run_id": run_id, "step": step, "revision": revision}
     found: int | None = connection.execute(_USED, place).scalar()
     return found
 
 
 def note_uses(connection: Connection, uses: Sequence[dict[str, Any]]) -> None:
-    """Write down that fixes were offered: each with `fix_id` and the revision that it became."""
+    """Record that fixes were offered: each with `fix_id` and the revision that it became."""
     if uses:
         connection.execute(_NOTE_USE, list(uses))
 
 
 def settle(connection: Connection, run_id: int, step: int, revision: int, *, worked: bool) -> bool:
-    """Write down what came of a revision that a fix gave, and retire one that is worn out.
+    """Record the result of a revision that came from a fix, and retire a fix that fails too often.
 
-    False when it came from elsewhere.
+    False if the revision does not come from a fix.
     """
     place = {"run_id": run_id, "step": step, "revision": revision}
     number = connection.execute(_SETTLE, {**place, "worked": worked}).scalar()
@@ -268,19 +268,19 @@ def settle(connection: Connection, run_id: int, step: int, revision: int, *, wor
 
 
 def retire(connection: Connection, number: int, because: str) -> bool:
-    """Let a fix be offered no more; False when there is none that could be."""
+    """Retire a fix; False if no fix of that number is in use."""
     return connection.execute(_RETIRE, {"id": number, "because": because}).first() is not None
 
 
 def restore(connection: Connection, number: int) -> bool:
-    """Let a retired fix be offered again, its uses counted afresh; False when none is retired."""
+    """Offer a retired fix again and count its uses afresh; False if it is not retired."""
     return connection.execute(_RESTORE, {"id": number}).first() is not None
 
 
 def edit(
     connection: Connection, known: StoredFix, replacement: Sequence[Subtask], *, author: str
 ) -> bool:
-    """Put other subtasks into a fix, its uses counted afresh; False when there is such a one."""
+    """Replace the subtasks of a fix and count its uses afresh; False if an equal fix exists."""
     changed = replace(known.fix, replacement=tuple(replacement))
     given = {
         "id": known.id,

@@ -30,15 +30,15 @@ _FIELDS = (
 )
 
 MOST_JUMPS = 5
-"""More hosts on the way to one are taken for a mistake."""
+"""A longer chain of jump hosts is taken for a mistake."""
 
 _DISTRUST = text("UPDATE hosts SET distrusted = :reason WHERE name = :name AND distrusted IS NULL")
 
 
 def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
-    """Enrol a host; one that is replaced is trusted again.
+    """Enrol a host; a replaced host is trusted again.
 
-    Raises Rejected when the name is taken and not to be replaced.
+    Raises Rejected if the name is taken and `replace` is not set.
     """
     values = {name: getattr(host, name) for name in _FIELDS} | {"connection": host.connection.value}
     statement = upsert(HostRow).values(values)
@@ -62,20 +62,20 @@ def all_hosts(connection: Connection) -> tuple[Host, ...]:
 
 
 def find(connection: Connection, name: str) -> Host | None:
-    """The host of that name, None when it is not enrolled; `localhost` always is."""
+    """The host of that name, None if it is not enrolled; `localhost` always is."""
     row = connection.execute(select(HostRow.__table__).where(HostRow.name == name)).one_or_none()
     return from_row(row, name)
 
 
 def from_row(row: Any, name: str) -> Host | None:
-    """The same from the columns of `hosts` in a row, all empty when there is no such host."""
+    """The host in the columns of `hosts` of a row; they are all empty if there is no such host."""
     if row is not None and row.name is not None:
         return _host(row)
     return LOCALHOST if name == LOCALHOST.name else None
 
 
 def get(connection: Connection, name: str) -> Host:
-    """The host of that name; raises Rejected, with the names there are, for none."""
+    """The host of that name; raises Rejected, with the known names, if it is not enrolled."""
     found = find(connection, name)
     if found is not None:
         return found
@@ -90,10 +90,10 @@ def get(connection: Connection, name: str) -> Host:
 
 
 def with_route(connection: Connection, host: Host) -> Host:
-    """The host with the way to it: `via` is looked up, and what that one is reached through.
+    """The host with its route: `via` is the jump host, with the route to that one.
 
-    Raises Misconfigured when a host on the way is not enrolled or distrusted, or the way leads
-    nowhere.
+    Raises Misconfigured if a host on the way is not enrolled or is distrusted, or if the route has
+    a loop or is too long.
     """
     return _with_route(connection, host, (host.name,))
 
@@ -125,7 +125,7 @@ def _with_route(connection: Connection, host: Host, way: tuple[str, ...]) -> Hos
 
 
 def require_trusted(host: Host) -> None:
-    """Raise Misconfigured, saying what a person has to do, when nothing may run on the host."""
+    """Raise Misconfigured, with what to do about it, if nothing may run on the host."""
     if host.distrusted:
         raise Misconfigured(
             f"{host.name} is disabled: {host.distrusted}",
@@ -135,12 +135,12 @@ def require_trusted(host: Host) -> None:
 
 
 def distrust(connection: Connection, name: str, reason: str) -> bool:
-    """Let nothing run on a host any more; False when it was so already, or it is not enrolled."""
+    """Disable a host; False if it is disabled already or not enrolled."""
     return connection.execute(_DISTRUST, {"name": name, "reason": reason}).rowcount > 0
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Take a host out. Raises Rejected while a run on it has not ended, or others need it."""
+    """Remove a host. Raises Rejected while a run on it has not ended, or others need it."""
     get(connection, name)
     behind = connection.execute(select(HostRow.name).where(HostRow.jump == name)).scalars().all()
     if behind:

@@ -21,12 +21,12 @@ SENT = """
         ORDER BY place
     )
 """
-"""A part of a statement that sends facts, for who writes something else along with them."""
+"""The part of a statement that sends facts, for callers that write something else with it."""
 
 _SEND = text(f"WITH {SENT} SELECT pg_notify(:channel, '')")
 
 Report = tuple[int, int | None, Fact]
-"""Whom a fact is about (task, run or None) and the fact."""
+"""The task and run (or None) that a fact is about, and the fact."""
 
 
 def send(connection: Connection, reports: Iterable[Report]) -> None:
@@ -35,7 +35,7 @@ def send(connection: Connection, reports: Iterable[Report]) -> None:
 
 
 def send_dated(connection: Connection, reports: Iterable[tuple[Report, float]]) -> None:
-    """The same for facts that came about so many seconds ago."""
+    """The same for facts that happened that many seconds ago."""
     dated = list(reports)
     if dated:
         connection.execute(_SEND, sending(dated))

@@ -96,7 +96,7 @@ _RELEASE = text("""
 """)
 
 END_TRIES = 8
-"""So often a worker is sent to end what a cancelled step left running, ever more seconds apart."""
+"""How often a worker is sent to end what a cancelled step left running, at growing intervals."""
 
 _TRY_AGAIN = f"""
     jobs.state = 'open' AND jobs.ending AND jobs.claims < {END_TRIES} AND EXISTS (
@@ -153,7 +153,7 @@ _UNCLAIMED = text("""
 
 _WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
 
-# It does not wait for the disk: what is lost with the database is rung for once more.
+# It does not wait for the disk: if the database loses it, the bell is rung once more.
 _RUNG = text("""
     WITH hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
     UPDATE jobs SET rung_at = clock_timestamp() FROM hurried
@@ -184,7 +184,7 @@ _EXHAUSTED = text(f"""
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to be asked of a worker; `delay` in seconds from now."""
+    """A job for a worker; `delay` is in seconds from now."""
 
     kind: JobKind
     queue: str
@@ -201,9 +201,9 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class WaitingJob:
-    """A due job that nobody has claimed; `rung` says whether its bell was rung before.
+    """A due job that nobody holds; `rung` says whether its bell was rung before.
 
-    `left_behind` when somebody had claimed it, and has vanished.
+    `left_behind` is True if a worker claimed it and vanished.
     """
 
     id: int
@@ -213,7 +213,7 @@ class WaitingJob:
 
 
 def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
-    """Open jobs; one that takes the place of an open job of its step invalidates its lease."""
+    """Open jobs; one that replaces an open job of its step invalidates that job's lease."""
     if not jobs:
         return
     connection.execute(_ENQUEUE, [_fields(job) for job in jobs])
@@ -223,9 +223,9 @@ def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
 def cancel(
     connection: Connection, task_id: int, run_id: int | None = None, step: int | None = None
 ) -> None:
-    """Withdraw the open jobs of a task, run or step and tell the workers that are at them.
+    """Cancel the open jobs of a task, run or step and tell the workers that hold them.
 
-    Such a worker may still record how its command ended, under the fence that it has.
+    Such a worker may still record how its command ended, under its fence.
     """
     chosen = {"task_id": task_id, "run_id": run_id, "step": step}
     for (job_id,) in connection.execute(_CANCEL, chosen).all():
@@ -233,10 +233,10 @@ def cancel(
 
 
 def cancel_attempt(connection: Connection, key: str) -> bool:
-    """Have the one running attempt with that key ended, and tell the worker that is at it.
+    """Cancel the running attempt with that key, and tell the worker that runs it.
 
-    It stands in the row of its job until the pass is over, so that whoever drives the pass on
-    learns of it, too. False, and nothing is written, when it does not run or its job is not open.
+    The row of its job keeps the request until the pass is over, so whoever resumes the pass sees
+    it, too. False, with nothing written, if the attempt does not run or its job is not open.
     """
     job_id = connection.execute(_CANCEL_ATTEMPT, {"key": key}).scalar()
     if job_id is None:
@@ -254,11 +254,11 @@ def claim(
     *,
     again: bool = False,
 ) -> list[Job]:
-    """Take those of the jobs that are due and free for `lease` seconds.
+    """Claim those of the jobs that are due and free for `lease` seconds.
 
-    With `queues`, a job of another queue is not to be had: its number may come in a forged message.
-    `again` when nobody knows whether a claim by this very `owner`, which no other claim may bear,
-    was committed: it counts as one claim whether it was or not.
+    With `queues`, jobs of other queues are not claimed: a forged message could name them. Pass
+    `again` if the commit of an earlier claim by the same `owner` is in doubt; both then count as
+    one claim. No other claim may use that `owner`.
     """
     values = {
         "ids": list(job_ids),
@@ -273,11 +273,10 @@ def claim(
 def renew(
     connection: Connection, held: Sequence[tuple[int, int]], lease: float
 ) -> dict[int, str | None]:
-    """Prolong leases, given as (job id, fence), to `lease` seconds from now.
+    """Renew leases, given as (job id, fence), to `lease` seconds from now.
 
-    Returns the ids that are still ours, each with the key of the attempt that is to be ended. The
-    lease of a job that was withdrawn is prolonged, too: its worker has yet to say how what ran for
-    it was ended.
+    Returns the ids that are still ours, each with the key of the attempt to cancel, if any. The
+    lease of a cancelled job is renewed, too: its worker still has to report how its commands ended.
     """
     if not held:
         return {}
@@ -293,9 +292,9 @@ def withdrawn(connection: Connection, ids: Sequence[int]) -> set[int]:
 
 
 def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
-    """Give jobs back undone, as (job id, fence), to be claimed by whoever comes next, at once.
+    """Release unfinished jobs, given as (job id, fence), so that anyone can claim them at once.
 
-    Returns the ids that were still ours to give; this claim does not count as a vanished worker's.
+    Returns the ids that were still ours; the claim does not count as a vanished worker's.
     """
     if not held:
         return set()
@@ -306,11 +305,11 @@ def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]
 
 
 def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
-    """End jobs, given as (job id, fence); returns the ids that were still ours to end.
+    """End jobs, given as (job id, fence); returns the ids that were still ours.
 
-    One that was withdrawn meanwhile is let go of: it says from now on that nobody is at it. One
-    that was to end what a cancelled step left is not ours either: nothing follows from it, and as
-    long as something still runs, it falls due again.
+    A job that was cancelled meanwhile is only released: its row then shows that nobody holds it. A
+    job that cleans up after a cancelled step is not returned either: nothing follows from it, and
+    it falls due again while something still runs.
     """
     if not held:
         return set()
@@ -318,7 +317,7 @@ def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def held_ids(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Those of the jobs, given as (job id, fence), that are open and nobody else's by now."""
+    """The ids of those jobs, given as (job id, fence), that are open and still ours."""
     if not pairs:
         return set()
     return set(connection.execute(_HELD, _pairs(pairs)).scalars())
@@ -331,13 +330,13 @@ def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> lis
 
 
 def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list[int]:
-    """At most `limit` jobs of these queues that are due and free, rung for or not, oldest first."""
+    """At most `limit` due and free jobs of these queues, rung for or not, oldest first."""
     found = connection.execute(_CLAIMABLE, {"queues": list(queues), "limit": limit})
     return list(found.scalars())
 
 
 def unclaimed_counts(connection: Connection) -> dict[str, int]:
-    """How many jobs of each queue were rung for and wait still."""
+    """How many jobs of each queue have been rung for and still wait."""
     return {row[0]: row[1] for row in connection.execute(_UNCLAIMED)}
 
 
@@ -348,7 +347,7 @@ def whose(connection: Connection, job_id: int) -> tuple[int, int | None] | None:
 
 
 def rung(connection: Connection, ids: Sequence[int]) -> None:
-    """Note that the bell of these jobs was rung now; of one that is being claimed it may not."""
+    """Record that the bell of these jobs was just rung; jobs that are being claimed are skipped."""
     connection.execute(_RUNG, {"ids": list(ids)})
 
 
@@ -359,7 +358,7 @@ def seconds_to_next(connection: Connection) -> float | None:
 
 
 def close_exhausted(connection: Connection, most: int) -> list[Job]:
-    """End the jobs whose lease ran out after `most` claims: whoever takes them dies of them."""
+    """End the jobs whose lease ran out after `most` claims: they kill whoever takes them."""
     return [_job(row) for row in connection.execute(_EXHAUSTED, {"most": most}).mappings()]
 
 

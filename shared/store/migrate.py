@@ -1,4 +1,4 @@
-"""Bringing a database to the version of this program, and saying which version it has."""
+"""Migrates a database to the version of this program, and reports its version."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -13,18 +13,18 @@ from shared.store.database import Database
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 _LOCK = 0x7265706C616E  # "replan": two processes never migrate at once
-# Asked of the table itself: what can migrate takes long to load, and only `upgrade` needs it.
+# Read from the table itself: Alembic takes long to load, and only `upgrade` needs it.
 _TABLE = text("SELECT to_regclass('alembic_version') IS NOT NULL")
 _FOUND = text("SELECT version_num FROM alembic_version")
 
 
 class Outdated(Misconfigured):
-    """The database has not this program's version yet; somebody may be migrating it just now."""
+    """The database is older than this program; somebody may be migrating it just now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The migration a database is at, and the one this program needs."""
+    """The version of a database, and the version that this program needs."""
 
     found: str | None
     needed: str
@@ -37,7 +37,7 @@ class Version:
 
 @cache
 def known_versions() -> tuple[str, ...]:
-    """The versions that this program knows, the oldest first: the last is the one it needs."""
+    """The versions that this program knows, the oldest first; it needs the last one."""
     return tuple(sorted(p.stem.partition("_")[0] for p in MIGRATIONS.glob("versions/[0-9]*.py")))
 
 
@@ -72,7 +72,7 @@ def version(database: Database) -> Version:
 def require_current(database: Database) -> None:
     """Raise Misconfigured, with the command to type, unless the database has our version.
 
-    It is Outdated when a migration would put it right.
+    The error is Outdated if a migration would solve it.
     """
     state = version(database)
     if state.current:

@@ -1,4 +1,4 @@
-"""Calls to models in rows: entered before they are made, so that none goes uncounted."""
+"""Calls to models in rows: recorded before they are made, so that each is counted."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ _BUDGET = text("""
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Dollars: what a task may cost (0: no cap) and has cost, and what today (UTC) has cost."""
+    """In dollars: the cap (0: none) and cost of a task so far, and the cost of today (UTC)."""
 
     cap: Decimal
     task: Decimal
@@ -63,20 +63,20 @@ class EndedCall:
 
 
 def spent(connection: Connection, task_id: int) -> Spent:
-    """What is spent and may be; a call that has not ended counts nothing yet."""
+    """What was spent and what may be; a call that has not ended costs nothing yet."""
     row = connection.execute(_BUDGET, {"task_id": task_id}).one()
     return Spent(row.cap, row.spent, row.today)
 
 
 def begin(connection: Connection, call: BegunCall) -> int:
-    """Enter a call that is about to be made; returns its number."""
+    """Record a call that is about to be made; returns its number."""
     values = {**asdict(call), "question": _safe(call.question)}
     entered = insert(ModelCallRow).values(values).returning(ModelCallRow.id)
     return connection.execute(entered).scalar_one()
 
 
 def end(connection: Connection, number: int, ended: EndedCall) -> None:
-    """Enter how it ended."""
+    """Record how the call ended."""
     connection.execute(
         update(ModelCallRow)
         .where(ModelCallRow.id == number)
@@ -85,7 +85,7 @@ def end(connection: Connection, number: int, ended: EndedCall) -> None:
 
 
 def of_task(connection: Connection, task_id: int) -> Sequence[Any]:
-    """The rows of a task's calls, oldest first, without what was asked and answered."""
+    """The rows of a task's calls, oldest first, without questions and answers."""
     table = ModelCallRow.__table__
     shown = [column for column in table.c if column.name not in {"question", "answer"}]
     query = select(*shown).where(table.c.task_id == task_id).order_by(table.c.id)
@@ -99,12 +99,12 @@ def find(connection: Connection, number: int) -> Any | None:
 
 
 def set_cap(connection: Connection, task_id: int, dollars: Decimal) -> None:
-    """Change what models may cost for a task; 0 means no cap."""
+    """Change the cap on a task's model costs; 0 means no cap."""
     connection.execute(update(TaskRow).where(TaskRow.id == task_id).values(cost_cap=dollars))
 
 
 def _safe(value: Any) -> Any:
-    """The same without what Postgres takes in no text: NUL, and halves of characters."""
+    """The same without what Postgres text cannot hold: NUL and lone surrogates."""
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode()
     if isinstance(value, dict):

@@ -1,17 +1,17 @@
-"""Output as it may stand in a row: valid text, no NUL, capped, the whole of it in a blob."""
+"""Output in the form for a row: valid text, no NUL, capped; the whole goes into a blob."""
 
 import hashlib
 from dataclasses import dataclass
 
 INLINE = 16 * 1024
-"""Bytes of one stream that stand in the row; of more, head and tail do, and the rest in a blob."""
+"""Bytes of one stream in the row; of a longer one, its head and tail, with the whole in a blob."""
 
 _HEAD = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class StoredOutput:
-    """One stream: `text` for the row, `size` in bytes of all there was, `blob` when it was cut."""
+    """One stream: `text` for the row, `size` of the whole in bytes, `blob` if the text was cut."""
 
     text: str
     size: int
@@ -19,7 +19,7 @@ class StoredOutput:
 
 
 def store_output(data: bytes, dropped: int = 0) -> StoredOutput:
-    """What stands in the row for a stream of which `dropped` bytes were not even captured."""
+    """The row's form of a stream of which `dropped` bytes were not even captured."""
     size = len(data) + dropped
     if len(data) <= INLINE:
         return StoredOutput(safe_text(data), size)
@@ -33,7 +33,7 @@ def store_output(data: bytes, dropped: int = 0) -> StoredOutput:
 
 
 def safe_text(data: bytes) -> str:
-    """Bytes as text that Postgres takes: what is not UTF-8, and NUL, as backslash escapes."""
+    """Bytes as text that Postgres accepts: invalid UTF-8 and NUL become backslash escapes."""
     return data.decode("utf-8", errors="backslashreplace").replace("\x00", "\\x00")
 
 

@@ -1,4 +1,4 @@
-"""The tables of output: of what still runs, and of what was too long for its row."""
+"""The tables of output: live output, and output that was too long for its row."""
 
 from datetime import datetime
 
@@ -22,7 +22,7 @@ class OutputRow(Row):
 
 
 class BlobRow(Row):
-    """Bytes under their SHA-256: the whole of an output that was too long to stand in its row."""
+    """Bytes under their SHA-256: a whole output that was too long for its row."""
 
     __tablename__ = "blobs"
 

@@ -1,4 +1,4 @@
-"""The plan of a run: the steps of its task's plan, and those by which it was changed since."""
+"""The plan of a run: the steps of its task's plan, with all later changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _ADDED = text("""
 
 @dataclass(frozen=True, slots=True)
 class AddedStep:
-    """A step by which the run on that target goes on beyond the plan of its task."""
+    """A step that the run on that target has in addition to its task's plan."""
 
     run_id: int
     target: str
@@ -58,6 +58,6 @@ def steps_of_runs(
 
 
 def added_steps(connection: Connection, task_id: int) -> Sequence[AddedStep]:
-    """What the runs of a task do beyond its plan, run by run."""
+    """The steps that the runs of a task have in addition to its plan, run by run."""
     found = connection.execute(_ADDED, {"task_id": task_id})
     return [AddedStep(row.id, row.target, from_json(Step, row.body)) for row in found]

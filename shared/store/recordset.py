@@ -1,4 +1,4 @@
-"""Many rows in one parameter: a statement for all of them costs what it costs for one."""
+"""Many rows in one parameter: one statement for all costs as much as for one."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -13,12 +13,12 @@ _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 
 
 def columns(table: type[Row], *, without: Collection[str]) -> tuple[str, ...]:
-    """The names of a table's columns but those: what is left to the database, as a rule."""
+    """The names of a table's columns except those, which the database usually fills."""
     return tuple(column.name for column in table.__table__.columns if column.name not in without)
 
 
 def recordset(parameter: str, table: type[Row], *names: str, **others: str) -> str:
-    """The rows in a parameter as a source called `r`, to stand in a FROM.
+    """The rows in a parameter as a source called `r` for a FROM clause.
 
     Its columns are the named ones of the table with their types, and `others` with theirs.
     """
@@ -29,9 +29,9 @@ def recordset(parameter: str, table: type[Row], *names: str, **others: str) -> s
 
 
 def as_rows(rows: Iterable[dict[str, Any]]) -> str:
-    """The value of such a parameter; moments are written as ISO 8601 has them.
+    """The value of such a parameter; times are written in ISO 8601.
 
-    Raises Defect for what no row can hold.
+    Raises Defect for a value that no row can hold.
     """
     try:
         return to_json(list(rows)).decode()

@@ -1,4 +1,4 @@
-"""What all tables share: one metadata with one way of naming, and the usual columns."""
+"""What all tables share: one metadata with one naming scheme, and the usual columns."""
 
 from datetime import datetime
 from typing import Any
@@ -47,10 +47,10 @@ class Row(DeclarativeBase):
 
 
 def number() -> Mapped[int]:
-    """A primary key that the database counts up."""
+    """A primary key that the database generates."""
     return mapped_column(BigInteger, primary_key=True, autoincrement=True)
 
 
 def now() -> Mapped[datetime]:
-    """A moment that is the database's present unless it is said."""
+    """A time that defaults to the database's present."""
     return mapped_column(server_default=func.clock_timestamp())

@@ -1,4 +1,4 @@
-"""Every table. Rows are the state: one query over them answers `watch`; `events` is the history."""
+"""Every table. Rows are the state: one query over them serves `watch`; `events` is the history."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -39,11 +39,10 @@ __all__ = [
 
 
 class TaskRow(Row):
-    """A task: the prompt in both versions, its policy, its plan as soon as there is one.
+    """A task: both versions of the prompt, its policy, its plan as soon as there is one.
 
-    `cost_cap` is what models may cost for it, in dollars, since a person has changed that; while it
-    is empty its policy says it. `replies` are the taskmaster's questions with what a person
-    answered.
+    `cost_cap` is the cap on model costs that a person has set, in dollars; while it is empty, the
+    policy's cap holds. `replies` holds the taskmaster's questions with a person's answers.
     """
 
     __tablename__ = "tasks"
@@ -77,9 +76,9 @@ class TaskRow(Row):
 class HostRow(Row):
     """An enrolled host with its pinned key.
 
-    `jump` names the host that it is reached through; `password`, `passphrase` and `sudo_password`
-    name secrets (`${secret:NAME}`) and are none themselves. `distrusted` says why nothing may run
-    there until a person has enrolled it anew.
+    `jump` names the host through which it is reached; `password`, `passphrase` and `sudo_password`
+    name secrets (`${secret:NAME}`) and never hold one. `distrusted` says why nothing may run there
+    until a person has enrolled it anew.
     """
 
     __tablename__ = "hosts"
@@ -107,9 +106,9 @@ _RANDOM = "replace(gen_random_uuid()::text, '-', '')"
 class RunRow(Row):
     """One task on one target.
 
-    Hosts keep their records of the run under `token`: no other run ever has it, of this database
-    or of another one that works on the same hosts. `added` are the steps by which it goes on
-    beyond the plan of its task.
+    Hosts keep their records of the run under `token`, which no other run has, in this database or
+    in another one that works on the same hosts. `added` holds the steps that it has in addition to
+    its task's plan.
     """
 
     __tablename__ = "runs"
@@ -165,7 +164,7 @@ class RunStepRow(Row):
 class RevisionRow(Row):
     """The n-th list of subtasks of a step in a run, n > 0; number 0 stands in the plan.
 
-    `rollback` are the keys of subtasks of earlier lists that are undone before it begins.
+    `rollback` holds the keys of subtasks of earlier lists to undo before it begins.
     """
 
     __tablename__ = "revisions"
@@ -182,14 +181,14 @@ class RevisionRow(Row):
 
 
 class JobRow(Row):
-    """The outbox and the queue: what a worker is asked, its lease and its fence.
+    """The outbox and the queue: the work, its lease and its fence.
 
-    `state` is open, done or cancelled. An open job is due from `due_at` on; it is free when
-    `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A job
-    that was withdrawn keeps its lease until the worker that was at it has let go of it.
-    `answer` is what a person answered to the question of the step.
-    `cancel_attempt` is the key of the one attempt of it that an operator wants ended. `ending`
-    marks one that was withdrawn and is open again, so that a worker ends what still runs for it.
+    `state` is open, done or cancelled. An open job is due from `due_at` on; it is free if
+    `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A
+    cancelled job keeps its lease until its worker has released it. `answer` is a person's answer to
+    the question of the step. `cancel_attempt` is the key of the one attempt that an operator
+    cancelled. `ending` marks a cancelled job that is open again, so that a worker ends what still
+    runs for it.
     """
 
     __tablename__ = "jobs"
@@ -234,7 +233,7 @@ class JobRow(Row):
 
 
 class InboxRow(Row):
-    """A reported fact that the coordinator has not yet folded in."""
+    """A reported fact that the coordinator has not processed yet."""
 
     __tablename__ = "inbox"
 
@@ -249,7 +248,7 @@ class InboxRow(Row):
 
 
 class EventRow(Row):
-    """The history: every fact that changed something, written in the commit that it changed."""
+    """The history: every fact that changed something, written in the commit of the change."""
 
     __tablename__ = "events"
 
@@ -265,12 +264,12 @@ class EventRow(Row):
 
 
 class AttemptRow(Row):
-    """An attempt; `outcome` is 'running' until it has ended, `rollback` that it undid one.
+    """An attempt; `outcome` is 'running' until it has ended, `rollback` marks an undo.
 
-    `reason` is text for people, which nothing reads; what code asks for stands in `told_by_person`
-    (written only when a person answers), `ended_by`, `unknown`, `left_over` and `prediction`.
-    `body` is the result of an agent; a command's stands in columns of its own.
-    Text is safe and capped; the whole of what did not fit lies in `blobs` under its digest.
+    `reason` is text for people, which no code reads; code reads `told_by_person` (written only when
+    a person answers), `ended_by`, `unknown`, `left_over` and `prediction`. `body` is the result of
+    an agent; a command's result has its own columns. Text is safe and capped; whatever did not fit
+    is in `blobs` under its digest.
     """
 
     __tablename__ = "attempts"
@@ -325,7 +324,7 @@ class AttemptRow(Row):
 class BundleRow(Row):
     """The evidence of a step; `evidence` is its text, byte for byte as a model receives it.
 
-    `failure` is what the fix memory recognises it by, where it can.
+    The fix memory recognises it by `failure`, if it can.
     """
 
     __tablename__ = "bundles"
@@ -346,9 +345,10 @@ class BundleRow(Row):
 
 
 class InterventionRow(Row):
-    """Something that waits for a human; `asked` are the texts that are to be approved, if any.
+    """Something that waits for a human.
 
-    `options` are the answers to choose from, where it is a question with such.
+    `asked` holds the texts to approve, if any; `options` the answers to choose from, if there are
+    any.
     """
 
     __tablename__ = "interventions"
@@ -372,11 +372,10 @@ class InterventionRow(Row):
 
 
 class ApprovalRow(Row):
-    """A person's word that what has this digest may run, `once` or as often as its `task` needs it.
+    """A person's approval of one digest, for one use (`once`) or as often as its `task` needs it.
 
-    Only the coordinator writes one, for a person's fact; a worker notes that it has used it:
-    `used_by` is the key of the attempt that was the first, and of one that serves once the only
-    one, to start for it.
+    Only the coordinator writes one, for a person's fact. A worker records its use: `used_by` is the
+    key of the first attempt that used it, the only one for `once`.
     """
 
     __tablename__ = "approvals"
