@@ -82,7 +82,7 @@ def test_the_planner_sees_what_was_tested_and_that_the_package_is_absent() -> No
             " (E: Unable to locate package postgresql)"
         ),
         (
-            "subtask 2: read the package lists anew (apt update) and installed with --fix-missing:"
+            "subtask 2: updated the package lists (apt update) and installed with --fix-missing:"
             " exit code 100 (E: Unable to locate package postgresql)"
         ),
         (

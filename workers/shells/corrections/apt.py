@@ -23,16 +23,16 @@ _PROMPT = re.compile(
     r"continue\? \[Y/n\][\s\S]*Abort|[Ii]s this ok \[[yY]/[yYdDNn/]+\][\s\S]*abort"
 )
 _APT_ERROR = 100
-"""The exit code of apt for whatever went wrong."""
+"""The exit code of apt for any error."""
 UPDATING = 120.0
-"""Seconds that reading the package lists anew may take."""
+"""Seconds that updating the package lists may take."""
 NO_REMOVE = "--no-remove"
-"""What an answer given unseen must never allow: taking packages away."""
+"""Automatic answers must never allow apt to remove packages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """An installation inside a command line."""
+    """An installation within a command line."""
 
     simple: PlacedCommand
     program: PlacedWord
@@ -47,7 +47,7 @@ class Install:
 def installs(
     failure: FailedCommand, *names: str, verbs: tuple[str, ...] = ("install",)
 ) -> list[Install]:
-    """The calls of those package managers with one of the verbs, as they stand in the command."""
+    """The calls of these package managers with one of the verbs, in the order of the command."""
     return [
         found
         for simple in failure.commands
@@ -86,7 +86,7 @@ def _fails_with(failure: FailedCommand, pattern: re.Pattern[str]) -> bool:
 
 
 def _refresh(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Read the package lists anew; let apt go on without what it cannot fetch (S0.38, S0.39)."""
+    """Update the package lists; let apt continue without what it cannot fetch (S0.38, S0.39)."""
     found = _apt(failure)[0]
     if found.has("--fix-missing", "-m"):
         return None
@@ -103,7 +103,7 @@ def _refresh(failure: FailedCommand, _: Probe) -> Proposal | None:
 
 
 def _without_recommends(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Ask for less: only what the package cannot do without (S0.39)."""
+    """Install less: only what the package requires (S0.39)."""
     found = _apt(failure)[0]
     if found.has("--no-install-recommends"):
         return None
@@ -111,7 +111,7 @@ def _without_recommends(failure: FailedCommand, _: Probe) -> Proposal | None:
 
 
 def _rename(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Ask the host's own index which name it has for a package that it does not know (S0.43)."""
+    """Look in the host's own index for another name of an unknown package (S0.43)."""
     missing = {one or other for one, other in _NOT_FOUND.findall(failure.output)}
     for found in _apt(failure):
         for word in found.packages:
@@ -130,13 +130,13 @@ def _other_name(package: str, probe: Probe) -> str | None:
 
 
 def best_name(package: str, known: set[str]) -> str | None:
-    """The known name that is most surely the same software; None when none surely is.
+    """The known name that is most likely the same software; None if no name surely is.
 
-    It is `package` with letters, digits and dots added, whatever the host lists.
+    Whatever the host lists, the result is `package` with letters, digits and dots added.
 
-    A spelling of another distribution first (`openssl-devel`, `python-yaml`), then the same name
-    with a version: the highest, since the plan asked for none. A version that the plan did ask for
-    is never changed: that choice belongs to the planner.
+    The name as another distribution spells it (`openssl-devel`, `python-yaml`) comes first, then
+    the same name with a version: the highest, since the plan asked for none. A version that the
+    plan did ask for is never changed: that choice belongs to the planner.
     """
     spellings = []
     if package.endswith("-devel"):
@@ -162,7 +162,7 @@ def _prompts(failure: FailedCommand) -> list[Install]:
 
 
 def _assume_yes(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Nobody can answer a prompt: answer yes, but never to the removal of a package."""
+    """Answer a prompt with yes, since no person can, but never to the removal of a package."""
     found = _prompts(failure)[0]
     flags = f" -y {NO_REMOVE}" if found.simple.name.startswith("apt") else " -y"
     return Proposal(insert(failure.command, found.verb.end, flags))
@@ -170,7 +170,7 @@ def _assume_yes(failure: FailedCommand, _: Probe) -> Proposal | None:
 
 UPDATE_FIX_MISSING = Correction(
     "apt_update_fix_missing",
-    "read the package lists anew (apt update) and installed with --fix-missing",
+    "updated the package lists (apt update) and installed with --fix-missing",
     lambda failure: _fails_with(failure, _STALE),
     _refresh,
 )

@@ -1,4 +1,4 @@
-"""Corrections of package installations that find no room."""
+"""Corrections of package installations that run out of disk space."""
 
 import re
 
@@ -10,9 +10,9 @@ _VERBS = ("install", "upgrade", "update")
 
 
 def _clean(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Give back what apt keeps of packages that were installed: it downloads them again if needed.
+    """Empty apt's cache of installed packages: it downloads them again if needed.
 
-    Nothing else is touched: whose the rest is, is not for a rule to say.
+    Nothing else is touched: a rule cannot know whose the other files are.
     """
     found = installs(failure, "apt", "apt-get", verbs=_VERBS)[0]
     kept = probe.ask("ls -1 /var/cache/apt/archives").split("\n")
@@ -24,7 +24,7 @@ def _clean(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 CLEAN_CACHE = Correction(
     "apt_clean",
-    "gave back the room of packages that apt had kept (apt-get clean)",
+    "freed the space of packages that apt had cached (apt-get clean)",
     lambda failure: bool(
         failure.exit_code
         and installs(failure, "apt", "apt-get", verbs=_VERBS)

@@ -1,4 +1,4 @@
-"""The words of a plain command line with their places in the text, so that one can be changed."""
+"""Reads the words of a plain command line with their positions, so that one can be changed."""
 
 import re
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ _WRAPPERS: dict[str, frozenset[str]] = {
     "exec": frozenset(),
     "time": frozenset(),
 }
-"""Programs that run the program named after them, with their options that take a value."""
+"""Programs that run the program named after them, and their options that take a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedWord:
-    """A word as the shell would see it; `literal` is False when the shell would expand it."""
+    """A word as the shell would see it; `literal` is False if the shell would expand it."""
 
     text: str
     start: int
@@ -42,20 +42,20 @@ class PlacedWord:
 
 @dataclass(frozen=True, slots=True)
 class PlacedCommand:
-    """One simple command: its words from the first assignment on, and where it redirects to."""
+    """One simple command: its words from the first assignment on, and its redirection targets."""
 
     words: tuple[PlacedWord, ...]
     targets: tuple[PlacedWord, ...] = ()
 
     @property
     def program(self) -> PlacedWord | None:
-        """The word that names the program, past assignments and wrappers such as sudo."""
+        """The word that names the program, after assignments and wrappers such as sudo."""
         at = self._program_at()
         return self.words[at] if at < len(self.words) else None
 
     @property
     def name(self) -> str:
-        """The program's name without its folder; empty when there is none."""
+        """The program's name without its folder; empty if there is none."""
         program = self.program
         return program.text.rpartition("/")[2] if program else ""
 
@@ -65,12 +65,12 @@ class PlacedCommand:
         return self.words[self._program_at() + 1 :]
 
     def prefix(self, text: str) -> str:
-        """The text before the program (`sudo -n `, `env A=b `): another program may stand after."""
+        """The text before the program (`sudo -n `, `env A=b `), to put before another program."""
         program = self.program
         return text[self.words[0].start : program.start] if program else ""
 
     def wrapped_in(self, wrapper: str) -> PlacedWord | None:
-        """The word of that wrapper, None when the program does not stand under it."""
+        """The word of that wrapper; None if it does not wrap the program."""
         before = self.words[: self._program_at()]
         return next((word for word in before if word.text == wrapper), None)
 
@@ -91,7 +91,7 @@ class PlacedCommand:
 
 
 def read(text: str) -> tuple[PlacedCommand, ...]:
-    """The simple commands of a text in order; none at all when it is more than plain commands.
+    """The simple commands of a text, in order; empty if the text is more than plain commands.
 
     Corrections change only what this reader understands: quoting, lists, pipes and redirections.
     """
@@ -117,24 +117,24 @@ def read(text: str) -> tuple[PlacedCommand, ...]:
 
 
 def insert(text: str, at: int, piece: str) -> str:
-    """The text with a piece put in at a place."""
+    """The text with a piece inserted at a position."""
     return f"{text[:at]}{piece}{text[at:]}"
 
 
 def replace_word(text: str, word: PlacedWord, piece: str) -> str:
-    """The text with a word exchanged; `piece` is quoted already."""
+    """The text with a word replaced; `piece` must already be quoted."""
     return f"{text[: word.start]}{piece}{text[word.end :]}"
 
 
 def _is_beyond(text: str) -> bool:
-    """Substitutions, here-documents, subshells, functions: left to a real parser."""
+    """Whether the text has substitutions, here-documents, subshells or functions."""
     unexpanded = _QUOTED.sub(lambda found: found[0] if found[0][0] == '"' else "", text)
     bare = _QUOTED.sub("", text)
     return bool(_SUBSTITUTION.search(unexpanded) or _STRUCTURE.search(bare))
 
 
 def _tokens(text: str) -> Iterator[tuple[str, PlacedWord]]:
-    """("word" | "target" | "end", PlacedWord) over the text, closed by an "end"."""
+    """Yield ("word" | "target" | "end", PlacedWord) over the text; an "end" comes last."""
     at = 0
     wants_target = False
     while at < len(text):
@@ -157,7 +157,7 @@ def _tokens(text: str) -> Iterator[tuple[str, PlacedWord]]:
 
 
 def _word(text: str, start: int) -> PlacedWord:
-    """The word that begins at `start`; raises ValueError when a quote is left open."""
+    """The word that begins at `start`; raises ValueError if a quote is left open."""
     at, value, literal = start, [], True
     while at < len(text) and text[at] not in " \t\r\n;|&<>":
         char = text[at]

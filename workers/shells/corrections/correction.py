@@ -1,4 +1,4 @@
-"""What a correction is: a rule that reads a failure and may propose another command."""
+"""Defines a correction: a rule that reads a failure and may propose another command."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from workers.shells.corrections.command_line import PlacedCommand, read
 class FailedCommand:
     """A failed attempt, as the rules read it.
 
-    `command` is what failed, without what an earlier correction ran before it. `exit_code` is None
-    when it was ended for its time. `check` is the check that stayed red, `waited` the seconds that
-    this attempt has already spent waiting.
+    `command` is the command that failed, without the preparation that an earlier correction added.
+    `exit_code` is None if it timed out. `check` is the check that stayed red, `waited` the seconds
+    that this attempt has already spent waiting.
     """
 
     command: str
@@ -27,17 +27,17 @@ class FailedCommand:
 
     @cached_property
     def commands(self) -> tuple[PlacedCommand, ...]:
-        """The simple commands of the command line; none when it is more than that."""
+        """The simple commands of the command line; empty if it is more than that."""
         return read(self.command)
 
     @cached_property
     def output(self) -> str:
-        """Both streams, standard error first, typographic quotes as plain ones."""
+        """Both streams, standard error first, with plain quotation marks."""
         return f"{self.stderr}\n{self.stdout}".replace("\u2018", "'").replace("\u2019", "'")
 
     @property
     def check_is_red(self) -> bool:
-        """True when the command itself went well, and only its check did not (X20)."""
+        """True if the command itself succeeded and only its check failed (X20)."""
         return self.exit_code == 0
 
 
@@ -46,10 +46,10 @@ class Proposal:
     """What to run instead.
 
     `first` runs before the command, in the same shell; its exit code does not matter, so that a
-    half-failed preparation does not hide what the command itself says. `pause` seconds pass before;
-    `until` is a command awaited for at most `patience` seconds: when it never exits with 0, nothing
-    further is tried. `allowance` is what the preparation may take on top of the subtask's timeout,
-    so that it does not eat up the command's own time. All spans in seconds.
+    half-failed preparation does not hide the result of the command itself. The attempt first waits
+    `pause` seconds, then repeats the command `until` for at most `patience` seconds; if that never
+    exits with 0, nothing further is tried. `allowance` is added to the subtask's timeout for the
+    preparation, so that it does not use up the command's own time. All durations are in seconds.
     """
 
     command: str
@@ -61,15 +61,15 @@ class Proposal:
 
     @property
     def text(self) -> str:
-        """The final bytes that reach the host."""
+        """The final text that reaches the host."""
         return "; ".join((*self.first, self.command))
 
 
 class Probe(Protocol):
-    """Read-only looks at the host; what the guard does not allow is as if it had failed."""
+    """Read-only looks at the host; a command that the guard does not allow counts as failed."""
 
     def ask(self, command: str) -> str:
-        """What the command printed on standard output, whatever its exit code."""
+        """The standard output of the command, whatever its exit code."""
         ...
 
     def holds(self, command: str) -> bool:
@@ -79,7 +79,7 @@ class Probe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A rule. `tested` says in the past tense what was tried, for the evidence (S0.69)."""
+    """A rule. `tested` says in the past tense, for the evidence, what it tried (S0.69)."""
 
     name: str
     tested: str

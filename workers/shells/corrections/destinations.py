@@ -1,4 +1,4 @@
-"""Corrections of files that cannot be written to, and can be put anew in their place."""
+"""Corrections of files that cannot be written to but can be replaced."""
 
 import re
 import shlex
@@ -27,9 +27,9 @@ def _dangles(path: str, probe: Probe) -> bool:
 
 
 def _copy_anew(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Put the copy in the place of a link to nothing, or of the file of a running program.
+    """Replace a dangling link, or the file of a running program, with the copy.
 
-    What runs keeps its file; of a link to nothing, nothing is lost.
+    A running program keeps its open file, and a dangling link points to nothing that could be lost.
     """
     dangling = _DANGLING.search(failure.output)
     if dangling is not None and not _dangles(dangling[1], probe):
@@ -41,7 +41,7 @@ def _copy_anew(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _link_anew(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Put the link in the place of one that leads nowhere."""
+    """Replace a dangling link with the new link."""
     found = _LINK_EXISTS.search(failure.output)
     simple = next(_calls_of(failure, "ln"), None)
     if found is None or simple is None or simple.program is None or not _dangles(found[1], probe):
@@ -51,7 +51,7 @@ def _link_anew(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 COPY_ANEW = Correction(
     "copy_anew",
-    "put the copy in the place of a file that could not be written to (--remove-destination)",
+    "replaced a file that could not be written to with the copy (--remove-destination)",
     lambda failure: bool(
         failure.exit_code and (_DANGLING.search(failure.output) or _BUSY.search(failure.output))
     ),
@@ -59,7 +59,7 @@ COPY_ANEW = Correction(
 )
 LINK_ANEW = Correction(
     "link_anew",
-    "put the link in the place of one that led nowhere",
+    "replaced a dangling link with the new link",
     lambda failure: bool(failure.exit_code and _LINK_EXISTS.search(failure.output)),
     _link_anew,
 )

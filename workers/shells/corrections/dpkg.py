@@ -1,4 +1,4 @@
-"""Corrections of what stands in dpkg's way: a lock, an interruption, a question."""
+"""Corrections of what blocks dpkg: a lock, an interruption, a question."""
 
 import re
 
@@ -18,7 +18,7 @@ _CONFFILE = re.compile(r"end of file on stdin at conffile prompt")
 LOCK_PATIENCE = 300
 """Seconds that a command may wait for a lock."""
 _CONFIGURING = 300.0
-"""Seconds that completing what was left half-installed may take."""
+"""Seconds that completing a half-finished installation may take."""
 
 
 def _package_commands(failure: FailedCommand) -> list[PlacedCommand]:
@@ -26,14 +26,14 @@ def _package_commands(failure: FailedCommand) -> list[PlacedCommand]:
 
 
 def _lock_is_held(failure: FailedCommand) -> bool:
-    """Read from what was said: a held lock has the same exit code as a package that is absent."""
+    """Judged from the output: a held lock has the same exit code as a missing package."""
     return bool(
         failure.exit_code and _LOCK.search(failure.output) and somebody_holds(failure.output)
     )
 
 
 def _wait_for_lock(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Let apt wait for dpkg's locks itself; for those it cannot wait for, come back a little later.
+    """Let apt wait for dpkg's locks itself; for locks it cannot wait for, try again a little later.
 
     `DPkg::Lock::Timeout` has no effect on the locks of the lists and of the archives.
     """
@@ -58,17 +58,17 @@ def _prepend(failure: FailedCommand, remedy: str) -> Proposal | None:
 
 
 def _configure(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Do what dpkg asks for before anything else."""
+    """First run what dpkg asks for."""
     return _prepend(failure, "dpkg --configure -a --force-confdef --force-confold")
 
 
 def _fix_broken(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Complete half-installed dependencies, taking nothing away."""
+    """Complete half-installed dependencies without removing any package."""
     return _prepend(failure, "apt-get -y --no-remove --fix-broken install")
 
 
 def _keep_conffiles(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """A changed configuration file stays as the administrator left it."""
+    """Keep a changed configuration file as the administrator left it."""
     found = next((s for s in _package_commands(failure) if s.name in ("apt", "apt-get")), None)
     if found is None or found.program is None or "--force-conf" in failure.command:
         return None
@@ -82,7 +82,7 @@ def _says(pattern: re.Pattern[str], failure: FailedCommand) -> bool:
 
 LOCK_HELD = Correction(
     "dpkg_lock",
-    "waited for another package manager to give its lock back",
+    "waited for another package manager to release its lock",
     _lock_is_held,
     _wait_for_lock,
 )
@@ -94,7 +94,7 @@ INTERRUPTED = Correction(
 )
 FIX_BROKEN = Correction(
     "apt_fix_broken",
-    "completed broken dependencies (apt-get --fix-broken install)",
+    "repaired broken dependencies (apt-get --fix-broken install)",
     lambda failure: _says(_BROKEN, failure),
     _fix_broken,
 )

@@ -1,4 +1,4 @@
-"""Whether a program could not have a lock because another one has it."""
+"""Tells whether a program failed to get a lock because another one holds it."""
 
 import re
 
@@ -9,13 +9,13 @@ _HELD = re.compile(
     r"|\blocked by the application with pid \d|\bWaiting for (?:cache lock|process with pid)\b",
     re.IGNORECASE,
 )
-"""What says that somebody has it: EAGAIN (11) is what the kernel answers for a held lock."""
+"""Output that shows a held lock; EAGAIN (11) is the kernel's error for one."""
 
 
 def somebody_holds(output: str) -> bool:
-    """Whether the output says that another process has the lock.
+    """Whether the output says that another process holds the lock.
 
-    False where it says something else, or nothing, of the cause: no rights (EACCES, EPERM), a file
-    system that cannot be written to (EROFS, ENOSPC), a file that a dead process left (EEXIST).
+    False if it names another cause, or none: no rights (EACCES, EPERM), a file system that cannot
+    be written to (EROFS, ENOSPC), a file that a dead process left behind (EEXIST).
     """
     return any(_HELD.search(line) for line in output.splitlines() if "lock" in line.lower())

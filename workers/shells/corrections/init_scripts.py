@@ -1,4 +1,4 @@
-"""Corrections of plans for systemd on a host that starts its services by scripts."""
+"""Corrections of systemd commands on a host that starts its services with init scripts."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ _QUIET = frozenset({"-q", "--quiet", "--no-pager"})
 
 
 def _systemctl(failure: FailedCommand) -> tuple[PlacedCommand, str, str] | None:
-    """The call of systemctl, its verb and its unit, where it is as plain as that."""
+    """The call of systemctl with its verb and unit; None if it has anything else."""
     for simple in failure.commands:
         if simple.name != "systemctl" or not all(word.literal for word in simple.arguments):
             continue
@@ -30,7 +30,7 @@ def _systemctl(failure: FailedCommand) -> tuple[PlacedCommand, str, str] | None:
 
 
 def _by_script(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Have the service's own script do the same."""
+    """Do the same with the service's init script."""
     found = _systemctl(failure)
     if found is None or found[0].program is None:
         return None
@@ -44,7 +44,7 @@ def _by_script(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 INIT_SCRIPT = Correction(
     "init_script",
-    "had the service's script do what systemd, which does not run there, was to do",
+    "used the service's init script, since systemd does not run on this host",
     lambda failure: bool(
         failure.exit_code and _NO_SYSTEMD.search(failure.output) and _systemctl(failure)
     ),

@@ -1,4 +1,4 @@
-"""Corrections of shared libraries that are there, but not known to the linker."""
+"""Corrections of shared libraries that exist but that the linker does not know."""
 
 import re
 import shlex
@@ -10,11 +10,11 @@ _NOT_LOADED = re.compile(
 )
 _FOLDERS = ("/usr/local/lib", "/usr/local/lib64", "/lib", "/usr/lib", "/usr/lib64")
 _READING = 30.0
-"""Seconds that reading all libraries anew may take."""
+"""Seconds that updating the linker's cache may take."""
 
 
 def _refresh_linker_cache(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Have the linker read its folders anew, where the library lies in one of them."""
+    """Update the linker's cache if the library lies in one of the linker's folders."""
     found = _NOT_LOADED.search(failure.output)
     if found is None:
         return None
@@ -29,7 +29,7 @@ def _refresh_linker_cache(failure: FailedCommand, probe: Probe) -> Proposal | No
 
 LINKER_CACHE = Correction(
     "linker_cache",
-    "had the linker read its folders anew (ldconfig)",
+    "updated the cache of the linker (ldconfig)",
     lambda failure: bool(failure.exit_code and _NOT_LOADED.search(failure.output)),
     _refresh_linker_cache,
 )

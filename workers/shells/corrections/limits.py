@@ -1,4 +1,4 @@
-"""Corrections of limits that an account may raise by itself."""
+"""Corrections of limits that an account may raise for itself."""
 
 import re
 
@@ -6,11 +6,11 @@ from workers.shells.corrections.correction import Correction, FailedCommand, Pro
 
 _TOO_MANY = re.compile(r"Too many open files(?! in system)|\bEMFILE\b")
 ENOUGH = 65_536
-"""Open files that are asked for at most."""
+"""The highest limit of open files that is set."""
 
 
 def _more_files(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """As many open files as the account may have: its soft limit goes up to its hard one."""
+    """Allow as many open files as the account may have: raise its soft limit to its hard limit."""
     soft, hard = (_limit(probe.ask(f"ulimit -{kind} -n")) for kind in ("S", "H"))
     wanted = min(hard, ENOUGH)
     if not 0 < soft < wanted:
@@ -19,7 +19,7 @@ def _more_files(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _limit(text: str) -> int:
-    """A limit as `ulimit` prints it; 0 when it did not."""
+    """A limit as `ulimit` prints it; 0 if it is not a number."""
     text = text.strip()
     if text == "unlimited":
         return ENOUGH
@@ -28,7 +28,7 @@ def _limit(text: str) -> int:
 
 OPEN_FILES = Correction(
     "open_files",
-    "allowed it as many open files as the account may have",
+    "raised the limit of open files as far as the account may",
     lambda failure: bool(failure.exit_code and _TOO_MANY.search(failure.output)),
     _more_files,
 )

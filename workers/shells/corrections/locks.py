@@ -1,4 +1,4 @@
-"""Corrections of what a program takes for a sign that another one is at work."""
+"""Corrections of pid files and locks that make a program think another one is running."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from workers.shells.corrections.correction import Correction, FailedCommand, Pro
 
 _PID_FILE = re.compile(r"(?:^|[\s'\"(:=])([A-Za-z0-9_.+/-]+\.pid)\b", re.MULTILINE)
 _NEVER = re.compile(r"(?:^|/)postmaster\.pid$")
-"""Postgres looks at memory that is shared, too, before it believes its own file."""
+"""Postgres also checks its shared memory before it trusts this file."""
 _NUMBER = re.compile(r"[1-9]\d{0,9}")
 _NOT_WAITING = frozenset({"-n", "--nb", "--nonblock"})
 _HELD = 1
@@ -17,7 +17,7 @@ PATIENCE = 120
 
 
 def _pid_files(failure: FailedCommand) -> list[str]:
-    """The pid files that the output names; relative ones only where nothing changed the folder."""
+    """The pid files that the output names; relative ones only if no command changed the folder."""
     moved = any(simple.name in ("cd", "pushd") for simple in failure.commands)
     found = dict.fromkeys(_PID_FILE.findall(failure.output))
     return [
@@ -26,7 +26,7 @@ def _pid_files(failure: FailedCommand) -> list[str]:
 
 
 def _put_aside(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Put a pid file aside that names a process which does not run; nothing is deleted."""
+    """Rename a pid file whose process does not run; nothing is deleted."""
     for path in _pid_files(failure):
         quoted = shlex.quote(path)
         number = probe.ask(f"head -c 20 -- {quoted}").strip()
@@ -40,7 +40,7 @@ def _put_aside(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _nonblocking_flock(failure: FailedCommand) -> tuple[PlacedCommand, PlacedWord] | None:
-    """A call of flock that gave up at once, and the option by which it did."""
+    """A call of flock that gave up at once, and the option that made it do so."""
     if failure.exit_code != _HELD or failure.output.strip():
         return None
     for simple in failure.commands:
@@ -52,7 +52,7 @@ def _nonblocking_flock(failure: FailedCommand) -> tuple[PlacedCommand, PlacedWor
 
 
 def _wait(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Wait for the lock, where it is held."""
+    """Wait for the lock if it is held."""
     found = _nonblocking_flock(failure)
     if found is None or len(found[0].arguments) <= 1:
         return None
@@ -66,7 +66,7 @@ def _wait(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 DEAD_PID_FILE = Correction(
     "dead_pid_file",
-    "put a pid file aside whose process does not run",
+    "renamed a pid file whose process does not run",
     lambda failure: bool(failure.exit_code) and bool(_pid_files(failure)),
     _put_aside,
 )

@@ -1,4 +1,4 @@
-"""Corrections of the network: look whether it is there, wait for it, repeat (S0.40)."""
+"""Corrections of network failures: check the network, wait for it, repeat (S0.40)."""
 
 import re
 
@@ -32,14 +32,14 @@ _WGET_TRANSIENT = frozenset({4})
 _SENDS = re.compile(
     r"-X|--request|-d|--data\S*|-F|--form\S*|-T|--upload-file|--post-\w+|--method\S*"
 )
-"""Options with which a download is not one: what changes something elsewhere is not repeated."""
+"""Options that send data: a command that changes something elsewhere is not repeated."""
 
 PATIENCE = 20.0
-"""Seconds to wait for a name to resolve, or the network to come back."""
+"""Seconds to wait for a name to resolve or for the network to come back."""
 _RETRYING = 30.0
 """Seconds that a downloader's own pauses may take."""
 PAUSE = 3.0
-"""Seconds before what a passing fault has cut off is repeated."""
+"""Seconds before a transfer that was cut off is repeated."""
 
 
 def _is_cut_off(failure: FailedCommand) -> bool:
@@ -48,7 +48,7 @@ def _is_cut_off(failure: FailedCommand) -> bool:
 
 
 def _wait_for_name(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Repeat once the name resolves, or the host has a way out; not at all before."""
+    """Repeat only once the name resolves or the host has a route out."""
     found = _UNRESOLVED.search(failure.output)
     host = next((group for group in found.groups() if group), "") if found else ""
     until = f"getent hosts {host}" if _HOST.fullmatch(host) else "ip route get 192.0.2.1"
@@ -92,7 +92,7 @@ def _fetch_was_cut(failure: FailedCommand) -> bool:
 
 
 def _repeat(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Repeat as it is: these programs begin anew or go on by themselves."""
+    """Repeat unchanged: these programs start again or resume by themselves."""
     pushes = any(w.text in ("push", "publish") for s in failure.commands for w in s.arguments)
     return None if pushes else Proposal(failure.command, pause=PAUSE)
 

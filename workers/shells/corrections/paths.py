@@ -1,4 +1,4 @@
-"""Corrections of paths: a folder that is missing, a name that is nearly right (S0.37)."""
+"""Corrections of paths: a missing folder, or a name that is almost right (S0.37)."""
 
 import difflib
 import posixpath
@@ -31,19 +31,19 @@ _READERS = frozenset(
         *("sha256sum", "sha512sum", "md5sum", "cksum", "du", "cp"),
     ]
 )
-"""The programs that only read what a path names (cp: all but its last).
+"""The programs that only read the files they are given (cp: all but the last).
 
-A command line with any other program in it is left alone: the nearest existing path may be the very
-one that must not be changed, removed or run.
+A command line with any other program is left alone: the nearest existing path may be the very one
+that must not be changed, removed or run.
 """
 _DEPTH = 4
 _ALIKE = 0.8
 _CLEARLY = 0.05
-"""How like a name must be (1 is equal), and by how much more than the next."""
+"""How similar a name must be (1 is equal), and by how much more than the next best."""
 
 
 def _missing_target(failure: FailedCommand) -> str | None:
-    """The path that could not be made, if the command itself names it (or its end)."""
+    """The path that could not be created, if the command itself names it or a parent of it."""
     for groups in _UNCREATED.findall(failure.output):
         path: str = next(group for group in groups if group)
         if _PATH.fullmatch(path) and _find_word(failure, path) is not None:
@@ -52,7 +52,7 @@ def _missing_target(failure: FailedCommand) -> str | None:
 
 
 def _find_word(failure: FailedCommand, path: str) -> tuple[PlacedCommand, PlacedWord] | None:
-    """Where the command names the path, or the folder that the path lies in."""
+    """The word of the command that names the path or a folder above it."""
     wanted = posixpath.normpath(path)
     for simple in failure.commands:
         for word in (*simple.words, *simple.targets):
@@ -63,7 +63,7 @@ def _find_word(failure: FailedCommand, path: str) -> tuple[PlacedCommand, Placed
 
 
 def _make_parent(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Make the folder that the file is to lie in."""
+    """Create the folder for the file."""
     path = _missing_target(failure)
     found = _find_word(failure, path) if path else None
     if path is None or found is None:
@@ -80,7 +80,7 @@ def _make_parent(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _wanted_folder(simple: PlacedCommand, word: PlacedWord, path: str) -> str:
-    """The folder that is missing: the path's own, or the path itself where a folder is named."""
+    """The missing folder: the parent of the path, or the path itself if it names a folder."""
     if simple.name != "tar" or word in simple.targets:
         return path.rstrip("/") if path.endswith("/") else posixpath.dirname(path)
     texts = [other.text for other in simple.words]
@@ -89,7 +89,7 @@ def _wanted_folder(simple: PlacedCommand, word: PlacedWord, path: str) -> str:
 
 
 def _nearest(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Put the nearest existing path in place of one that does not exist."""
+    """Replace a path that does not exist with the nearest existing one."""
     missing = _missing_paths(failure)
     for simple in failure.commands:
         for word in _read_by(simple):
@@ -102,7 +102,7 @@ def _nearest(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _read_by(simple: PlacedCommand) -> tuple[PlacedWord, ...]:
-    """The words that may name something to read; what is copied to comes last and is left out."""
+    """The words that may name a file to read; the destination of a copy is left out."""
     words = tuple(w for w in simple.arguments if w.literal and "/" in w.text)
     if simple.name != "cp":
         return words
@@ -120,7 +120,7 @@ def _only_reads(failure: FailedCommand) -> bool:
 
 
 def nearest_path(path: str, probe: Probe) -> str | None:
-    """The one existing absolute path that is nearly the given one; None when none surely is."""
+    """The only existing absolute path that is nearly the given one; None if none surely is."""
     if not path.startswith("/") or probe.holds(f"test -e {shlex.quote(path)}"):
         return None
     parts = [part for part in posixpath.normpath(path).split("/") if part]
@@ -138,7 +138,7 @@ def nearest_path(path: str, probe: Probe) -> str | None:
 
 
 def _nearest_name(wanted: str, names: list[str]) -> str | None:
-    """One clear winner: like enough, or the only version where a version was named."""
+    """The clear best match: similar enough, or the only version if a version was named."""
     names = [name for name in names if _PATH.fullmatch(name) and name != wanted]
     versions = [name for name in names if re.fullmatch(r"\d+(\.\d+)*", name)]
     if re.fullmatch(r"\d+(\.\d+)*", wanted):
@@ -160,13 +160,13 @@ def _fails(failure: FailedCommand) -> bool:
 
 MISSING_PARENT = Correction(
     "make_parent_folder",
-    "made the folder that the file was to lie in",
+    "created the missing folder of the file",
     lambda failure: _fails(failure) and _missing_target(failure) is not None,
     _make_parent,
 )
 NEAREST_PATH = Correction(
     "nearest_path",
-    "put the nearest existing path in place of one that does not exist",
+    "replaced a path that does not exist with the nearest existing one",
     lambda failure: _fails(failure) and _only_reads(failure) and bool(_missing_paths(failure)),
     _nearest,
 )

@@ -36,7 +36,7 @@ _OTHER_NAMES: dict[str, tuple[tuple[str, str], ...]] = {
     "mysql": (("mariadb", "command -v mariadb"),),
     "mysqldump": (("mariadb-dump", "command -v mariadb-dump"),),
 }
-"""Other names of the same program, and the probe that tells whether this host has it."""
+"""Other names of the same program, each with a probe for it on the host."""
 _PACKAGES: dict[str, str] = {
     "curl": "curl",
     "wget": "wget",
@@ -63,8 +63,8 @@ _PACKAGES: dict[str, str] = {
     "crontab": "cron",
     "pip3": "python3-pip",
 }
-"""Small tools that a plan takes for granted, and the Debian package of each. Nothing that starts a
-service or holds data: what the plan is about is for the planner to install."""
+"""Small tools that a plan takes for granted, and the Debian package of each. None of them starts a
+service or holds data: the planner must install what the plan is about."""
 
 
 _INSTALLING = 300.0
@@ -87,7 +87,7 @@ def _not_found(failure: FailedCommand) -> bool:
 
 
 def _full_path(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """The program lies where this account's PATH does not look."""
+    """Use the full path of a program that is not in the PATH of this account."""
     simple = _missing_command(failure)
     if simple is None or simple.program is None:
         return None
@@ -99,7 +99,7 @@ def _full_path(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _other_name(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """The program goes by another name here."""
+    """Use the name that the program has on this host."""
     simple = _missing_command(failure)
     if simple is None or simple.program is None:
         return None
@@ -110,7 +110,7 @@ def _other_name(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _install(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Install a small tool that is missing (Debian and its kin)."""
+    """Install a small tool that is missing (Debian and its derivatives)."""
     simple = _missing_command(failure)
     package = _PACKAGES.get(simple.name) if simple else None
     if simple is None or package is None or not probe.holds("command -v apt-get"):
@@ -125,7 +125,7 @@ def _install(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 
 def _without_sudo(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Leave sudo out where it is absent and not needed: rights stay as they are."""
+    """Leave out sudo if it is absent and not needed: the rights stay the same."""
     if probe.ask("id -u").strip() != "0":
         return None
     command = failure.command
@@ -142,7 +142,7 @@ def _is_plain_sudo(simple: PlacedCommand) -> bool:
 
 
 FULL_PATH = Correction(
-    "program_full_path", "named the program by its full path", _not_found, _full_path
+    "program_full_path", "called the program by its full path", _not_found, _full_path
 )
 OTHER_NAME = Correction(
     "program_other_name",
@@ -152,13 +152,13 @@ OTHER_NAME = Correction(
 )
 INSTALL_TOOL = Correction(
     "install_tool",
-    "installed the small tool that was missing",
+    "installed the missing tool",
     _not_found,
     _install,
 )
 SUDO_NOT_NEEDED = Correction(
     "sudo_not_needed",
-    "left sudo out, which is absent, since the account is root",
+    "left out sudo, which is absent, since the account is root",
     lambda failure: failure.exit_code == _NO_PROGRAM and "sudo: " in failure.output,
     _without_sudo,
 )

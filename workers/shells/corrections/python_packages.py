@@ -11,11 +11,11 @@ _FLAGS = frozenset({"-q", "--quiet", "-U", "--upgrade", "--user", "--no-input", 
 
 
 _INSTALLING = 300.0
-"""Seconds that the distribution's packages may take where pip's were refused at once."""
+"""Seconds that installing the distribution's packages may take."""
 
 
 def _pip_install(failure: FailedCommand) -> tuple[PlacedCommand, list[str]] | None:
-    """A whole command that is one plain `pip install NAME…`, with its names."""
+    """The command and its package names, if it is a single plain `pip install NAME…`."""
     if len(failure.commands) != 1:
         return None
     simple = failure.commands[0]
@@ -31,11 +31,11 @@ def _pip_install(failure: FailedCommand) -> tuple[PlacedCommand, list[str]] | No
 
 
 def _from_distribution(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Take the distribution's own packages, as the refusal itself recommends, if it has them all.
+    """Install the distribution's own packages, as pip's error recommends, if it has them all.
 
-    `--break-system-packages` may do what it says. A virtual environment would exit with 0 and leave
-    a package that the system's Python, which the plan meant, cannot import. Where the distribution
-    lacks a package, or a version was asked for, the choice is the planner's.
+    `--break-system-packages` may do what it says. A virtual environment would exit with 0, but the
+    system's Python, which the plan meant, could not import the package. If the distribution lacks
+    a package, or a version was asked for, the choice belongs to the planner.
     """
     found = _pip_install(failure)
     if found is None:
@@ -54,7 +54,7 @@ def _from_distribution(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 FROM_DISTRIBUTION = Correction(
     "pip_from_distribution",
-    "took the distribution's own package instead of one from pip",
+    "installed the distribution's own package instead of one from pip",
     lambda failure: (
         "externally-managed-environment" in failure.output and _pip_install(failure) is not None
     ),

@@ -1,7 +1,7 @@
-"""Corrections of scripts that the kernel does not start, though they are there and readable.
+"""Corrections of scripts that exist and are readable but that the kernel does not start.
 
-Left out: taking carriage returns out of a script. The same text would then run what it has written,
-which the guard rightly asks a person about.
+Left out on purpose: removing carriage returns from a script. The command would then run a file that
+it has written itself, and for that the guard rightly asks a person.
 """
 
 import re
@@ -28,12 +28,12 @@ _INTERPRETERS: dict[str, tuple[str, ...]] = {
     "node": ("node", "nodejs"),
     "php": ("php",),
 }
-"""The interpreters that a first line may name, and what each is called here. One with a version in
-its name is not exchanged: that choice belongs to the planner."""
+"""The interpreters that a first line may name, and their names on hosts. An interpreter with a
+version in its name is not replaced: that choice belongs to the planner."""
 
 
 def _unstarted_command(failure: FailedCommand) -> PlacedCommand | None:
-    """The simple command whose program is a path, and was not started."""
+    """The simple command whose program is a path and could not be started."""
     if failure.exit_code not in _NOT_STARTED:
         return None
     for simple in failure.commands:
@@ -46,7 +46,7 @@ def _unstarted_command(failure: FailedCommand) -> PlacedCommand | None:
 
 
 def _first_line(word: PlacedWord, probe: Probe) -> str:
-    """The first line of the file; empty when it is no script."""
+    """The first line of the file; empty if it is not a script."""
     path = shlex.quote(word.text)
     if not probe.holds(f"test -f {path}"):
         return ""
@@ -55,9 +55,9 @@ def _first_line(word: PlacedWord, probe: Probe) -> str:
 
 
 def _by_interpreter(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Name the interpreter, where its own place is wrong, or the script is not marked as a program.
+    """Call the interpreter if its path in the script is wrong or the script is not executable.
 
-    Rights stay as they are: whoever may read a script may hand it to its interpreter.
+    The rights stay the same: any account that can read a script can pass it to an interpreter.
     """
     simple = _unstarted_command(failure)
     if simple is None or simple.program is None:
@@ -74,7 +74,7 @@ def _by_interpreter(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 INTERPRETER = Correction(
     "script_interpreter",
-    "gave the script to its interpreter, since it could not be started by itself",
+    "passed the script to its interpreter, since it could not be started directly",
     lambda failure: _unstarted_command(failure) is not None,
     _by_interpreter,
 )

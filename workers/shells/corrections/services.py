@@ -1,4 +1,4 @@
-"""Corrections of services: restart the one that the command, or its check, is about (S0.41)."""
+"""Corrections of services: restart the service that the command or its check needs (S0.41)."""
 
 import re
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ _CLIENTS: dict[str, tuple[str, ...]] = {
     "rabbitmqctl": ("rabbitmq-server",),
     "nginx": ("nginx",),
 }
-"""The services that a client program talks to."""
+"""The services to which a client program connects."""
 _RESTARTING = 90.0
-"""Seconds that a service may take to come up: systemd's own limit."""
+"""Seconds that a service may take to start: systemd's own limit."""
 _NO_ANSWER = re.compile(
     r"[Cc]onnection refused|Cannot connect to the Docker daemon|Can't connect to"
     r"|could not connect to server|Could not connect|No such file or directory\s+Is the server"
@@ -37,11 +37,11 @@ _NO_ANSWER = re.compile(
 )
 _STALE_UNIT = re.compile(r"changed on disk\. Run 'systemctl daemon-reload'|Unit \S+ not found")
 _NEVER = re.compile(r"network|systemd-|NetworkManager|dbus|firewalld|init\b|ssh")
-"""Services through which the host itself is reached or held together: never restarted by a rule."""
+"""Services that the host needs to run or to be reachable: a rule never restarts them."""
 
 
 def _services(failure: FailedCommand) -> Iterator[tuple[PlacedCommand, str]]:
-    """The services that the command, and then its check, is about."""
+    """The services that the command needs, then those that its check needs."""
     for simple in (*failure.commands, *(read(failure.check) if failure.check else ())):
         arguments = [word.text for word in simple.arguments if not word.text.startswith("-")]
         names: tuple[str, ...] = _CLIENTS.get(simple.name, ())
@@ -61,7 +61,7 @@ def _service_is_silent(failure: FailedCommand) -> bool:
 
 
 def _restart(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Restart a service that exists and does not run, then repeat."""
+    """Restart a service that exists but does not run, then repeat."""
     for simple, name in _services(failure):
         if not probe.holds(f"systemctl cat {name}") or probe.holds(f"systemctl is-active {name}"):
             continue
@@ -77,7 +77,7 @@ def _unit_is_stale(failure: FailedCommand) -> bool:
 
 
 def _reload(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Let systemd read its units anew, when a file of that unit is there."""
+    """Reload systemd's units if the unit has a file."""
     for simple, name in _services(failure):
         unit = name if "." in name else f"{name}.service"
         places = " ".join(f"{folder}/{unit}" for folder in _UNIT_FOLDERS)
@@ -93,5 +93,5 @@ RESTART = Correction(
     "restart_service", "restarted the service and repeated", _service_is_silent, _restart
 )
 DAEMON_RELOAD = Correction(
-    "daemon_reload", "let systemd read its units anew", _unit_is_stale, _reload
+    "daemon_reload", "reloaded the units of systemd", _unit_is_stale, _reload
 )

@@ -1,4 +1,4 @@
-"""Corrections of how a command is written: what was copied along, and another shell's syntax."""
+"""Corrections of how a command is written: copied characters and another shell's syntax."""
 
 import re
 import shlex
@@ -34,12 +34,12 @@ def _clean(command: str) -> str:
 
 
 def _plain_text(failure: FailedCommand, _: Probe) -> Proposal | None:
-    """Without a copied prompt, typographic quotes, hard spaces and carriage returns."""
+    """Remove a copied prompt, typographic quotes, non-breaking spaces and carriage returns."""
     return Proposal(_clean(failure.command))
 
 
 def _in_bash(failure: FailedCommand, probe: Probe) -> Proposal | None:
-    """Give the command to the shell that it was written for."""
+    """Run the command in the shell that it was written for."""
     if not probe.holds("command -v bash"):
         return None
     return Proposal(f"bash -c {shlex.quote(failure.command)}")
@@ -47,7 +47,7 @@ def _in_bash(failure: FailedCommand, probe: Probe) -> Proposal | None:
 
 PLAIN_TEXT = Correction(
     "plain_text",
-    "took a copied prompt, typographic quotes or carriage returns out of the command",
+    "removed a copied prompt, typographic quotes or carriage returns from the command",
     _is_garbled,
     _plain_text,
 )

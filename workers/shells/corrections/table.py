@@ -1,11 +1,11 @@
 """The table of corrections, in the order in which they are considered.
 
-What says most exactly what is wrong comes first: a command that cannot be read, then what dpkg or
-apt ask for by name, then packages, paths, programs, services, and last the network, whose messages
-are the vaguest.
+The most specific errors come first: a command that the shell cannot read, then what dpkg or apt ask
+for by name, then packages, paths, programs, services, and last the network, whose messages are the
+vaguest.
 
 Left out on purpose: raising rights (`permission denied` → sudo) and freeing a port that is in use.
-Both change what the plan was allowed to do; they are the planner's to propose (S0.73).
+Both change what the plan was allowed to do; only the planner may propose them (S0.73).
 """
 
 from collections.abc import Collection
@@ -30,7 +30,7 @@ from workers.shells.corrections import (
 from workers.shells.corrections.correction import Correction, FailedCommand, Probe, Proposal
 
 HELD: tuple[Correction, ...] = (dpkg.LOCK_HELD,)
-"""What is in the way and goes away by itself: waited for in the same attempt, not counted."""
+"""Obstacles that go away by themselves: the attempt waits for them and counts no error."""
 
 CORRECTIONS: tuple[Correction, ...] = (
     spelling.PLAIN_TEXT,
@@ -69,7 +69,7 @@ BY_NAME: dict[str, Correction] = {rule.name: rule for rule in (*HELD, *CORRECTIO
 
 
 TESTED: dict[str, str] = {name: rule.tested for name, rule in BY_NAME.items()}
-"""What each correction tried, in words, for the evidence."""
+"""What each correction tried, in words for the evidence."""
 
 
 def choose(
@@ -82,8 +82,8 @@ def choose(
 ) -> tuple[Correction, Proposal] | None:
     """The first rule that has something new to propose.
 
-    `used` are the names of rules already used on this subtask in this pass, `tried` the texts that
-    have already run: neither is repeated.
+    `used` holds the names of rules already used on this subtask in this pass, `tried` the texts
+    that have already run; neither is repeated.
     """
     for rule in rules:
         if rule.name in used or not rule.applies(failure):
