@@ -1,1 +1,1 @@
-"""Secrets: named in plans, fetched where they are needed, and hidden in all that is told (X19)."""
+"""Secrets: named in plans, fetched where they are needed, and masked in all output (X19)."""

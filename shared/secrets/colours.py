@@ -1,4 +1,4 @@
-"""Values that a program coloured in the middle, as `grep --color` does with what it found."""
+"""Values that a program coloured in part, as `grep --color` does with its matches."""
 
 import re
 
@@ -6,13 +6,13 @@ from shared.secrets.known import KnownValues
 from shared.secrets.spans import Span, apply_masks
 
 TRIGGER = b"\x1b["
-"""What a line with colours holds."""
+"""A byte that every line with colours contains."""
 
 _SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def hidden_across_colours(line: bytes, known: KnownValues) -> bytes:
-    """The line with the values masked that stand in it when its escape sequences are left out."""
+    """The line with those values masked that it contains once its escape sequences are removed."""
     pieces = _SEQUENCE.split(line)
     spans = known.spans(b"".join(pieces))
     if not spans:
@@ -25,7 +25,7 @@ def hidden_across_colours(line: bytes, known: KnownValues) -> bytes:
 
 
 def _places(line: bytes) -> list[int]:
-    """Where each byte that is not part of a sequence stands in the line."""
+    """The position of each byte of the line that is not part of an escape sequence."""
     places: list[int] = []
     done = 0
     for found in _SEQUENCE.finditer(line):

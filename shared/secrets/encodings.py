@@ -1,4 +1,4 @@
-"""The forms in which a value turns up in output: as it is, and as programs encode it."""
+"""The forms in which a value appears in output: plain, and as programs encode it."""
 
 import base64
 import json
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 SHORTEST_VALUE = 6
-"""Bytes that a value needs to be hidden: a shorter one would turn up in ordinary words."""
+"""Fewest bytes of a value that can be masked: a shorter one would occur in ordinary words."""
 
 SHORTEST_LINE = 8
-"""Bytes that a line of a longer value needs to be looked for on its own."""
+"""Fewest bytes of a line of a longer value that is searched for by itself."""
 
 
 def forms(value: str) -> frozenset[bytes]:
-    """Every form to look for: of the whole, of its bare text, and of each line that is long enough.
+    """Every form to search for: of the whole, its bare text, and each line that is long enough.
 
     None is shorter than `SHORTEST_VALUE` bytes.
     """
@@ -25,7 +25,7 @@ def forms(value: str) -> frozenset[bytes]:
 
 
 def _is_looked_for(line: str) -> bool:
-    """Not the first line of a key: another key begins with it, and is found by it."""
+    """The first line of a key is left out: other keys begin with it, too."""
     return len(line.encode()) >= SHORTEST_LINE and not line.startswith("----")
 
 
@@ -40,7 +40,7 @@ def _encodings(text: str) -> Iterator[bytes]:
 
 
 def _base64(raw: bytes) -> Iterator[bytes]:
-    """What is the same whatever stands around it, for each of three places in a group."""
+    """The part that does not depend on its neighbours, for each of three positions in a group."""
     for before in range(3):
         padded = base64.b64encode(bytes(before) + raw)
         first = (before * 8 + 5) // 6

@@ -1,4 +1,4 @@
-"""From `${secret:NAME}` to a variable that the shell expands: no value stands in any command."""
+"""From `${secret:NAME}` to a variable that the shell expands: no command contains a value."""
 
 import re
 from enum import Enum
@@ -12,7 +12,7 @@ STAGE = "secrets"
 
 
 class Inside(Enum):
-    """What the text at a place is inside of."""
+    """What the text at a position is inside of."""
 
     COMMAND = "a command"
     DOUBLE = "double quotes"
@@ -26,13 +26,13 @@ def variable(name: str) -> str:
 
 
 def to_environment(text: str) -> tuple[str, tuple[str, ...]]:
-    """The command with a variable in place of each secret, and the names it needs, each once.
+    """The command with a variable for each secret, and the names that it needs, each once.
 
     A bare `${secret:NAME}` becomes `"${REPLAN_SECRET_NAME}"`, one word whatever the value holds;
-    between double quotes and in a here-document it becomes the variable alone. Raises Rejected, at
+    between double quotes and in a here-document it becomes the bare variable. Raises Rejected, at
     stage `secrets`, where a shell would not expand it or would read the value as code: between
-    single quotes, in a here-document whose mark is quoted, behind a backslash, in `${…}`, `$((…))`
-    or backquotes; and for a bad name.
+    single quotes, in a here-document with a quoted mark, after a backslash, in `${…}`, `$((…))` or
+    backquotes; and for a bad name.
     """
     if "secret" not in text.lower():
         return text, ()
@@ -45,7 +45,7 @@ def to_environment(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 class _Reading:
-    """One pass over a text, which knows what it is inside of."""
+    """One pass over a text that tracks what each position is inside of."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -137,7 +137,7 @@ class _Reading:
             self._closing(character)
 
     def _closing(self, character: str) -> None:
-        """Count parentheses, and leave what ends here."""
+        """Count parentheses, and leave whatever ends here."""
         inside = self._inside[-1]
         if character == "(":
             self._parentheses[-1] += 1
@@ -159,7 +159,7 @@ class _Reading:
             if heredoc.quoted:
                 _refuse_in(
                     body,
-                    "a here-document whose mark is quoted",
+                    "a here-document with a quoted mark",
                     f"write <<{heredoc.mark} without quotes, and \\$ for what is to stay",
                 )
                 self.out.append(body)
@@ -169,7 +169,7 @@ class _Reading:
         self._heredocs.clear()
 
     def _expand(self, body: str) -> None:
-        """A here-document expands what double quotes expand, and keeps quotes."""
+        """A here-document expands like double quotes, but keeps quotes."""
         inner = _Reading(body.replace('"', _QUOTE))
         inner._inside = [Inside.DOUBLE]
         inner.read()
@@ -184,7 +184,7 @@ class _Reading:
             self._enter(Inside.DOUBLE, 1)
 
     def _refused_until(self, mark: str, place: str, instead: str, *, escapes: bool = False) -> None:
-        """Copy what is quoted; refuse it when a secret stands in it."""
+        """Copy quoted text; refuse it if it contains a secret."""
         pattern = _ANSI if escapes else _TO[mark]
         found = pattern.match(self._text, self._at + 1)
         end = found.end() if found else len(self._text)
@@ -206,7 +206,8 @@ class _Reading:
 
 
 _QUOTE = "\0"
-"""Stands for a double quote in a here-document, where it is a letter; no command holds NUL."""
+"""Replaces a double quote in a here-document, where it is an ordinary character; no command
+contains NUL."""
 
 _TO = {"'": re.compile(r"[^']*'"), "`": re.compile(r"(?:[^`\\]|\\.)*`", re.DOTALL)}
 _ANSI = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Here-documents: where one is announced, what ends it, and whether its text is expanded."""
+"""Here-documents: where one begins, what ends it, and whether its text is expanded."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _QUOTES = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"|\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class Heredoc:
-    """One `<<MARK`; `end` is where the word that announces it ends."""
+    """One `<<MARK`; `end` is the end of that word."""
 
     mark: str
     quoted: bool
@@ -19,7 +19,7 @@ class Heredoc:
     end: int
 
     def body_end(self, text: str, begin: int) -> int:
-        """Where the line with its mark begins; the end of the text without one."""
+        """The start of the line with its mark; the end of the text if there is none."""
         at = begin
         while at < len(text):
             newline = text.find("\n", at)
@@ -33,7 +33,7 @@ class Heredoc:
 
 
 def heredoc_at(text: str, at: int) -> Heredoc | None:
-    """The here-document that is announced at a place; None for anything else, `<<<` included."""
+    """The here-document that starts at a position; None for anything else, `<<<` included."""
     if not text.startswith("<<", at) or text.startswith("<<<", at) or text[at - 1 : at] == "<":
         return None
     found = _ANNOUNCED.match(text, at)

@@ -1,15 +1,15 @@
-"""Private keys in output: where one begins and ends, and which lines can be a part of one."""
+"""Private keys in output: where one begins and ends, and which lines can belong to one."""
 
 import re
 
 TRIGGERS = (b"-----begin", b"-----end", b"---- begin", b"---- end")
-"""What a line with a boundary holds, in lower case."""
+"""What every line with a boundary contains, in lower case."""
 
 BEGIN = re.compile(rb"-{4,5} ?BEGIN[A-Z0-9 ]{1,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 END = re.compile(rb"-{4,5} ?END[A-Z0-9 ]{1,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 
 MOST_LINES = 200
-"""Lines before an end without a beginning that are taken for the key: 12 KB of it."""
+"""How many lines before an end without a beginning are taken for the key: 12 KB."""
 
 _FULL = re.compile(
     rb"(?:[^\r\n]{0,200}?[\s:|>\"'])?[A-Za-z0-9+/]{40,}={0,2}(?:\\[nr])*[\"',;\\]*\s*"
@@ -23,17 +23,17 @@ _PURE = re.compile(rb"[ \t]*[A-Za-z0-9+/]{60,}={0,2}[ \t]*[\r\n]*")
 
 
 def is_full(line: bytes) -> bool:
-    """True for a line of a key: it is, or ends in, forty characters of base64 or more."""
+    """True for a line of a key: it is, or ends in, at least forty characters of base64."""
     return _FULL.fullmatch(line) is not None
 
 
 def is_last(line: bytes) -> bool:
-    """True for what a key may end with: a short line of base64."""
+    """True for a possible last line of a key: a short line of base64."""
     return _SHORT.fullmatch(line) is not None
 
 
 def is_around(line: bytes) -> bool:
-    """True for a line that belongs to a key and holds none of it: blank, or a field."""
+    """True for a line that belongs to a key but holds none of it: blank, or a header field."""
     return _AROUND.fullmatch(line) is not None
 
 

@@ -1,10 +1,10 @@
-"""The kinds of secret that are known by their form."""
+"""The kinds of secret that are recognised by their form."""
 
 from enum import StrEnum
 
 
 class SecretKind(StrEnum):
-    """What a mask says of a secret that no vault knows."""
+    """What a mask says about a secret that no vault knows."""
 
     PRIVATE_KEY = "private-key"
     HEADER = "header"

@@ -1,4 +1,4 @@
-"""Known values: every form of every secret, found in one scan, whatever their number."""
+"""Known values: every form of every secret, found in a single scan."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -14,15 +14,15 @@ from shared.secrets.spans import Span, merge
 from shared.secrets.value import Secret
 
 SHORTEST_CUT = 8
-"""Bytes of the beginning of a value that are hidden where a stream ends in the middle of it."""
+"""Fewest bytes of the start of a value that are masked when a stream ends inside the value."""
 
 _HEAD = SHORTEST_VALUE
 
 
 class KnownValues:
-    """Finds the values of secrets in bytes; longest first, and overlapping ones as one.
+    """Finds the values of secrets in bytes, the longest first; overlapping ones count as one.
 
-    Raises Misconfigured for a value that cannot be hidden.
+    Raises Misconfigured for a value that cannot be masked.
     """
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
@@ -42,7 +42,7 @@ class KnownValues:
         return bool(self._forms)
 
     def spans(self, text: bytes) -> list[Span]:
-        """Where values stand, in order and apart from each other."""
+        """The spans of values, in order and without overlap."""
         if not self._forms:
             return []
         found = self._whole.find_matches_as_indexes(text, overlapping=True)
@@ -52,11 +52,11 @@ class KnownValues:
         )
 
     def names_in(self, text: bytes) -> tuple[str, ...]:
-        """Whose values stand in it, each once."""
+        """The names of the secrets whose values occur in it, each once."""
         return tuple(dict.fromkeys(self._names[span.mask] for span in self.spans(text)))
 
     def open_from(self, text: bytes) -> int:
-        """Where a value may have begun that goes on behind the end; the length if none has."""
+        """The start of a value that may continue after the end; the length if there is none."""
         offset = max(0, len(text) - self._longest + 1)
         tail = text[offset:]
         found = self._heads.find_matches_as_indexes(tail, overlapping=True)
@@ -68,7 +68,7 @@ class KnownValues:
         return len(text)
 
     def cut_off(self, text: bytes, offset: int = 0) -> list[Span]:
-        """Where the text ends in the middle of a value, moved by `offset`; none if it is little."""
+        """The span of a value cut off by the end, shifted by `offset`; none if it is short."""
         begin = self.open_from(text)
         rest = text[begin:]
         if len(rest) < SHORTEST_CUT:
@@ -79,12 +79,12 @@ class KnownValues:
     def _begins_a_form(self, text: bytes) -> bool:
         place = bisect_left(self._forms, text)
         if place < len(self._forms) and self._forms[place] == text:
-            place += 1  # it is one; does it begin a longer one, too?
+            place += 1  # it is a value; is it also the beginning of a longer one?
         return place < len(self._forms) and self._forms[place].startswith(text)
 
 
 def refuse_what_cannot_be_hidden(secrets: Iterable[Secret]) -> None:
-    """Raise Misconfigured for a value that is too short, or made of what masks are made of."""
+    """Raise Misconfigured for a value that is too short or looks like part of a mask."""
     listed = list(secrets)
     masks = [mask_of(secret.name) for secret in listed] + [mask_for(kind) for kind in SecretKind]
     for secret in listed:
@@ -101,7 +101,7 @@ def _unfit(value: str, masks: list[str]) -> str:
     if len(value.strip().encode()) < SHORTEST_VALUE:
         return f"it is shorter than {SHORTEST_VALUE} characters, and would hide parts of words"
     if OPEN in value or CLOSE in value:
-        return f"it holds {OPEN} or {CLOSE}, which mark what is hidden"
+        return f"it holds {OPEN} or {CLOSE}, which delimit masks"
     if any(value.strip() in mask for mask in masks):
-        return "it is a part of the words that stand in place of what is hidden"
+        return "it is part of the text of a mask"
     return ""

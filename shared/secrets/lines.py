@@ -1,4 +1,4 @@
-"""Masking by structure, line by line: the state that a stream carries from one line to the next."""
+"""Masking by structure, line by line, with the state that a stream carries between lines."""
 
 import re
 from collections import deque
@@ -14,10 +14,10 @@ from shared.secrets.spans import merge
 from shared.secrets.structure import Structure, Suspicion
 
 LONGEST_LINE = 65_536
-"""Bytes of one line that are looked at together; of a longer one, so many at a time."""
+"""Bytes of one line that are searched at once; a longer line is searched in pieces."""
 
 OVERLAP = 4_096
-"""Bytes at the end of such a piece that are looked at again with the next."""
+"""Bytes at the end of a piece that are searched again with the next one."""
 
 _LONGEST_KEY_LINE = 1_024
 _KEY = mask_for(SecretKind.PRIVATE_KEY).encode()
@@ -27,8 +27,8 @@ _END_OF_LINE = re.compile(rb"\n|\r(?!\n)")
 class Lines:
     """Takes bytes in pieces of any size and gives whole lines back, masked.
 
-    A line ends at a newline or at a carriage return, as a progress bar writes it. What is given
-    back depends on the bytes alone, not on where they were cut.
+    A line ends at a newline or at a carriage return, as a progress bar writes it. The result
+    depends only on the bytes, not on where the pieces were cut.
     """
 
     def __init__(self, structure: Structure, known: KnownValues) -> None:
@@ -42,7 +42,7 @@ class Lines:
         self._swallowed = b""
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes; returns those that can be given away by now."""
+        """Take the next bytes; returns those that are safe to write by now."""
         self._pending += data
         while (place := _long_line(self._pending)) is not None:
             self._take(self._pending[:place], last=True)
@@ -53,7 +53,7 @@ class Lines:
         return self._emit()
 
     def finish(self) -> bytes:
-        """What was still held back; the stream has ended."""
+        """The bytes that were still held back; the stream has ended."""
         self._take(self._pending, last=True)
         self._pending = b""
         if self._in_key:
@@ -67,7 +67,7 @@ class Lines:
         return given
 
     def _take_piece(self, text: bytes) -> None:
-        """The beginning of a line that is too long; its last bytes are kept for the next piece."""
+        """Mask the start of a line that is too long; its last bytes wait for the next piece."""
         window = text[:LONGEST_LINE]
         rules = [rule for _, asked in self._structure.suspicions(window) for rule in asked]
         cut = LONGEST_LINE - OVERLAP
@@ -78,7 +78,7 @@ class Lines:
         self._pending = text[cut:]
 
     def _take(self, batch: bytes, *, last: bool) -> bytes:
-        """Mask whole lines; returns those at the end that may be a key's, unless it is the last."""
+        """Mask whole lines; returns those at the end that may belong to a key, unless `last`."""
         while batch:
             if self._in_key:
                 batch = self._behind_key(batch)
@@ -89,7 +89,7 @@ class Lines:
         return b""
 
     def _before_key(self, batch: bytes, *, last: bool) -> bytes:
-        """Mask lines; returns what stands behind the first that begins a key, else what is held."""
+        """Mask lines; returns the text after the first that begins a key, else the held lines."""
         done = looked = 0
         suspicions = deque(self._structure.suspicions(batch))
         while suspicions:
@@ -117,7 +117,7 @@ class Lines:
         return batch[held:]
 
     def _behind_key(self, batch: bytes) -> bytes:
-        """Leave out the lines of a key; what stood before it, a mask, and what follows its end."""
+        """Replace the lines of a key by a mask; the text before and after it stays."""
         place = 0
         while place < len(batch):
             _, end = _line_around(batch, place, place)
@@ -145,7 +145,7 @@ class Lines:
 
 
 def _keys_hidden(line: bytes) -> tuple[bytes, bool]:
-    """The line with every key in it replaced, and whether the last one goes on behind the line."""
+    """The line with every key in it masked, and whether the last key continues after the line."""
     while True:
         begins, ends = keyblocks.BEGIN.search(line), keyblocks.END.search(line)
         if ends and (begins is None or ends.start() < begins.start()):
@@ -171,7 +171,7 @@ def _taken_until(suspicions: deque[Suspicion], end: int) -> Iterator[Suspicion]:
 
 
 def _long_line(text: bytes) -> int | None:
-    """Where a line begins that is too long to wait for its end; None without one."""
+    """The start of a line that is too long to wait for its end; None if there is none."""
     place = 0
     while len(text) - place >= LONGEST_LINE:
         cut = _complete(text[place : place + LONGEST_LINE])
@@ -182,7 +182,7 @@ def _long_line(text: bytes) -> int | None:
 
 
 def _complete(text: bytes) -> int:
-    """How much of it is whole lines; a carriage return at the end may belong to a newline."""
+    """The length of its whole lines; a carriage return at the end may belong to a newline."""
     return max(text.rfind(b"\n"), text.rfind(b"\r", 0, max(len(text) - 1, 0))) + 1
 
 
@@ -197,9 +197,9 @@ def _end_of(line: bytes) -> bytes:
 
 
 def _run_before(text: bytes, end: int, floor: int) -> int:
-    """Where the lines of nothing but base64 begin that stand directly before `end`.
+    """The start of the lines of pure base64 directly before `end`.
 
-    The last of them may be a short one.
+    The last of them may be short.
     """
     nearest = end
     start = _line_before(text, end, floor)
@@ -215,7 +215,7 @@ def _run_before(text: bytes, end: int, floor: int) -> int:
 
 
 def _line_before(text: bytes, end: int, floor: int) -> int:
-    """Where the line begins that ends there; at most a kilobyte before, where no key's line is."""
+    """The start of the line that ends there, at most a kilobyte before; no key has longer lines."""
     floor = max(floor, end - _LONGEST_KEY_LINE)
     inside = max(floor, end - (2 if text[end - 2 : end] == b"\r\n" else 1))
     return max(text.rfind(b"\n", floor, inside), text.rfind(b"\r", floor, inside), floor - 1) + 1

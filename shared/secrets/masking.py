@@ -1,4 +1,4 @@
-"""Masking: what is known by value first, then what is known by its form (X19)."""
+"""Masking: known values first, then whatever has the form of a secret (X19)."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -14,29 +14,29 @@ from shared.secrets.value import Secret
 class Masker:
     """Hides secrets in texts and in streams; one serves any number of them, from any thread.
 
-    The value of a known secret becomes `‹secret:NAME›`, in whichever of its forms it stands there
-    (`shared.secrets.encodings`); what only looks like a secret becomes `‹masked:KIND›`. Raises
-    Misconfigured, at stage `secrets`, for a value that cannot be hidden.
+    The value of a known secret becomes `‹secret:NAME›` in any of its forms
+    (`shared.secrets.encodings`); text that only looks like a secret becomes `‹masked:KIND›`. Raises
+    Misconfigured, at stage `secrets`, for a value that cannot be masked.
 
-    Not seen: a value that is broken up (by line wraps, one character a line; colours within a line
-    are looked through), compressed, encrypted, in UTF-16, or encoded twice in other ways than JSON
-    in JSON.
+    It does not recognise a value that is split (by line wraps, or one character per line; colours
+    within a line are no obstacle), compressed, encrypted, in UTF-16, or encoded twice, except for
+    JSON in JSON.
     """
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._known = KnownValues(secrets)
 
     def stream(self) -> "MaskedStream":
-        """A stream of its own: one for each of a command's outputs."""
+        """A new stream: one for each of a command's outputs."""
         return MaskedStream(self._known, _structure())
 
     def bytes(self, content: bytes) -> bytes:
-        """The whole of an output, masked; the same as a stream gives, however it is cut."""
+        """A whole output, masked; the result is the same as that of a stream, however it is cut."""
         stream = self.stream()
         return stream.feed(content) + stream.finish()
 
     def names_in(self, text: str) -> tuple[str, ...]:
-        """The known secrets whose values stand in a text, in any form, each once."""
+        """The known secrets whose values occur in a text, in any form, each once."""
         return self._known.names_in(text.encode("utf-8", "surrogatepass"))
 
     def values(self, text: str) -> str:
@@ -52,10 +52,10 @@ class Masker:
 
 
 class MaskedStream:
-    """Bytes in, bytes that may be written out.
+    """Takes bytes and returns those that are safe to write.
 
-    Held back are an unfinished line (64 KB of it at most), lines of base64 that a private key's end
-    may follow (200 at most), and the beginning of a value that may go on.
+    It holds back an unfinished line (at most 64 KB of it), lines of base64 that may belong to a
+    private key (at most 200), and the beginning of a value that may continue.
     """
 
     def __init__(self, known: KnownValues, structure: Structure) -> None:
@@ -68,7 +68,7 @@ class MaskedStream:
         return self._lines.feed(self._without_known(data))
 
     def finish(self) -> bytes:
-        """What was held back; the stream has ended. A value cut off by the end is masked, too."""
+        """The bytes held back; the stream has ended. A value cut off by the end is masked, too."""
         text, self._pending = self._pending, b""
         spans = self._known.spans(text)
         done = spans[-1].end if spans else 0

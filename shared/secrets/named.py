@@ -1,4 +1,4 @@
-"""The variables that a command gets beside what a login has: one for each secret it names."""
+"""The variables that a command gets besides those of a login: one for each secret that it names."""
 
 import re
 
@@ -8,5 +8,5 @@ _NAMED = re.compile(rf"\b{VARIABLE}[A-Za-z][A-Za-z0-9_]*")
 
 
 def variables_in(command: str) -> tuple[str, ...]:
-    """Their names, each once, in a command as it reaches its host."""
+    """Their names in a command as it reaches its host, each once."""
     return tuple(dict.fromkeys(_NAMED.findall(command))) if VARIABLE in command else ()

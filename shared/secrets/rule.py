@@ -1,4 +1,4 @@
-"""A rule: what a line must hold for it to be looked at, and what in it is a secret."""
+"""A rule: which lines to search, and which part of them is a secret."""
 
 import re
 from collections.abc import Callable
@@ -17,9 +17,9 @@ def _always(_found: Found) -> bool:
 class MaskRule:
     """What a kind of secret looks like.
 
-    A line without any of the `triggers` (lower case; letters of either case count) is not looked
-    at, nor is one without `needs`. `pattern` matches within a line, never without a trigger, and
-    names the secret `value`; `holds` has the last word.
+    Lines without any of the `triggers` (lower case; they match either case) or without `needs` are
+    not searched. `pattern` matches within a line, never without a trigger, and names the secret
+    `value`; `holds` has the last word.
     """
 
     kind: SecretKind

@@ -1,4 +1,4 @@
-"""Secrets known by where they stand: behind a name, in a header, in a URL, behind an option."""
+"""Secrets recognised by their place: after a name, in a header, in a URL, after an option."""
 
 import re
 
@@ -12,12 +12,12 @@ _VALUE = (
     rb"(?P<open>\\{0,3}[\"'])?"
     rb"(?P<value>(?(open)(?:(?!(?P=open))(?:\\.|[^\r\n]))+|" + _BARE + rb"))"
 )
-"""Between quotes (escaped ones, too) up to the next that is like it; bare up to a blank, & or ;."""
+"""Between quotes (escaped ones, too) up to the closing one; unquoted up to a blank, & or ;."""
 
 _IS = rb"(?:\\{0,3}[\"'])?\]?[ \t]{0,40}(?:=>|:=|==|=|:)[ \t]{0,40}"
 _TAIL = rb"(?:[_-]?(?:value|data|base64|b64|plain|plaintext|text|string|new|old|\d{1,3})){0,2}"
 _BARE_PASS = tuple(b"pass%c" % byte for byte in b"=:\"'\\] \t_-vdbptsno0123456789")
-"""What may follow a bare `pass`; `passed` and `passing` stand in too many lines."""
+"""What may follow a bare `pass`; `passed` and `passing` occur in too many lines."""
 _PASS_WORD = rb"pass(?:word|wd|phrase|code|wort)"
 _BEFORE_PASS = (
     rb"(?:(?<![a-z])|(?<=db)|(?<=user)|(?<=root)|(?<=admin)|(?<=mysql)|(?<=pg)|(?<=smtp))"
@@ -31,7 +31,7 @@ _KEY_WORDS = (
     b"license session storage admin deploy webhook application app encrypt crypt data jwt hmac"
 ).split()
 _KEYS = tuple(word + between + b"key" for word in _KEY_WORDS for between in (b"", b"_", b"-", b"."))
-"""Every way to write a key with what it is for: `key` alone stands in too many lines."""
+"""Every way to write a key with its purpose: `key` alone occurs in too many lines."""
 _NAMED_TOKEN = (
     rb"(?<!\$\{)(?:(?:" + b"|".join(_KEY_WORDS) + rb")[_.-]?keys?|secrets?|tokens?"
     rb"|client-key-data|tls\.key|psk|credentials?|unseal key \d+|connection[_-]?string)"
@@ -289,4 +289,4 @@ _HEADERS = (
 )  # fmt: skip
 
 RULES: tuple[MaskRule, ...] = (*TOKENS, *_HEADERS, *_PLACES, *_COMMANDS, *_NAMED)
-"""All of them; within a line each is asked, and what they find is joined."""
+"""All rules; every rule searches each line, and their findings are merged."""

@@ -1,4 +1,4 @@
-"""The bytes of a subtask as they reach its target: the one place where they are made."""
+"""The bytes of a subtask as they reach its target: the only place that makes them."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ from shared.secrets.expansion import to_environment
 def as_sent(subtask: Subtask) -> Subtask:
     """The subtask with the final bytes of its command, its check and its preconditions.
 
-    A variable stands for each `${secret:NAME}`, and a snippet in the command that runs it. What is
-    judged, approved, run and recorded are these bytes. Use it once on a planned subtask, not on
-    what it has returned. Raises Rejected where a secret cannot be named like that.
+    Each `${secret:NAME}` becomes a variable, and a snippet becomes the command that runs it. These
+    bytes are judged, approved, run and recorded. Call it once on a planned subtask, never on its
+    own result. Raises Rejected where a secret cannot be named like that.
     """
     command = _expand(subtask.command)
     if subtask.kind is SubtaskKind.CODE:

@@ -1,4 +1,4 @@
-"""Stretches of a text that are to be hidden."""
+"""Spans of a text to mask."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch to hide from `start` to `end`; what made it one begins at `begin`."""
+    """A span to mask from `start` to `end`; the text that identifies it begins at `begin`."""
 
     begin: int
     start: int
@@ -15,7 +15,7 @@ class Span:
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
-    """The spans in order; those that overlap are made one, under the mask of the longest."""
+    """The spans in order; overlapping ones are merged under the mask of the longest."""
     apart: list[Span] = []
     longest = 0
     for span in sorted(spans, key=lambda each: (each.start, -each.end, each.mask)):
@@ -32,7 +32,7 @@ def merge(spans: Iterable[Span]) -> list[Span]:
 
 
 def apply_masks(text: bytes, spans: Iterable[Span]) -> bytes:
-    """The text with a mask in place of each span; they are in order and apart."""
+    """The text with each span replaced by its mask; the spans are sorted and do not overlap."""
     pieces = []
     done = 0
     for span in spans:

@@ -1,4 +1,4 @@
-"""Applying the rules: only lines that hold a trigger are looked at, each until nothing is left."""
+"""Applies the rules: it searches only lines with a trigger, each until nothing more is found."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,14 +11,14 @@ from shared.secrets.rules import RULES
 from shared.secrets.spans import Span, apply_masks, merge
 
 Suspicion = tuple[int, tuple[MaskRule, ...]]
-"""Where something stands that is worth a look, and by which rules; without any: for others."""
+"""A position worth searching, and by which rules; without rules, it is for other users."""
 
 
 class Structure:
-    """Finds what may hold a secret in one scan, and hides what the rules find in a line."""
+    """Finds possible secrets in one scan, and masks what the rules find in a line."""
 
     def __init__(self, rules: Sequence[MaskRule] = RULES, *, also: Iterable[bytes] = ()) -> None:
-        """`also` are further triggers, in lower case, that no rule is asked for."""
+        """`also` holds further triggers, in lower case, that belong to no rule."""
         asked: dict[bytes, tuple[MaskRule, ...]] = dict.fromkeys(also, ())
         for rule in rules:
             for trigger in rule.triggers:
@@ -29,21 +29,21 @@ class Structure:
         )
 
     def suspicions(self, text: bytes) -> list[Suspicion]:
-        """Where triggers stand, line by line; within a line in any order."""
+        """The positions of triggers, line by line; within a line in any order."""
         found = self._triggers.find_matches_as_indexes(text.lower(), overlapping=True)
         return [(start, self._rules[number]) for number, start, _ in found]
 
     def mask(self, line: bytes, rules: Iterable[MaskRule]) -> bytes:
-        """The line with what the rules find replaced, until they find nothing more."""
+        """The line with everything that the rules find masked, until they find nothing more."""
         asked = tuple(dict.fromkeys(rules))
         while spans := merge(self.spans(line, asked)):
             line = apply_masks(line, spans)
         return line
 
     def spans(self, line: bytes, rules: Iterable[MaskRule]) -> Iterator[Span]:
-        """What each rule finds that is not hidden yet; a mask is hidden whole or not at all."""
+        """The spans that each rule finds and that are not masked yet, with whole masks only."""
         marks = [found.span() for found in MARK.finditer(line)]
-        # The words of a mask are nobody's: `secret:` in one is not followed by a value.
+        # The words of a mask do not count: `secret:` in a mask is not followed by a value.
         blind = MARK.sub(lambda mark: b"\xff" * len(mark[0]), line) if marks else line
         for rule in dict.fromkeys(rules):
             if rule.needs not in line:
@@ -56,12 +56,12 @@ class Structure:
 
 
 def _around(marks: list[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """The stretch, made longer by what it cuts off of a mask."""
+    """The span, extended to the ends of any mask that it would cut."""
     return _mask_at(marks, start)[0], _mask_at(marks, end)[1]
 
 
 def _mask_at(marks: list[tuple[int, int]], place: int) -> tuple[int, int]:
-    """The mask that a place is inside of; else the place itself."""
+    """The mask around a position; else the position itself."""
     number = bisect_left(marks, (place, 0)) - 1
     if number >= 0 and place < marks[number][1]:
         return marks[number]
@@ -69,6 +69,6 @@ def _mask_at(marks: list[tuple[int, int]], place: int) -> tuple[int, int]:
 
 
 def _hidden(marks: list[tuple[int, int]], start: int, end: int) -> bool:
-    """True when nothing but masks stands there."""
+    """True if the span contains only masks."""
     within = marks[bisect_left(marks, (start, 0)) : bisect_left(marks, (end, 0))]
     return sum(last - first for first, last in within) >= end - start

@@ -1,4 +1,4 @@
-"""Tokens that say what they are by how they begin; prefixes and lengths are their issuers'."""
+"""Tokens that are recognised by their prefix; prefixes and lengths are defined by their issuers."""
 
 import re
 
@@ -7,7 +7,7 @@ from shared.secrets.rule import MaskRule
 
 _BEFORE = rb"(?<![A-Za-z0-9])"
 
-# What it begins with (letters in any case find it; the pattern itself is exact), and the whole.
+# The prefix (found in any case; the pattern itself is exact), and the whole token.
 _PREFIXED: tuple[tuple[bytes, bytes], ...] = (
     (b"ghp_", rb"ghp_[A-Za-z0-9]{30,}"),
     (b"gho_", rb"gho_[A-Za-z0-9]{30,}"),

@@ -1,4 +1,4 @@
-"""The value of a secret, in a wrapping that no log, error or message shows."""
+"""The value of a secret, in a wrapper that no log, error or message shows."""
 
 import hmac
 from typing import NoReturn, final
@@ -8,9 +8,9 @@ from shared.secrets.marks import mask_of
 
 @final
 class Secret:
-    """A name with its value, which `reveal` alone gives out.
+    """A name with its value, which only `reveal` returns.
 
-    Printed, formatted or logged it is its mask; it cannot be pickled or written as JSON.
+    Printed, formatted or logged, it shows its mask; it cannot be pickled or written as JSON.
     """
 
     __slots__ = ("_value", "name")
@@ -20,7 +20,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The value itself; call it where the value leaves for the command, nowhere before."""
+        """The value itself; call it only where the value goes to the command."""
         return self._value
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class Secret:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"the secret {self.name} is not to be stored or sent")
+        raise TypeError(f"the secret {self.name} must not be stored or sent")
 
     def __getstate__(self) -> NoReturn:
-        raise TypeError(f"the secret {self.name} is not to be stored or sent")
+        raise TypeError(f"the secret {self.name} must not be stored or sent")

@@ -1,4 +1,4 @@
-"""Whether what stands behind `password=` is a password, or a word about one."""
+"""Whether the text after `password=` is a password, or a word about one."""
 
 import re
 
@@ -8,7 +8,7 @@ _STANDS_FOR = re.compile(
     rb"\$[\w({]|<[^>]*>$|%[\w({]|\{\{|\*{3}|[xX]{4}|\.{3}$|\[|\(|!vault$|@[\w.]+@$|#|!env\b"
     rb"|[A-Za-z_][\w.]*(?:\(|\[)|(?:os|process|env|self|request|config|var|settings|data)\."
 )
-"""A variable, a place to fill in, stars, a call: no value."""
+"""A variable, a placeholder, stars or a call is not a value."""
 
 _WORDS = frozenset(
     b"""
@@ -28,7 +28,7 @@ _TOKEN_LENGTH = 8
 
 
 def is_password(found: Found) -> bool:
-    """True unless it is a variable, a usual word, a path, a small number, or the start of prose."""
+    """True unless it is a variable, a common word, a path, a small number or prose."""
     value = found["value"]
     if not _stands_for_itself(value):
         return False
@@ -36,20 +36,20 @@ def is_password(found: Found) -> bool:
 
 
 def is_pass(found: Found) -> bool:
-    """The same behind a bare `pass`, with which tests also say that they went well."""
+    """The same after a bare `pass`, a word that tests also print when they succeed."""
     before = found.string[: found.start()][-1:]
     says_so = found[0].startswith(b"PASS") and before not in {b"_", b"-", b"."}
     return is_password(found) and not (says_so and _PLAIN_WORDS.fullmatch(found["value"]))
 
 
 def is_no_word(found: Found) -> bool:
-    """True for what no sentence holds: it has a digit, a sign or a capital within."""
+    """True for text that no sentence contains: it has a digit, a symbol or an inner capital."""
     words = (word.strip(b",.;:!?") for word in found["value"].split())
     return _stands_for_itself(found["value"]) and not all(map(_PLAIN_WORDS.fullmatch, words))
 
 
 def is_token(found: Found) -> bool:
-    """The same, eight characters long at least."""
+    """The same, with at least eight characters."""
     return len(found["value"]) >= _TOKEN_LENGTH and is_no_word(found)
 
 
@@ -65,6 +65,6 @@ def _stands_for_itself(value: bytes) -> bool:
 
 
 def _goes_on_in_prose(found: Found) -> bool:
-    """A blank before it and a word behind it: a sentence, and no `PASSWORD=abc command`."""
+    """A blank before it and a word after it: a sentence, not `PASSWORD=abc command`."""
     before = found.string[found.start("value") - 1 : found.start("value")]
     return before.isspace() and _NEXT_WORD.match(found.string, found.end()) is not None

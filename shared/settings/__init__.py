@@ -1,4 +1,4 @@
-"""What can be set, read once: from a file, the environment, `--set`, or the running `replan up`."""
+"""Settings, read once: from a file, the environment, `--set`, or the running `replan up`."""
 
 from shared.settings.connection import ConnectionFile
 from shared.settings.keys import KEYS, Key, KeyScope

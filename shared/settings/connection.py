@@ -1,4 +1,4 @@
-"""The connection file: where the `replan up` of this user can be reached, for its eyes only."""
+"""The connection file: where this user's `replan up` can be reached; only the user can read it."""
 
 import json
 import os
@@ -14,14 +14,14 @@ NAME = "connection.toml"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFile:
-    """What `replan up` leaves in its data folder while it runs; the URLs hold its passwords."""
+    """The file of a running `replan up` in its data folder; its URLs contain passwords."""
 
     database_url: str
     broker_url: str
     pid: int
 
     def write(self, data_dir: Path) -> Path:
-        """Put it there with mode 0600, at once and whole; returns its path."""
+        """Write it with mode 0600, atomically; returns its path."""
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = data_dir / NAME
         fresh = path.with_name(f".{NAME}.{os.getpid()}")
@@ -37,14 +37,14 @@ class ConnectionFile:
 
     @classmethod
     def remove(cls, data_dir: Path) -> None:
-        """Take it away; nothing happens when it is not there."""
+        """Remove it; nothing happens if it does not exist."""
         (data_dir / NAME).unlink(missing_ok=True)
 
     @classmethod
     def read(cls, data_dir: Path) -> "ConnectionFile | None":
-        """The file of a `replan up` that is running; None when there is none.
+        """The file of a running `replan up`; None if there is none.
 
-        Raises Misconfigured when others could have written or read the file.
+        Raises Misconfigured if others could have written or read the file.
         """
         path = data_dir / NAME
         try:
@@ -54,7 +54,7 @@ class ConnectionFile:
             return None
         if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise Misconfigured(
-                f"{path} is not this user's alone, so it is not trusted",
+                f"{path} does not belong to this user alone, so it is not trusted",
                 stage="config",
                 next_step=ShellCommand(f"rm {path}"),
             )

@@ -1,4 +1,4 @@
-"""Every key that can be set: its scope, its kind, its default and what is allowed."""
+"""Every key that can be set: its scope, its kind, its default and the allowed values."""
 
 from dataclasses import Field, dataclass, fields
 from enum import StrEnum
@@ -17,14 +17,14 @@ from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
 
 
 class KeyScope(StrEnum):
-    """The two scopes (S0.9): the installation, and what a task runs under."""
+    """The two scopes (S0.9): the installation, and the policy of a task."""
 
     SERVER = "server"
     AGENT = "agent"
 
 
 class ValueKind(StrEnum):
-    """What a value is."""
+    """The kind of a value."""
 
     FLAG = "true or false"
     WHOLE = "a whole number"
@@ -39,8 +39,8 @@ class ValueKind(StrEnum):
 class Key:
     """One key.
 
-    `field` holds its value; `schemes` are how a URL may begin; a `secret` is read from the
-    environment alone.
+    `field` holds its value; `schemes` lists how a URL may begin; a `secret` is read only from the
+    environment.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Key:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that set it; the first that is there counts."""
+        """The environment variables that set it; the first one that is set wins."""
         if self.secret:
             return (self.name.upper(),)
         name = self.name.upper()
@@ -66,7 +66,7 @@ class Key:
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words."""
+        """The allowed values, in words."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
         if self.schemes:
@@ -119,62 +119,62 @@ _SECRET = frozenset({"anthropic_api_key", "anthropic_auth_token"})
 _ABOUT = {
     "database_url": "Postgres, where everything is recorded",
     "broker_url": "Redis or Valkey, the doorbell of the queues",
-    "lease": "seconds that a job belongs to a worker which says nothing",
+    "lease": "seconds that a silent worker keeps its job",
     "heartbeat": "seconds between two signs of life of a worker",
-    "ring_again": "seconds before the bell is rung again for a job that nobody has claimed",
-    "max_claims": "workers that may take a job and vanish before it is given up",
-    "threads": "jobs that an executor carries out side by side",
-    "poll": "seconds between two looks of a worker for jobs whose bell it did not hear",
-    "liveness": "seconds without broker and database after which a worker ends, to be started anew",
-    "startup_patience": "seconds that a process waits at its start for database and broker",
-    "shutdown_grace": "seconds that a worker told to stop goes on before it gives its jobs back",
+    "ring_again": "seconds before the bell rings again for an unclaimed job",
+    "max_claims": "workers that may vanish with a job before it is given up",
+    "threads": "jobs that an executor runs at the same time",
+    "poll": "seconds between a worker's own checks for jobs whose bell it missed",
+    "liveness": "seconds without broker and database after which a worker ends to be restarted",
+    "startup_patience": "seconds that a starting process waits for database and broker",
+    "shutdown_grace": "seconds that a stopping worker continues before it releases its jobs",
     "data_dir": "where `replan up` keeps its data",
-    "approval_keys": "public keys of those whose approvals an executor believes",
-    "log_level": "how much the services log",
-    "guard_policy": "the site's own rules of what may run, beside the built-in ones",
-    "runbook_dirs": "folders of known jobs, read beside the built-in ones",
-    "anthropic_base_url": "where the model is reached",
-    "model": "the model of every role that has none of its own",
+    "approval_keys": "public keys of the people whose approvals an executor accepts",
+    "log_level": "the log level of the services",
+    "guard_policy": "the site's own rules about what may run, besides the built-in ones",
+    "runbook_dirs": "folders of runbooks, read besides the built-in ones",
+    "anthropic_base_url": "the address of the model's API",
+    "model": "the default model of all roles",
     "taskmaster_model": "the model that improves prompts",
     "planner_model": "the model that plans the main steps",
     "subtask_planner_model": "the model that details and revises steps",
-    "model_effort": "how hard the model of a role thinks that has no effort of its own",
-    "taskmaster_effort": "how hard the model thinks that improves prompts",
-    "planner_effort": "how hard the model thinks that plans the main steps",
-    "subtask_planner_effort": "how hard the model thinks that details and revises steps",
+    "model_effort": "the default effort of all models",
+    "taskmaster_effort": "the effort of the model that improves prompts",
+    "planner_effort": "the effort of the model that plans the main steps",
+    "subtask_planner_effort": "the effort of the model that details and revises steps",
     "model_timeout": "seconds of silence after which a model counts as unreachable",
-    "model_max_tokens": "tokens of the longest answer, thinking included",
+    "model_max_tokens": "most tokens of an answer, thinking included",
     "model_prices": "dollars per million tokens, as NAME=IN/OUT or NAME=IN/OUT/READ/WRITTEN",
-    "daily_cost_cap": "dollars that models may cost a day (UTC), all tasks together; 0: no cap",
-    "vaults": "where secrets are looked for, in this order: files, environment, keyring, command",
-    "vault_dir": "the folder of the vault of files; `secrets` in the data folder if left out",
-    "vault_command": "the command that prints a secret, with NAME where its name is to stand",
-    "vault_timeout": "seconds that this command may take",
+    "daily_cost_cap": "cap on what all models cost per day (UTC), in dollars; 0: no cap",
+    "vaults": "where to look for secrets, in this order: files, environment, keyring, command",
+    "vault_dir": "the folder of the vault of files; default: `secrets` in the data folder",
+    "vault_command": "the command that prints a secret; NAME stands for its name",
+    "vault_timeout": "timeout of this command, in seconds",
     "anthropic_api_key": "the key of the model",
     "anthropic_auth_token": "the token of the model, in place of a key",
-    "taskmaster_enabled": "whether the prompt is improved first",
-    "error_threshold_per_step": "failed attempts in a step before it is escalated",
+    "taskmaster_enabled": "whether the taskmaster improves the prompt first",
+    "error_threshold_per_step": "failed attempts in a step before its evidence goes to the planner",
     "max_retries_per_command": "corrected tries of one command",
     "auto_correction_enabled": "whether failed commands are corrected and tried again",
-    "send_to_planner_after_threshold": "whether the evidence goes to the planner by itself",
+    "send_to_planner_after_threshold": "whether the evidence goes to the planner automatically",
     "human_escalation_threshold": "revisions of a step before a person is asked",
-    "forbidden_commands": "commands that never run, beside the built-in ones; a task adds to them",
-    "dry_run_mode": "whether nothing is changed, and each subtask is only foretold",
+    "forbidden_commands": "commands that never run, besides the built-in ones; a task adds to them",
+    "dry_run_mode": "whether to change nothing and only predict each subtask",
     "max_retry_count": "failed passes of a step whose recovery is retry",
     "retry_delay": "seconds before a step is tried again, doubled each time",
-    "max_transient_failures": "times in a row that a job is put off before a person is asked",
-    "subtask_timeout": "seconds that a command may take unless the plan says otherwise",
-    "check_timeout": "seconds that a check may take",
+    "max_transient_failures": "times in a row that a job is postponed before a person is asked",
+    "subtask_timeout": "timeout of a command, in seconds, unless the plan says otherwise",
+    "check_timeout": "timeout of a check, in seconds",
     "taskmaster": "who improves the prompt",
     "planner": "who plans the main steps",
     "subtask_planner": "who details and revises the steps",
-    "hold_bundles": "every bundle waits until a person has sent it (replan bundle send)",
-    "autonomy": "what waits for an approval: all that follows, only that, or first the whole plan",
-    "approval_ttl": "seconds that an approval serves",
-    "task_cost_cap": "dollars that models may cost for the task; 0: no cap",
-    "fix_memory": "what has put a step right is kept, and tried first where one fails like it",
-    "retry_strategy": "who decides on another try: a fixed count, by_class of error, or the model",
-    "retry_jitter": "share of each waiting span by which it is shortened at random",
+    "hold_bundles": "whether every bundle waits until a person sends it (replan bundle send)",
+    "autonomy": "what waits for an approval: all that follows, what needs it, or the whole plan",
+    "approval_ttl": "seconds that an approval is valid",
+    "task_cost_cap": "cap on the cost of models for the task, in dollars; 0: no cap",
+    "fix_memory": "whether to remember fixes and to try them first when a step fails",
+    "retry_strategy": "what decides on another try: a fixed count, by_class of error, or the model",
+    "retry_jitter": "share of each waiting time by which it is shortened at random",
 }
 
 _KINDS: dict[object, ValueKind] = {
@@ -217,4 +217,4 @@ KEYS: dict[str, Key] = {
     **_keys(KeyScope.SERVER, ServerSettings),
     **_keys(KeyScope.AGENT, Policy),
 }
-"""Every key under its name; a name stands in one scope only."""
+"""Every key under its name; a name belongs to one scope only."""

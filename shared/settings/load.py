@@ -1,4 +1,4 @@
-"""Settings from their sources: `--set` goes before the environment, that before the file."""
+"""Settings from their sources: `--set` overrides the environment, which overrides the file."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ OVERRIDE = "--set"
 
 
 class Implied(StrEnum):
-    """Where a value comes from that nobody has given."""
+    """The source of a value that nobody has set."""
 
     DEFAULT = "default"
     RUNNING = "replan up"  # the servers that run here
@@ -30,9 +30,9 @@ class Implied(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that was set.
+    """All settings.
 
-    `sources` says of each key where its value came from: `default`, a file's path, an environment
+    `sources` says where the value of each key comes from: `default`, a file's path, an environment
     variable's name, `--set`, or `replan up`. `file` is the file that was read.
     """
 
@@ -42,7 +42,7 @@ class Settings:
     file: Path | None = None
 
     def is_given(self, name: str) -> bool:
-        """Whether a file, the environment or the command line says the value of a key."""
+        """Whether a file, the environment or the command line sets the key."""
         return not isinstance(self.sources.get(name, Implied.DEFAULT), Implied)
 
     def value(self, key: str) -> object:
@@ -56,7 +56,7 @@ class Settings:
     def with_agent(self, overrides: Iterable[str]) -> "Settings":
         """The same with `key=value` overrides of the `agent` scope; raises Misconfigured.
 
-        What is forbidden here stays forbidden: an override adds to that list.
+        Whatever is forbidden here stays forbidden: an override adds to that list.
         """
         given = _Given()
         given.read_overrides(overrides)
@@ -80,8 +80,8 @@ def load_settings(
     The file is `config_file`, else `$REPLAN_CONFIG`, else `./replan.toml`, else
     `~/.config/replan/config.toml`; the last two may be missing.
 
-    Raises Misconfigured, at stage `config`, naming every key that cannot be used, its value, where
-    it stands and what is allowed.
+    Raises Misconfigured, at stage `config`, naming every invalid key, its value, its source and the
+    allowed values.
     """
     home = _home(environ)
     given = _Given(home)
@@ -97,7 +97,7 @@ def load_settings(
 
 
 class _Given:
-    """What was given so far: values, where they came from, and what was wrong with them."""
+    """The values so far, their sources, and what is wrong with them."""
 
     def __init__(self, home: Path = Path()) -> None:
         self._home = home
@@ -126,7 +126,7 @@ class _Given:
         for override in overrides:
             name, equals, value = override.partition("=")
             if not equals:
-                self._faults.append(KeyFault(f"--set {override}", "has to look like key=value"))
+                self._faults.append(KeyFault(f"--set {override}", "must look like key=value"))
                 continue
             key = self._key(name.strip(), KeyScope.AGENT.value, OVERRIDE)
             if key is not None:
@@ -142,7 +142,7 @@ class _Given:
         raise Misconfigured(reason, stage="config", next_step=NextStep.of("config show"))
 
     def reach_running(self) -> None:
-        """What is not said of database and broker, the running `replan up` of this user says."""
+        """Take missing addresses of database and broker from this user's running `replan up`."""
         if "database_url" in self.values:
             return
         running = ConnectionFile.read(self.values["data_dir"])
@@ -171,7 +171,7 @@ class _Given:
     def _require_room(
         self, server: ServerSettings, longer: str, shorter: str, otherwise: str
     ) -> None:
-        """Raise Misconfigured unless one span holds at least two of the other."""
+        """Raise Misconfigured unless one span is at least twice the other."""
         if getattr(server, longer) >= 2 * getattr(server, shorter):
             return
         raise Misconfigured(

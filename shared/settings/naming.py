@@ -1,4 +1,4 @@
-"""Names of keys as people type them, and what was probably meant."""
+"""Names of keys as people type them, with suggestions for misspelt ones."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from shared.settings.keys import KEYS, Key, KeyScope
 
 @dataclass(frozen=True, slots=True)
 class KeyFault:
-    """What is wrong with a key, and where it stands."""
+    """What is wrong with a key, and where it was set."""
 
     name: str
     told: str
@@ -35,10 +35,10 @@ def find_key(name: str, place: str, source: str) -> Key | KeyFault:
 
 
 def lookalike(variable: str, known: Iterable[str]) -> str | None:
-    """The known variable that this one was probably meant to be; None when it is known or far off.
+    """The known variable that this one was probably meant to be; None if it is known or far off.
 
-    Variables that resemble none are nobody's business: other programs name theirs REPLAN_ too, and
-    secrets are named as their owners like.
+    Variables that resemble none are ignored: other programs may use REPLAN_ too, and secrets have
+    names of their owners' choice.
     """
     if variable.startswith(VARIABLE):
         return None

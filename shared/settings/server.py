@@ -14,23 +14,23 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 class ServerSettings:
     """Settings of an installation; spans in seconds.
 
-    `lease` is how long a job belongs to a worker that says nothing, `heartbeat` how often it says
-    something, `ring_again` how long a job may wait unclaimed before its bell is rung once more,
-    `max_claims` how many workers may take a job and vanish before it is given up, `threads` how
-    many jobs an executor carries out side by side.
+    `lease` is how long a silent worker keeps its job, `heartbeat` how often a worker gives a sign
+    of life, `ring_again` how long a job may wait unclaimed before its bell rings again,
+    `max_claims` how many workers may vanish with a job before it is given up, `threads` how many
+    jobs an executor runs at the same time.
 
-    `poll` is how often a worker with free hands looks for jobs itself, whatever the broker does,
-    `liveness` how long one may neither hear of the broker nor look before it ends,
-    `startup_patience` how long a process waits for the servers it needs, `shutdown_grace` how long
-    one that is told to stop goes on with what it has in hand before it gives that back.
+    `poll` is how often an idle worker looks for jobs itself, whatever the broker does, `liveness`
+    how long a worker may reach neither broker nor database before it ends, `startup_patience` how
+    long a starting process waits for its servers, `shutdown_grace` how long a stopping worker
+    continues before it releases its jobs.
 
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
     A role without a model or an effort of its own uses `model` and `model_effort`; `model_timeout`
-    is the longest silence of the model, `model_max_tokens` its longest answer. `model_prices` are
-    beside, or in place of, those that ship; `daily_cost_cap` is in dollars, 0 means no cap. What is
-    secret is never part of the value's text.
+    is the longest silence of the model, `model_max_tokens` its longest answer. `model_prices` add
+    to, or override, the built-in ones; `daily_cost_cap` is in dollars, 0 means no cap. Secrets are
+    never part of the value's text.
     """
 
     database: str | None = field(default=None, repr=False, metadata={"key": "database_url"})
@@ -71,12 +71,12 @@ class ServerSettings:
 
     @property
     def database_url(self) -> str:
-        """Where Postgres is; raises Misconfigured when nothing says it."""
+        """The address of Postgres; raises Misconfigured if it is not set."""
         return self._address("database_url", self.database)
 
     @property
     def broker_url(self) -> str:
-        """Where Redis or Valkey is; raises Misconfigured when nothing says it."""
+        """The address of Redis or Valkey; raises Misconfigured if it is not set."""
         return self._address("broker_url", self.broker)
 
     def _address(self, key: str, value: str | None) -> str:

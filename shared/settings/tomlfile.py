@@ -1,4 +1,4 @@
-"""The settings file: where it is looked for, and its entries."""
+"""The settings file: where to find it, and its entries."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ SECTIONS = tuple(scope.value for scope in KeyScope)
 
 
 def find_file(environ: Mapping[str, str], given: Path | None, home: Path) -> Path | None:
-    """The file to read; raises Misconfigured when one that was named is not there."""
+    """The file to read; raises Misconfigured if a named file does not exist."""
     named = given or (Path(environ["REPLAN_CONFIG"]) if environ.get("REPLAN_CONFIG") else None)
     if named is not None:
         if not named.is_file():
@@ -27,7 +27,7 @@ def find_file(environ: Mapping[str, str], given: Path | None, home: Path) -> Pat
 
 
 def read_file(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Each entry as (section, key, value); raises Misconfigured for what is not such a file."""
+    """Each entry as (section, key, value); raises Misconfigured for an invalid file."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -36,13 +36,13 @@ def read_file(path: Path) -> Iterator[tuple[str, str, Any]]:
         if section not in SECTIONS:
             raise _wrong(path, _unknown(section))
         if not isinstance(entries, dict):
-            raise _wrong(path, f"{section} has to be a section: [{section}]")
+            raise _wrong(path, f"{section} must be a section: [{section}]")
         yield from ((section, name, value) for name, value in entries.items())
 
 
 def _unknown(section: str) -> str:
     if section in KEYS:
-        return f"{section} has to stand under [{KEYS[section].scope.value}]"
+        return f"{section} belongs under [{KEYS[section].scope.value}]"
     near = get_close_matches(section, SECTIONS, n=1)
     meant = f"did you mean [{near[0]}]? " if near else ""
     return f"[{section}] is unknown; {meant}known: [server], [agent]"

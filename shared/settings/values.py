@@ -1,4 +1,4 @@
-"""Values as they were given, text or TOML, to values of the right kind; or why not."""
+"""Converts given values, text or TOML, to values of the right kind, or says why it cannot."""
 
 import math
 import tomllib
@@ -14,12 +14,12 @@ _FALSE = frozenset({"false", "off", "no", "0"})
 
 
 class Unfit(ValueError):
-    """A value that its key does not take; the text says the value and what is allowed."""
+    """A value that its key does not accept; the message names the value and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathBase:
-    """What `~` stands for, and where relative folders begin."""
+    """What `~` means, and the base of relative folders."""
 
     home: Path
     base: Path
@@ -32,7 +32,7 @@ class PathBase:
 
 
 def from_text(key: Key, text: str, places: PathBase) -> Value:
-    """The value of a text, as it stands in the environment or behind `--set`; raises Unfit.
+    """The value of a text from the environment or from `--set`; raises Unfit.
 
     A list is TOML's `["a", "b"]`, or entries between commas (folders: between colons).
     """
@@ -50,7 +50,7 @@ def from_text(key: Key, text: str, places: PathBase) -> Value:
 
 
 def from_toml(key: Key, value: object, places: PathBase) -> Value:
-    """The value of what TOML gave; raises Unfit."""
+    """The value of a TOML value; raises Unfit."""
     match key.kind:
         case ValueKind.FLAG if isinstance(value, bool):
             return value
@@ -123,7 +123,7 @@ def _unfit(key: Key, value: object) -> Unfit:
 
 
 def _show(key: Key, value: object) -> str:
-    """The value, but of an address only how it begins: the rest may hold a password."""
+    """The value to show; of an address only the scheme, because the rest may contain a password."""
     if key.secret:
         return "what was given"
     if key.schemes and isinstance(value, str):

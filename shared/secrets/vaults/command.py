@@ -12,16 +12,16 @@ from shared.secrets.vaults.files import LARGEST
 from shared.secrets.vaults.vault import STAGE, NotHere, one_line_less
 
 PLACE = "NAME"
-"""The word in the command that the name of the secret takes the place of."""
+"""The word in the command that the name of the secret replaces."""
 
 _SHOWN = 200
 
 
 class CommandVault:
-    """Runs the program with the name put in, without a shell and without input.
+    """Runs the program with the name filled in, without a shell and without input.
 
-    What it prints, less one newline, is the value. When it ends with another code than 0 it does
-    not have the secret, and the next vault is asked. Raises Misconfigured, at stage `config`, for a
+    Its output, less one newline, is the value. An exit code other than 0 means that it does not
+    have the secret, and the next vault is asked. Raises Misconfigured, at stage `config`, for a
     command without a place for the name.
     """
 
@@ -30,8 +30,8 @@ class CommandVault:
         self._timeout = timeout
         if not any(PLACE in word for word in self._command[1:]):
             raise Misconfigured(
-                f"vault_command has no {PLACE} behind its program, where the name of the secret is "
-                f'to stand; for instance ["pass", "show", "replan/{PLACE}"]',
+                f"vault_command has no {PLACE} after its program for the name of the secret; "
+                f'for instance ["pass", "show", "replan/{PLACE}"]',
                 stage="config",
                 next_step=NextStep.of("config show", "vault_command"),
             )
@@ -42,9 +42,9 @@ class CommandVault:
         return f"the command {self._command[0]}"
 
     def find(self, name: str) -> str:
-        """What the program prints; raises NotHere when it ends with another code than 0.
+        """What the program prints; raises NotHere for an exit code other than 0.
 
-        Raises Misconfigured: it cannot be started, takes too long, or prints too much.
+        Raises Misconfigured if it cannot be started, takes too long, or prints too much.
         """
         words = [self._command[0], *(word.replace(PLACE, name) for word in self._command[1:])]
         code, out, err = self._run(words)
@@ -74,11 +74,11 @@ class CommandVault:
             try:
                 out, err = process.communicate(timeout=self._timeout)
             except subprocess.TimeoutExpired:
-                # With all that it started: something may hold its output open.
+                # With all of its children: one of them may hold its output open.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
-                why = f"has not answered within {self._timeout:g} s, and was ended"
+                why = f"has not answered within {self._timeout:g} s, and was killed"
                 raise self._refuse(why) from None
         return process.returncode, out, err
 

@@ -7,14 +7,14 @@ from shared.secrets.vaults.vault import NotHere
 
 
 class EnvironmentVault:
-    """Reads the environment that it is given, usually that of the process."""
+    """Reads the given environment, usually that of the process."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
     @property
     def label(self) -> str:
-        """How its variables begin."""
+        """The prefix of its variables."""
         return f"the environment ({VARIABLE}…)"
 
     def find(self, name: str) -> str:
@@ -25,6 +25,6 @@ class EnvironmentVault:
             raise NotHere from None
 
     def names(self) -> tuple[str, ...]:
-        """The names of all variables that begin so and go on as a name."""
+        """The names after this prefix, of all variables that have it."""
         ours = (variable for variable in self._environ if variable.startswith(VARIABLE))
         return tuple(sorted(filter(is_name, (each.removeprefix(VARIABLE) for each in ours))))

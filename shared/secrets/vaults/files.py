@@ -1,4 +1,4 @@
-"""The vault of files: a folder of this user's alone, one file a secret."""
+"""The vault of files: a folder that belongs to this user alone, one file per secret."""
 
 import os
 import stat
@@ -22,8 +22,8 @@ _OTHERS = 0o077
 class FileVault:
     """Reads and writes `FOLDER/NAME`.
 
-    The folder and each file must belong to the user of this process, be readable for no other, and
-    be no link; what is not so is refused, because somebody else may have read or written it.
+    The folder and each file must belong to the user of this process, be readable by nobody else,
+    and not be a link. Anything else is refused, because others may have read or written it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +43,7 @@ class FileVault:
             raise NotHere from None
 
     def names(self) -> tuple[str, ...]:
-        """The files that have the name of a secret; raises Misconfigured."""
+        """The files whose names are names of secrets; raises Misconfigured."""
         try:
             with self._open() as folder:
                 listed = os.listdir(folder)  # noqa: PTH208 - by its descriptor
@@ -54,7 +54,7 @@ class FileVault:
     def put(self, name: str, value: str) -> Path:
         """Write a value, whole or not at all, with mode 0600; returns the file's path.
 
-        Makes the folder when it is not there. Raises Misconfigured.
+        Creates the folder if it does not exist. Raises Misconfigured.
         """
         path = self._folder / name
         fresh = f".{name}.{os.getpid()}"
@@ -74,15 +74,15 @@ class FileVault:
 
     @contextmanager
     def _open(self) -> Iterator[int]:
-        """The folder as a descriptor, so that it cannot be exchanged after it was looked at."""
+        """The folder as a descriptor, so that nobody can swap it after the check."""
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             descriptor = os.open(self._folder, flags)
         except FileNotFoundError:
             raise
         except OSError as error:
-            why = "is a link, or no folder" if not isinstance(error, PermissionError) else (
-                "is not readable for this user"
+            why = "is a link, or not a folder" if not isinstance(error, PermissionError) else (
+                "cannot be read by this user"
             )  # fmt: skip
             raise _refuse(f"{self._folder} {why}", "ls -ld", self._folder) from None
         try:
@@ -93,14 +93,14 @@ class FileVault:
 
     def _content(self, folder: int, name: str) -> str:
         path = self._folder / name
-        # Not to wait for whoever writes into a pipe that lies there instead of a file.
+        # Do not wait for a writer if it is a pipe instead of a file.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
             descriptor = os.open(name, flags, dir_fd=folder)
         except FileNotFoundError:
             raise
         except PermissionError:
-            raise _refuse(f"{path} is not readable for this user", "ls -l", path) from None
+            raise _refuse(f"{path} cannot be read by this user", "ls -l", path) from None
         except OSError:
             raise _refuse(f"{path} is a link; put the file itself there", "ls -l", path) from None
         try:

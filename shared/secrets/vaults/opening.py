@@ -1,4 +1,4 @@
-"""From the settings to the vaults."""
+"""Opens the vaults that the settings list."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ KINDS = ("files", "environment", "keyring", "command")
 
 
 def open_vaults(settings: ServerSettings, environ: Mapping[str, str]) -> Vaults:
-    """The vaults that `vaults` lists, in its order; nothing is read yet.
+    """The vaults in the setting `vaults`, in its order; nothing is read yet.
 
     Raises Misconfigured, at stage `config`, for an unknown vault or one without its settings.
     """
@@ -23,7 +23,7 @@ def open_vaults(settings: ServerSettings, environ: Mapping[str, str]) -> Vaults:
 
 
 def file_vault(settings: ServerSettings) -> FileVault:
-    """The vault of files: in `vault_dir`, else in the data folder."""
+    """The vault of files, in `vault_dir` or else in the data folder."""
     return FileVault(settings.vault_dir or settings.data_dir / "secrets")
 
 

@@ -1,4 +1,4 @@
-"""The vault of the desktop's or system's keyring, through the library `keyring`."""
+"""The vault of the desktop's or system's keyring, read through the library `keyring`."""
 
 import sys
 from types import ModuleType
@@ -11,15 +11,15 @@ SERVICE = "replan"
 
 
 class KeyringVault:
-    """Reads passwords of the service `replan`; a keyring does not list what it holds."""
+    """Reads passwords of the service `replan`; a keyring cannot list its contents."""
 
     @property
     def label(self) -> str:
-        """Whose passwords are read."""
+        """The service whose passwords are read."""
         return f"the keyring (service {SERVICE})"
 
     def find(self, name: str) -> str:
-        """The password of that name; raises NotHere when there is none, and Misconfigured."""
+        """The password of that name; raises NotHere if there is none, or Misconfigured."""
         keyring = _library()
         try:
             found: str | None = keyring.get_password(SERVICE, name)

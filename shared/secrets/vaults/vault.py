@@ -1,4 +1,4 @@
-"""What every vault can do, and the list of vaults that is asked in order."""
+"""What every vault can do, and the list of vaults, which are asked in order."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,46 +14,46 @@ STAGE = "secrets"
 
 
 class NotHere(LookupError):
-    """A vault does not have a secret; the message says why, if there is more to say."""
+    """A vault does not have a secret; the message says why, if the vault knows."""
 
 
 class Vault(Protocol):
-    """A place that holds values under names."""
+    """A store of values under names."""
 
     @property
     def label(self) -> str:
-        """What it is called in messages: `files in /srv/replan/secrets`."""
+        """Its name in messages: `files in /srv/replan/secrets`."""
 
     def find(self, name: str) -> str:
         """The value.
 
-        Raises NotHere when the vault does not have it, and Misconfigured when the vault is in no
+        Raises NotHere if the vault does not have it, and Misconfigured if the vault is out of
         order; neither ever quotes a value.
         """
 
     def names(self) -> tuple[str, ...]:
-        """The names it has, as far as it can list them; raises Misconfigured."""
+        """The names in it, as far as it can list them; raises Misconfigured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """That a vault has a secret."""
+    """A secret's name and the vault that has it."""
 
     name: str
     vault: str
 
 
 class Vaults:
-    """The configured vaults; the first that has a name counts."""
+    """The configured vaults; the first that has a name wins."""
 
     def __init__(self, vaults: Sequence[Vault]) -> None:
         self._vaults = tuple(vaults)
 
     def secret(self, name: str) -> Secret:
-        """The secret of that name, fit to be hidden in output.
+        """The secret of that name, checked so that it can be masked in output.
 
-        Raises Misconfigured: no vault has it, the vault is out of order, the value is empty, no
-        text, or cannot be hidden. The message holds the name, never the value.
+        Raises Misconfigured if no vault has it, if the vault is out of order, or if the value is
+        empty, is not text or cannot be masked. The message contains the name, never the value.
         """
         return self.find(name)[1]
 
@@ -62,14 +62,14 @@ class Vaults:
         return tuple(map(self.secret, dict.fromkeys(names)))
 
     def find(self, name: str) -> tuple[Entry, Secret]:
-        """The secret with the vault that it is from; raises Misconfigured as `secret` does."""
+        """The secret with the vault that it comes from; raises Misconfigured as `secret` does."""
         entry, value = self._find(name)
         secret = Secret(name, value)
         refuse_what_cannot_be_hidden([secret])
         return entry, secret
 
     def entries(self) -> tuple[Entry, ...]:
-        """What the vaults that can list their names have, in the order of names."""
+        """The entries of all vaults that can list their names, sorted by name."""
         first: dict[str, Entry] = {}
         for vault in self._vaults:
             for name in vault.names():
@@ -77,7 +77,7 @@ class Vaults:
         return tuple(first[name] for name in sorted(first))
 
     def all_secrets(self) -> tuple[Secret, ...]:
-        """Every secret that can be listed: what a masker hides whatever a plan names."""
+        """Every secret that can be listed: a masker hides them whatever a plan names."""
         return self.secrets(entry.name for entry in self.entries())
 
     def _find(self, name: str) -> tuple[Entry, str]:

@@ -89,10 +89,10 @@ def test_the_first_line_of_a_key_belongs_to_every_key() -> None:
     [
         ("short", "shorter than 6 characters, and would hide parts of words"),
         ("  abc   ", "shorter than 6"),
-        ("with ‹ in it", "which mark what is hidden"),
-        ("secret", "words that stand in place"),
-        ("password", "words that stand in place"),
-        ("THE_NAME", "words that stand in place"),
+        ("with ‹ in it", "which delimit masks"),
+        ("secret", "part of the text of a mask"),
+        ("password", "part of the text of a mask"),
+        ("THE_NAME", "part of the text of a mask"),
     ],
 )
 def test_a_value_that_cannot_be_hidden_is_refused(value: str, says: str) -> None:

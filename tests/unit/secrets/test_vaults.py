@@ -122,8 +122,8 @@ def test_another_owner_is_refused(folder: Path) -> None:
         (b"\xff\xfe\xfd\xfc\xfb\xfa", "is not text"),
         (b"x" * (LARGEST + 1), "is larger than"),
         (b"abc", "shorter than 6 characters"),
-        ("value ‹of› it".encode(), "which mark what is hidden"),
-        (b"password", "words that stand in place"),
+        ("value ‹of› it".encode(), "which delimit masks"),
+        (b"password", "part of the text of a mask"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused(folder: Path, content: bytes, says: str) -> None:
