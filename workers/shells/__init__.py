@@ -1,1 +1,1 @@
-"""Shells: what carries out subtasks of the kinds command and code."""
+"""Shells carry out subtasks of the kinds command and code."""

@@ -1,4 +1,4 @@
-"""Only the programs that a step may use (S3.10): the guard, and the step's own list beside it."""
+"""Limits a step to the programs that it may use (S3.10), in addition to the guard."""
 
 from collections.abc import Callable, Collection
 from pathlib import PurePosixPath
@@ -15,11 +15,11 @@ _OF_THE_SHELL = frozenset(
         *("times", "trap", "true", "type", "ulimit", "umask", "unset", "wait"),
     }
 )
-"""What the shell does itself; the programs that it starts with these are found beside them."""
+"""Built-ins of the shell; the programs that they start are checked separately."""
 
 
 class ToolsJudge:
-    """A guard that lets a step start nothing but its tools."""
+    """A guard that lets a step start only its tools."""
 
     def __init__(
         self,
@@ -27,22 +27,23 @@ class ToolsJudge:
         programs: Callable[[str], Collection[str] | None],
         tools: Collection[str],
     ) -> None:
-        """`programs` names all that a text starts, None where that cannot be told."""
+        """`programs` names all programs that a text starts, None if they cannot be determined."""
         self._inner = inner
         self._programs = programs
         self._tools = tools
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
-        """The guard's verdict; a program that is none of the tools is denied.
+        """The guard's verdict; a program that is not one of the tools is denied.
 
-        What the shell does itself is no program. What cannot be told waits for a person.
+        Built-ins of the shell are always allowed. If the programs cannot be determined, a person
+        decides.
         """
         verdict = self._inner.judge(command, interpreter)
         if verdict.denied:
             return verdict
         started = self._programs(command)
         if started is None:
-            reason = "the step may use its own tools only, and what it starts cannot be told"
+            reason = "the step may use only its own tools, and the programs cannot be determined"
             return Verdict(VerdictKind.APPROVE, _RULE, reason)
         foreign = sorted(p for p in started if not self._is_tool(p))
         if foreign:

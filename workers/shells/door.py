@@ -1,4 +1,4 @@
-"""Who may say whether a command runs, and the only door to the host that the executor has."""
+"""The guard's port, and the only door through which commands reach a host."""
 
 from collections.abc import Generator
 from contextlib import closing
@@ -14,7 +14,7 @@ from workers.shells.records import CommandRecord
 
 
 class Judge(Protocol):
-    """The guard, as the executor needs it (`shared.guard`)."""
+    """The guard, as shells need it (`shared.guard`)."""
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """The verdict on a command in the bytes that will reach the host."""
@@ -22,10 +22,10 @@ class Judge(Protocol):
 
 
 class Door:
-    """A host behind the guard: no string passes that was not judged in these very bytes (X18).
+    """A host behind the guard: only texts that the guard has judged byte for byte pass (X18).
 
-    One verdict is kept for each text, so that a check that is repeated is judged once a pass. What
-    the guard alone does not allow passes only once it is permitted, and never what it denies.
+    The door keeps one verdict for each text, so a repeated check is judged once per pass. A text
+    that needs an approval passes once it is permitted; a denied text never passes.
     """
 
     def __init__(
@@ -49,22 +49,22 @@ class Door:
         return known
 
     def permit(self, text: str, key: str) -> None:
-        """Let a text through under that key: a person's approval of it has been used."""
+        """Let a text through under that key: a person's approval was spent on it."""
         self._permitted.add((key, text))
 
     def look(self, call: Call) -> CommandResult:
-        """Run what the guard allows, or what was permitted under the key of the call.
+        """Run a command that the guard allows, or that was permitted under the key of the call.
 
-        It may run again and again: the host keeps nothing under that key. Raises Defect for
-        anything else, and what the shell raises.
+        It may run any number of times: the host keeps nothing under that key. Raises Defect for
+        any other command, and what the shell raises.
         """
         self._check(call)
         return self._shell.run(replace(call, key=None), cancelled=self._withdrawn)
 
     def run(self, call: Call, *, on_output: OnOutput, cancelled: Cancelled) -> CommandResult:
-        """The same, effectively once for its key (`workers.shells.ports.Shell.run`).
+        """Run it effectively once for its key (`workers.shells.ports.Shell.run`).
 
-        What was started under its key before is only waited for, whatever the guard says now.
+        If it was started under its key before, only wait for it, whatever the guard says now.
         """
         if call.key is None or self.recall(call.key) is None:
             self._check(call)
@@ -73,18 +73,18 @@ class Door:
         )
 
     def pipeline(self, calls: Generator[Call]) -> None:
-        """Announce to the host what `look` and `run` will ask next, as it wants to know it.
+        """Announce to the host what `look` and `run` will ask next, as it takes the calls.
 
-        Raises Defect, there, for what the guard does not allow.
+        Taking a call that the guard does not allow raises Defect.
         """
         self._shell.pipeline(self._allowed_calls(calls))
 
     def cancel_pipeline(self) -> None:
-        """Have nothing more of it started; what was started is recalled."""
+        """Start nothing more of what was announced; `recall` returns what was started."""
         self._shell.cancel_pipeline()
 
     def recall(self, key: str) -> CommandRecord | None:
-        """What an earlier driver of the pass started under that key."""
+        """The command that an earlier driver of the pass started under that key."""
         return self._shell.recall(key)
 
     def _allowed_calls(self, calls: Generator[Call]) -> Generator[Call]:
@@ -103,19 +103,19 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class HostProbe:
-    """Read-only looks at a host through its door (`corrections.correction.Probe`)."""
+    """Looks at a host through its door (`corrections.correction.Probe`)."""
 
     door: Door
     timeout: float = 10.0
 
     def ask(self, command: str) -> str:
-        """What the command printed on standard output; nothing when it may not run."""
+        """What the command printed on standard output; empty if it may not run."""
         if not self.door.verdict(command).allowed:
             return ""
         return self._look(command).stdout.decode(errors="replace")
 
     def holds(self, command: str) -> bool:
-        """Whether the command exits with 0; False when it may not run."""
+        """Whether the command exits with 0; False if it may not run."""
         return self.door.verdict(command).allowed and self._look(command).ok
 
     def _look(self, command: str) -> CommandResult:

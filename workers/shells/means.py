@@ -45,7 +45,7 @@ class ShellMeans:
         check_timeout: float,
         looks: Judge | None = None,
     ) -> None:
-        """`looks` allows what only looks at a host (left out: the guard); timeout in seconds."""
+        """`looks` judges looks at a host (default: the guard); `check_timeout` is in seconds."""
         self._shell = shell
         self._door = Door(shell, guard, withdrawn=control.withdrawn)
         self._looks = looks or guard
@@ -55,7 +55,7 @@ class ShellMeans:
         self._probe = HostProbe(self._door, min(_LONGEST_PROBE, check_timeout))
 
     def verdict(self, text: str) -> Verdict:
-        """The guard's verdict on a text; it is asked once for each."""
+        """The guard's verdict on a text; the guard judges each text once."""
         return self._door.verdict(text)
 
     def look_verdict(self, text: str) -> Verdict:
@@ -71,14 +71,14 @@ class ShellMeans:
         return self._door.look(Call(text, timeout, key=key))
 
     def recall(self, key: str) -> Try | None:
-        """What was started under that key."""
+        """The try that was started under that key."""
         known = self._door.recall(key)
         return None if known is None else _try_of(known)
 
     def run(
         self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
     ) -> tuple[Try, CommandResult]:
-        """Run a command; again and again while somebody else holds what it needs."""
+        """Run a command, and repeat it while somebody else holds what it needs."""
         call = Call(
             this.command, subtask.timeout + this.allowance, key=draft.key, label=_label(this)
         )
@@ -95,7 +95,7 @@ class ShellMeans:
     def outcome(
         self, subtask: Subtask, result: Ran, check: CommandResult | None
     ) -> tuple[Outcome, str]:
-        """What came of a command, or of a snippet (S1.26)."""
+        """The outcome of a command or of a snippet (S1.26)."""
         outcome, reason = outcome_of(result, check)
         if subtask.kind is SubtaskKind.CODE and isinstance(result, CommandResult):
             return snippet_outcome(subtask, result, outcome, reason)
@@ -114,7 +114,7 @@ class ShellMeans:
         used: Collection[str],
         tried: Collection[str],
     ) -> Try | None:
-        """The first correction that has something new to propose; a snippet has none."""
+        """The first correction with a new proposal; a snippet has no corrections."""
         if subtask.kind is not SubtaskKind.COMMAND:
             return None
         failure = _failure(subtask, failed.result, failed.check, planned)
@@ -125,15 +125,15 @@ class ShellMeans:
         return Try(proposal.text, rule.name, proposal.command, proposal.allowance)
 
     def pipeline(self, coming: Generator[Coming]) -> None:
-        """Have the host told what comes next."""
+        """Announce to the host what comes next."""
         self._door.pipeline(self._calls(coming))
 
     def cancel_pipeline(self) -> None:
-        """Start no more of it."""
+        """Start nothing more of what was announced."""
         self._door.cancel_pipeline()
 
     def close(self) -> None:
-        """Give the shell back."""
+        """Release the shell."""
         self._shell.close()
 
     def _calls(self, coming: Generator[Coming]) -> Generator[Call]:
@@ -162,9 +162,9 @@ class ShellMeans:
         call: Call,
         run: Callable[[Call], CommandResult],
     ) -> tuple[Try, CommandResult]:
-        """Wait for what somebody else holds, and repeat: the attempt goes on, nothing is counted.
+        """Wait until somebody else releases a lock, and repeat: the attempt goes on, uncounted.
 
-        The try names the rule that waited, unless it is a remedy already.
+        The try names the rule that waited, unless it is already a remedy.
         """
         waited = 0.0
         for repetition in count(1):
@@ -194,9 +194,9 @@ class ShellMeans:
         return this, result
 
     def _is_time_for(self, proposal: Proposal) -> bool:
-        """Wait as a proposal asks; False when what it waits for does not come, or it is cancelled.
+        """Wait as a proposal asks; False if its condition does not come true, or on a cancel.
 
-        A condition that the guard does not let us look at is taken as met.
+        A condition that the guard does not allow counts as true.
         """
         if not wait_unless(self._control.cancelled, self._clock, proposal.pause):
             return False
@@ -214,7 +214,7 @@ class ShellMeans:
 
 
 def _label(this: Try) -> str:
-    """What is kept on the host beside a command, for whoever has to go on with it."""
+    """The text that the host keeps with a command, for the next driver of the pass."""
     return json.dumps([this.remedy, this.source])
 
 

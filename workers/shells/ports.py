@@ -1,4 +1,4 @@
-"""A shell on a host, as whoever runs commands there needs it."""
+"""The port to a shell on a host."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from workers.shells.records import CommandRecord
 
 @dataclass(frozen=True, slots=True)
 class PassRecord:
-    """Under which name a host keeps the record of a pass, and what the driver of it may assume.
+    """The name under which a host keeps the records of a pass, and what its driver may assume.
 
-    `name` is the same for whoever carries out the pass; `fence` grows from one driver to the next.
-    `since` is how many seconds ago the pass was first asked for, `resumed` whether somebody may
-    have driven it before. `valid_for` answers how many seconds longer this driver may start
-    commands.
+    `name` is the same for every driver of the pass; `fence` grows from one driver to the next.
+    `since` says how many seconds ago the pass was first requested, `resumed` whether another
+    driver may have had it before. `valid_for` returns for how many more seconds this driver may
+    start commands.
     """
 
     name: str
@@ -31,13 +31,13 @@ class PassRecord:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command for a shell, and all that belongs to it.
+    """A command for a shell, with everything that belongs to it.
 
-    It is ended after `timeout` seconds. With a `key` it runs effectively once in its pass, whoever
-    calls and however often: it outlives the caller, and a later call gets the result of the first.
-    `label` (one line) is kept with it on the host. `variables` are added to its environment;
-    nothing else on the host ever holds them. In a pipeline, `ends_well` says which end lets the
-    next call start: exit code 0, or an exit code that says no.
+    The shell ends it after `timeout` seconds. With a `key` it runs effectively once in its pass,
+    however often it is called: it outlives the caller, and a later call gets the result of the
+    first. The host keeps `label` (one line) with it. `variables` are added to its environment;
+    nothing else on the host ever holds them. In a pipeline, the next call starts after exit code 0
+    if `ends_well`, otherwise after an exit code that means no.
     """
 
     command: str
@@ -49,7 +49,7 @@ class Call:
 
 
 class Shell(Protocol):
-    """An open connection to a host on which commands run one after another or side by side."""
+    """An open connection to a host; commands on it run one after another or side by side."""
 
     def run(
         self,
@@ -58,60 +58,60 @@ class Shell(Protocol):
         on_output: OnOutput | None = None,
         cancelled: Cancelled | None = None,
     ) -> CommandResult:
-        """Run a command with /bin/sh, stdin closed, nothing able to prompt.
+        """Run a command with /bin/sh and a closed stdin, so that nothing can prompt.
 
-        After its timeout, or once `cancelled` answers True, everything that the command started on
+        After its timeout, or once `cancelled` returns True, everything that the command started on
         the host is ended (TERM, then KILL). Raises Transient when the host cannot be reached or
-        the pass has passed to another driver, Misconfigured when the host refuses us, Rejected for
-        a command that no host can take (too long, a NUL byte).
+        another driver has the pass, Misconfigured when the host refuses us, and Rejected for a
+        command that no host can take (too long, a NUL byte).
         """
         ...
 
     def pipeline(self, calls: Generator[Call]) -> None:
-        """Announce the next calls of `run`, so that the host need not wait for each of them.
+        """Announce the next calls of `run`, so that the host does not wait for each of them.
 
-        The shell takes them as it needs them, and may have each started as soon as the one before
-        it has ended as its `ends_well` says. At the first that does not, and when it has no use
-        for them, it closes the generator.
+        The shell takes calls as it needs them, and may start each one as soon as the one before it
+        has ended as its `ends_well` says. It closes the generator at the first call that ends
+        otherwise, and when it cannot use the calls.
         """
         ...
 
     def cancel_pipeline(self) -> None:
-        """Forget what was announced: no more of it is started.
+        """Forget what was announced, and start nothing more of it.
 
-        What has been started under a key is `recalled` from now on. Raises what `run` raises.
+        `recall` returns what was started under a key. Raises what `run` raises.
         """
         ...
 
     def recall(self, key: str) -> CommandRecord | None:
-        """The host's record of what was started under that key.
+        """The host's record of the command that was started under that key.
 
-        An earlier driver did that, or a pipeline that was cancelled since.
+        An earlier driver or a cancelled pipeline started it.
         """
         ...
 
     def erase(self) -> None:
-        """Have no output of the pass's commands lie on the host any more; `close` comes first.
+        """Remove the output of the pass's commands from the host; call `close` first.
 
-        Once it is recorded elsewhere: no later driver can have it from there. Raises what `run`
-        raises.
+        Call this once the output is recorded elsewhere: later drivers cannot read it from the
+        host. Raises what `run` raises.
         """
         ...
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Release the connection."""
         ...
 
 
 class Connections(Protocol):
-    """Opens shells, keeping warm what can be kept warm."""
+    """Opens shells, and keeps connections warm."""
 
     def shell(
         self, host: Host, record: PassRecord | None = None, masker: Masker | None = None
     ) -> Shell:
         """A shell on the host, for a pass or for looks that leave no record.
 
-        What the masker hides is in nothing that it tells of a command's output.
+        The output of commands never contains what the masker hides.
         Raises Transient (unreachable) or Misconfigured (key, host key).
         """
         ...

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A process that cannot be mistaken for another: not after a restart of the host either.
+    """A process that cannot be mistaken for another, even after a restart of the host.
 
-    `start` is in ticks after boot, `space` the namespace that the number `pid` means something in;
-    `watch` is the process beside it.
+    `start` is in ticks after boot, `space` is the namespace in which `pid` is valid, and `watch`
+    is the pid of the process that watches it.
     """
 
     pid: int
@@ -23,33 +23,33 @@ class Identity:
 
     @property
     def words(self) -> tuple[str | int, ...]:
-        """As the runner's functions take it."""
+        """The words that the runner's functions take."""
         return (self.pid, self.start, self.boot, self.space)
 
 
 class Mark(StrEnum):
-    """What a line of a log begins with; these stay, since hosts keep logs over upgrades."""
+    """The first word of a record in a log; fixed, because hosts keep logs across upgrades."""
 
-    RUNNER = "i"  # who writes this log
+    RUNNER = "i"  # the runner that writes this log
     START = "s"
     END = "e"
-    NEVER = "x"  # what was noted as a start did not start
+    NEVER = "x"  # the command of the last start never started
 
 
 class State(StrEnum):
-    """What the records say of a command."""
+    """What the records say about a command."""
 
-    RUNNING = "running"  # started, no end recorded
+    RUNNING = "running"  # started, without a recorded end
     ENDED = "ended"
-    NEVER = "never"  # it was about to start and did not
+    NEVER = "never"  # it was about to start but did not
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRecord:
-    """One command. `until` is the host's uptime, in seconds, at which it is ended there.
+    """One command. `until` is the uptime, in seconds, at which the host ends it.
 
-    `number` is that of the files which it wrote to, None when it wrote nothing. `why` says who
-    ended it before its time, if so ("timeout", "cancel").
+    `number` is the number of its output files, None if it wrote nothing. `why` says what ended it
+    early, if anything did ("timeout", "cancel").
     """
 
     key: str
@@ -65,7 +65,7 @@ class CommandRecord:
 
 @dataclass(slots=True)
 class Log:
-    """The log of one stem, read."""
+    """The contents of the log of one stem."""
 
     stem: str
     runner: Identity | None = None
@@ -74,22 +74,22 @@ class Log:
 
     @property
     def open(self) -> CommandRecord | None:
-        """The command that was started and has no recorded end."""
+        """The command that started and has no recorded end."""
         last = None if self.last is None else self.records[self.last.key]
         return last if last is not None and last.state is State.RUNNING else None
 
 
 def read_log(stem: str, nonce: str, log: bytes, names: Iterable[str] = ()) -> Log:
-    """Read a log; `nonce` is that of the records, `names` what the files beside it end with."""
+    """Read a log; `nonce` marks its records, `names` are the endings of the files beside it."""
     found = Log(stem)
     text: list[str] = []
     mark = f"@@{nonce} "
-    # What follows the last line break was cut in the middle.
+    # The text after the last line break is incomplete.
     for line in log.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         if not line.startswith(mark):
             text.append(line)
             continue
-        with suppress(ValueError):  # not a record: what a power cut left of one
+        with suppress(ValueError):  # not a record: a power cut left half of one
             _take(found, line[len(mark) :].split(" "), text)
         text = []
     for name in names:
@@ -98,13 +98,13 @@ def read_log(stem: str, nonce: str, log: bytes, names: Iterable[str] = ()) -> Lo
 
 
 def nonce_of(log: bytes) -> str:
-    """The nonce of a log's records; empty for one that was never begun."""
+    """The nonce of a log's records; empty for a log without a first line."""
     begun = re.match(rb"@@([0-9a-f]+) i ", log)
     return begun[1].decode() if begun else ""
 
 
 def generation(stem: str) -> tuple[int, int]:
-    """The order of a stem among those of its pass: the fence of its driver, and its count."""
+    """The position of a stem among those of its pass: the fence of its driver, and its count."""
     _, fence, count = stem.rsplit(".", 2)
     return int(fence), int(count)
 
@@ -126,7 +126,7 @@ def _take(log: Log, words: list[str], text: list[str]) -> None:
 
 
 def _settle_silent(log: Log, number: int) -> None:
-    # A pair of files goes from one command to the next only while nothing was written to it.
+    # The next command takes over a pair of files only if nothing was written to it.
     last = None if log.last is None else log.records[log.last.key]
     if last is not None and last.number == number:
         log.records[last.key] = replace(last, number=None)

@@ -1,4 +1,4 @@
-"""Secrets on the way to a host: named in what is judged, known to the command alone."""
+"""Secrets on the way to a host: the guard sees their names, only the command their values."""
 
 from collections.abc import Generator
 from dataclasses import replace
@@ -16,7 +16,7 @@ _RULE = "secrets"
 
 
 class SecretsJudge:
-    """The guard, which no command passes that has the value of a secret in it."""
+    """A guard that also denies every command that contains the value of a secret."""
 
     def __init__(self, inner: Judge, masker: Masker) -> None:
         self._inner = inner
@@ -28,12 +28,15 @@ class SecretsJudge:
         if not names:
             return self._inner.judge(command, interpreter)
         written = ", ".join(f"${{secret:{name}}}" for name in names)
-        reason = f"a secret stands in it in plain; write {written} in place of the value"
+        reason = f"it contains a secret in plain text; write {written} instead of the value"
         return Verdict(VerdictKind.DENY, _RULE, reason)
 
 
 class SecretShell:
-    """A shell that gives each command the secrets which it names; `used` once one did."""
+    """A shell that gives each command the secrets that it names.
+
+    `used` is True once a command has named one.
+    """
 
     def __init__(self, inner: Shell, known: KnownSecrets) -> None:
         self.used = False
@@ -73,7 +76,7 @@ class SecretShell:
         self._inner.erase()
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Release the connection."""
         self._inner.close()
 
     def _with_secrets(self, calls: Generator[Call]) -> Generator[Call]:

@@ -30,16 +30,16 @@ PROBES: dict[str, str] = {
     "locks": "cat /proc/locks",
     "identity": "timeout 3 id",
 }
-"""Each probe and its command. None prints an environment or the arguments of a process: they hold
-secrets. A program that a host lacks leaves a probe with its error message, which also tells. None
-makes a host wait for another one (a mount that is gone, a directory of accounts, a name server)
-longer than its time, and none computes for long, as what asks apt does."""
+"""Each probe and its command. None prints an environment or the arguments of a process, because
+they may hold secrets. If a host lacks a program, the probe shows the error message, which is useful
+too. None waits longer than its timeout for another host (a lost mount, a directory of accounts, a
+name server), and none computes for long, as questions to apt do."""
 
 
 def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) -> dict[str, str]:
-    """What each probe printed, both streams, cut to 60 lines and 4,000 characters.
+    """The output of each probe, both streams, cut to 60 lines and 4,000 characters.
 
-    What the guard does not allow is left out. Raises what the shell raises.
+    Probes that the guard does not allow are left out. Raises what the shell raises.
     """
     door = Door(shell, guard)
     allowed = {
@@ -57,7 +57,7 @@ def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) ->
 def parse(text: str, names: tuple[str, ...]) -> dict[str, str]:
     """The parts of a snapshot's output; a probe that printed nothing has an empty text.
 
-    Read from the end, so that what a probe prints cannot pass itself off as another one's words.
+    It reads from the end, so that no probe can print something that looks like another probe.
     """
     parts: dict[str, str] = {}
     for name in reversed(names):

@@ -1,4 +1,4 @@
-"""What the result of a snippet means for its attempt (S1.26–S1.28, S3.28); pure."""
+"""The outcome of an attempt whose command is a snippet (S1.26–S1.28, S3.28); pure."""
 
 from shared.contracts.coderesult import CodeResult, result_in
 from shared.domain.attempt import Attempt, CommandResult, Outcome
@@ -12,22 +12,22 @@ _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT
 def snippet_outcome(
     subtask: Subtask, result: CommandResult, outcome: Outcome, reason: str
 ) -> tuple[Outcome, str]:
-    """The outcome of a snippet and its reason, from those that its command and check give.
+    """The outcome of a snippet and its reason, based on those of its command and check.
 
-    Its own words come first, then those that the plan has for it (`failure_output`). One that
-    asks for a person's answer has not failed.
+    The snippet's own error comes first, then the text in the plan (`failure_output`). A snippet
+    that asks a person has not failed.
     """
     if outcome not in _WENT_WRONG:
         return outcome, reason
     found = _result(result)
     if found is not None and found.question is not None:
         return Outcome.NEEDS_INPUT, found.question.text
-    said = (found.error if found is not None else "") or subtask.failure
-    return outcome, f"{said} ({reason})" if said else reason
+    error = (found.error if found is not None else "") or subtask.failure
+    return outcome, f"{error} ({reason})" if error else reason
 
 
 def question_of(attempt: Attempt) -> Question | None:
-    """What an attempt that ended as `needs_input` has to know."""
+    """The question of an attempt that ended as `needs_input`."""
     ran = attempt.result
     found = _result(ran) if isinstance(ran, CommandResult) else None
     asked = None if found is None else found.question
