@@ -1,1 +1,1 @@
-"""The side that does."""
+"""What workers run: everything that carries out jobs."""

@@ -1,4 +1,4 @@
-"""`python -m workers`: starts workers, and looks at hosts on behalf of the CLI.
+"""`python -m workers`: starts workers and checks hosts for the CLI.
 
     python -m workers start executor planner --threads 16
     python -m workers host-key    < host.json    fetch the host key of a server

@@ -1,1 +1,1 @@
-"""What each queue's jobs ask for: one module for each role."""
+"""The roles: what workers do for the jobs of each queue, one module for each role."""

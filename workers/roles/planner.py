@@ -1,4 +1,4 @@
-"""The planner: the main steps of a task (S0.19, S0.26)."""
+"""The planner: plans the main steps of a task (S0.19, S0.26)."""
 
 from shared.domain.facts import Fact, PlanDrafted
 from shared.domain.plan import check_steps
