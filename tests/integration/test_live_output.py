@@ -127,18 +127,18 @@ def test_no_attempt_is_told_before_the_beginning_of_its_pass(database: Database,
     done = replace(ATTEMPT, run_id=job.run_id or 0, started_at=now, ended_at=now)
     with database.begin() as connection:
         attempts.record(connection, [AttemptWrite(job.id, job.fence, done, True, "worker")])
-    kinds, cursor = told(database, ref)
+    kinds, cursor = read_messages(database, ref)
     assert MessageKind.SUBTASK not in kinds
     with database.begin() as connection:
         fact = PassStarted(1, 0, job.pass_no)
         inbox.send_dated(connection, [((job.task_id, job.run_id, fact), 5.0)])
     Coordinator(SqlUnderTest(database).ledger).drain()
-    kinds, cursor = told(database, ref, cursor)
+    kinds, cursor = read_messages(database, ref, cursor)
     assert kinds == [MessageKind.STEP_STARTED, MessageKind.SUBTASK]
-    assert told(database, ref, cursor)[0] == []
+    assert read_messages(database, ref, cursor)[0] == []
 
 
-def told(
+def read_messages(
     database: Database, ref: Ref, after: Cursor = BEGINNING
 ) -> tuple[list[MessageKind], Cursor]:
     """The kinds of the messages that are new, in their order, and where the next ones begin."""

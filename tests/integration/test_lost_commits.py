@@ -55,14 +55,14 @@ class Link:
 
     def _do_commit(self, connection: Any) -> None:
         self._commit(connection)
-        self._committed(connection.dbapi_connection)
+        self._on_commit(connection.dbapi_connection)
 
     def _do_execute(self, cursor: Any, statement: str, *rest: Any) -> None:
         self._execute(cursor, statement, *rest)
         if cursor.connection.autocommit and not statement.lstrip().startswith("SELECT"):
-            self._committed(cursor.connection)
+            self._on_commit(cursor.connection)
 
-    def _committed(self, connection: Any) -> None:
+    def _on_commit(self, connection: Any) -> None:
         with self._lock:
             self._commits += 1
             if not self.losses and not (self.every and self._commits % self.every == 0):
@@ -102,7 +102,7 @@ def task(database: Database) -> int:
     return submit(database, Submission("p", ("localhost",), Policy(), PLAN))
 
 
-def drained(link: Link) -> None:
+def drain(link: Link) -> None:
     """Let a coordinator decide as often as it takes."""
     coordinator = Coordinator(SqlLedger(link.database))
     while True:
@@ -135,7 +135,7 @@ def worker(link: Link, perform: Callable[[Hold, Journal], PassFinished]) -> Iter
         keeper.close()
 
 
-def finished(hold: Hold, _journal: Journal) -> PassFinished:
+def finish_pass(hold: Hold, _journal: Journal) -> PassFinished:
     return PassFinished(hold.job.step or 0, 0, hold.job.pass_no, Ending.DONE, 0)
 
 
@@ -177,7 +177,7 @@ def test_a_submission_that_stays_in_doubt_says_so(
 def test_a_coordinator_decides_once(link: Link) -> None:
     task_id = task(link.database)
     link.losses = 1
-    drained(link)
+    drain(link)
     assert link.lost == 1
     assert link.scalar("SELECT count(*) FROM inbox") == 0
     assert link.scalar("SELECT count(*) FROM jobs") == 1
@@ -188,12 +188,12 @@ def test_a_coordinator_decides_once(link: Link) -> None:
 def test_a_claim_is_made_once(link: Link) -> None:
     """The job is not left to a lease that nobody keeps, and counts one claim."""
     task(link.database)
-    drained(link)
+    drain(link)
     held: list[Job] = []
 
     def perform(hold: Hold, journal: Journal) -> PassFinished:
         held.append(hold.job)
-        return finished(hold, journal)
+        return finish_pass(hold, journal)
 
     (job_id,) = open_jobs(link)
     with worker(link, perform) as lifecycle:
@@ -202,7 +202,7 @@ def test_a_claim_is_made_once(link: Link) -> None:
         assert link.lost == 1
         assert not lifecycle.carry_out(job_id)
     assert [job.claims for job in held] == [1]
-    drained(link)
+    drain(link)
     assert link.scalar("SELECT count(*) FROM events WHERE kind = 'PassStarted'") == 1
     assert link.scalar("SELECT count(*) FROM events WHERE kind = 'PassFinished'") == 1
     assert link.scalar("SELECT count(*) FROM events WHERE kind = 'Defect'") == 0
@@ -211,7 +211,7 @@ def test_a_claim_is_made_once(link: Link) -> None:
 
 def test_a_claim_that_another_made_meanwhile_is_not_taken_from_it(link: Link) -> None:
     task(link.database)
-    drained(link)
+    drain(link)
     (job_id,) = open_jobs(link)
     with link.database.begin() as connection:
         assert jobs.claim(connection, [job_id], "other", 30)
@@ -242,7 +242,7 @@ def attempt(job: Job, number: int, run_id: int) -> Attempt:
 def test_the_journal_writes_once(link: Link) -> None:
     """Attempts, live output and the report, whichever of the commits loses its answer."""
     task(link.database)
-    drained(link)
+    drain(link)
     (job_id,) = open_jobs(link)
 
     def perform(hold: Hold, journal: Journal) -> PassFinished:
@@ -254,7 +254,7 @@ def test_the_journal_writes_once(link: Link) -> None:
         journal.add_output("k9", "stdout", b"live")
         journal.end_attempt(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
         journal.end_attempt(hold.job, attempt(hold.job, 2, hold.job.run_id or 0))
-        return finished(hold, journal)
+        return finish_pass(hold, journal)
 
     with worker(link, perform) as lifecycle:
         assert lifecycle.carry_out(job_id)
@@ -268,7 +268,7 @@ def test_the_journal_writes_once(link: Link) -> None:
 def test_what_had_begun_is_written_when_its_job_is_put_off(link: Link) -> None:
     """Whoever drives the pass on must know since when its command runs."""
     task(link.database)
-    drained(link)
+    drain(link)
     (job_id,) = open_jobs(link)
 
     def perform(hold: Hold, journal: Journal) -> PassFinished:
@@ -284,7 +284,7 @@ def test_what_had_begun_is_written_when_its_job_is_put_off(link: Link) -> None:
 def test_a_job_given_back_is_given_back_once(link: Link) -> None:
     """Sent again after another has claimed it, the release takes nothing from that one."""
     task(link.database)
-    drained(link)
+    drain(link)
     (job_id,) = open_jobs(link)
     with link.database.begin() as connection:
         (mine,) = jobs.claim(connection, [job_id], "mine", 30)
@@ -300,7 +300,7 @@ def test_a_job_given_back_is_given_back_once(link: Link) -> None:
 
 def test_a_bell_rung_twice_is_answered_once(link: Link) -> None:
     task(link.database)
-    drained(link)
+    drain(link)
     bell = Bell()
     relay = Relay(link.database, bell, ring_again=60)
     link.losses = 1  # the note that it was rung for
@@ -311,27 +311,27 @@ def test_a_bell_rung_twice_is_answered_once(link: Link) -> None:
             continue
     assert link.lost == 1
     assert len(set(bell.rung)) == 1
-    with worker(link, finished) as lifecycle:
+    with worker(link, finish_pass) as lifecycle:
         assert [lifecycle.carry_out(job_id) for job_id in bell.rung].count(True) == 1
 
 
 def test_a_pass_that_takes_long_is_told_before_its_end(link: Link) -> None:
     """A short one is told with its end, in the same commit; both are told once."""
     task_id = task(link.database)
-    drained(link)
+    drain(link)
     told = "SELECT string_agg(kind, ' ' ORDER BY id) FROM inbox"
     seen: list[str] = []
 
-    def until_it_is_told(hold: Hold, journal: Journal) -> PassFinished:
+    def await_message(hold: Hold, journal: Journal) -> PassFinished:
         eventually(lambda: link.scalar(told) == "PassStarted", "word of the pass")
-        drained(link)
+        drain(link)
         seen.append(link.scalar("SELECT phase FROM run_steps WHERE step = 1"))
-        return finished(hold, journal)
+        return finish_pass(hold, journal)
 
-    for perform in (until_it_is_told, finished):
+    for perform in (await_message, finish_pass):
         with worker(link, perform) as lifecycle:
             assert lifecycle.carry_out(open_jobs(link)[0])
-        drained(link)
+        drain(link)
     assert seen == ["running"]
     history = "SELECT string_agg(kind, ' ' ORDER BY id) FROM events WHERE task_id = :id"
     passes = "PassStarted PassFinished PassStarted PassFinished"
@@ -346,10 +346,10 @@ def test_two_coordinators_and_two_workers_on_a_bad_link(link: Link) -> None:
 
     def coordinate() -> None:
         while not over.wait(0.01):
-            drained(link)
+            drain(link)
 
     def carry_out() -> None:
-        with worker(link, finished) as lifecycle:
+        with worker(link, finish_pass) as lifecycle:
             while not over.wait(0.01):
                 with suppress(Transient):
                     for job_id in open_jobs(link):
@@ -360,7 +360,7 @@ def test_two_coordinators_and_two_workers_on_a_bad_link(link: Link) -> None:
     for thread in threads:
         thread.start()
     try:
-        eventually(lambda: ended(link) == len(tasks), "the end of every task")
+        eventually(lambda: count_done(link) == len(tasks), "the end of every task")
     finally:
         over.set()
         link.every = 0
@@ -374,7 +374,7 @@ def test_two_coordinators_and_two_workers_on_a_bad_link(link: Link) -> None:
     assert link.scalar("SELECT count(*) FROM jobs") == 2 * len(tasks)
 
 
-def ended(link: Link) -> int:
+def count_done(link: Link) -> int:
     """How many tasks are done; 0 when the answer was lost."""
     try:
         return int(link.scalar("SELECT count(*) FROM tasks WHERE phase = 'done'"))

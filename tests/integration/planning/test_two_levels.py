@@ -74,7 +74,7 @@ def installation(
         database.close()
 
 
-def submitted(installation: Installation) -> None:
+def submit_task(installation: Installation) -> None:
     policy = Policy(auto_correction_enabled=False)
     submit(installation.database, Submission("serve pages", ("localhost",), policy))
 
@@ -101,7 +101,7 @@ def test_a_plan_is_changed_from_the_step_that_cannot_be_done(
         Says(detail_answer(subtask_answer("start", f"echo container >> {tmp_path}/ledger"))),
         Says(detail_answer(subtask_answer("see", "true"))),
     )
-    submitted(installation)
+    submit_task(installation)
     installation.carry_on()
     assert (tmp_path / "ledger").read_text().split() == ["once", "container"]
     assert installation.rows("SELECT phase FROM tasks") == [("done",)]
@@ -142,7 +142,7 @@ def test_where_the_planner_knows_no_way_either_a_person_is_asked(
         Says(revision_answer(impossible="There is no such package.")),
         Says(plan_answer(impossible="A person must buy a licence.")),
     )
-    submitted(installation)
+    submit_task(installation)
     installation.carry_on()
     assert installation.rows("SELECT phase, handed_up FROM run_steps") == [("waiting", True)]
     ((kind, stage, reason),) = installation.rows("SELECT kind, stage, reason FROM interventions")
@@ -164,7 +164,7 @@ def test_a_revision_that_has_failed_is_asked_for_again_and_may_undo_what_ran(
         Says(revision_answer(first, fails)),
         Says({**revision_answer(then), "rollback": ["mark"]}),
     )
-    submitted(installation)
+    submit_task(installation)
     installation.carry_on()
     assert ledger.read_text().split() == ["did", "undid", "then"]
     assert installation.rows("SELECT phase FROM tasks") == [("done",)]

@@ -1,4 +1,4 @@
-"""What an attempt left behind says of its kind of error (S1.32)."""
+"""The class of an error is judged from what the attempt left behind (S1.32)."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from workers.evidence.error_class import class_of
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def failed(stderr: str = "", outcome: Outcome = Outcome.FAILED) -> Attempt:
+def failed_attempt(stderr: str = "", outcome: Outcome = Outcome.FAILED) -> Attempt:
     result = CommandResult("c", 1, b"", stderr.encode(), NOW, NOW)
     return Attempt("k", 1, 1, 0, 1, 1, 0, 1, "c", outcome, NOW, NOW, result=result)
 
@@ -31,7 +31,7 @@ def failed(stderr: str = "", outcome: Outcome = Outcome.FAILED) -> Attempt:
     ],
 )
 def test_words_tell_the_class(stderr: str, expected: ErrorClass) -> None:
-    assert class_of(failed(stderr)) is expected
+    assert class_of(failed_attempt(stderr)) is expected
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_words_tell_the_class(stderr: str, expected: ErrorClass) -> None:
 def test_the_way_it_ended_tells_where_words_do_not(
     outcome: Outcome, stderr: str, expected: ErrorClass
 ) -> None:
-    assert class_of(failed(stderr, outcome)) is expected
+    assert class_of(failed_attempt(stderr, outcome)) is expected
 
 
 def test_no_attempt_says_nothing() -> None:

@@ -28,19 +28,19 @@ CASES: list[Any] = yaml.safe_load(
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["output"][:40])
 def test_an_output_contradicts_what_its_case_says(case: dict[str, Any]) -> None:
-    """Each line speaks for the first assumption of the table that fits."""
+    """Each line counts for the first assumption in the table that it matches."""
     found = [[assumption.name, detail] for assumption, detail in contradictions(case["output"])]
     assert found == case["says"]
 
 
 def test_every_assumption_has_a_case() -> None:
-    """No pattern is without evidence."""
+    """Every pattern has a case."""
     named = {name for case in CASES for name, _ in case["says"]}
     assert named == {assumption.name for assumption in ASSUMPTIONS}
 
 
 def test_failed_assumptions_are_said_once_and_only_of_what_failed() -> None:
-    """Repeated tries repeat nothing; what went well says nothing; a red check speaks too."""
+    """Repeated tries add nothing, successful ones say nothing, and a red check counts too."""
     absent = ended("x", 100, stderr="E: Unable to locate package nginx")
     attempts = [
         attempt(1, result=absent),
@@ -62,7 +62,7 @@ def test_failed_assumptions_are_said_once_and_only_of_what_failed() -> None:
 
 
 def test_what_a_host_says_is_quoted_and_cut() -> None:
-    """Braces, bytes that are no text and endless lines do no harm."""
+    """Braces, bytes that are not text and endless lines do no harm."""
     hostile = ended("x", 1, stderr="{0} {attempt} Permission denied " + "x" * 5000)
     (said,) = failed_assumptions([attempt(1, result=hostile)])
     assert "{0} {attempt} Permission denied" in said
@@ -84,7 +84,7 @@ def test_a_command_of_which_nobody_knows_is_told_with_the_reason() -> None:
 
 
 def test_hypotheses_say_what_was_tried_and_what_came_of_it() -> None:
-    """One sentence a try, equal ones counted, in order; what was not tried is not said."""
+    """One sentence per try, in order, equal ones counted; nothing about what was not tried."""
     absent = ended("x", 100, stderr="Reading...\nE: Unable to locate package nginx\nbye")
     attempts = [
         attempt(1, Outcome.OK),
@@ -170,7 +170,7 @@ def test_a_probe_cannot_speak_for_another() -> None:
 
 
 def test_a_snapshot_that_was_cut_off_has_what_arrived() -> None:
-    """A probe that did not answer is absent, one that printed nothing is empty, all are capped."""
+    """A probe that failed is absent, one that printed nothing is empty, and all are capped."""
     parts = parse("replan-probe:a\nx\nreplan-probe:b\n" + "y" * 9000, ("a", "b", "c"))
     assert parts["a"] == "x"
     assert len(parts["b"]) == 4000

@@ -1,4 +1,4 @@
-"""What the tests of the fix memory begin with: steps, failures, and bundles that tell of them."""
+"""Builds the inputs of the fix memory's tests: steps, failures and bundles."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def failure(*failed: int, hosts: Sequence[str] = ("web1",)) -> FailurePattern:
 
 
 def bundle(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> Bundle:
-    """The evidence of a step of which every subtask has failed as it says."""
+    """The evidence of a step whose subtasks have all failed as described."""
     attempts: list[LoggedAttempt] = []
     listed: list[LoggedSubtask] = []
     for number, said in enumerate(failed, 1):

@@ -90,7 +90,7 @@ def test_a_fix_gives_where_it_was_learnt_what_was_done_there(
     assert set(map(essence, fix.replaced)) <= set(map(essence, before))
     again = apply(fix, before, told)
     assert again is not None
-    # Where the same commands stand twice, the fix may go into the first place that fits.
+    # If the same commands appear twice, the fix may go into the first place that fits.
     if len(set(old)) == len(old):
         assert commands(again) == commands(after)
 

@@ -1,4 +1,4 @@
-"""The same failure has one signature wherever it happens, and another failure another one."""
+"""The same failure has the same signature wherever it happens; other failures have others."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ INSTALL = {"command": "apt-get install -y nginx", "exit_code": 100}
 ABSENT = "Reading package lists...\nE: Unable to locate package nginx\n"
 
 
-def told(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> FailurePattern:
-    """The failure of a step of which every subtask has failed as it says."""
+def pattern_of(*failed: dict[str, Any], host: str = "web1", **snapshot: str) -> FailurePattern:
+    """The failure of a step whose subtasks have all failed as described."""
     found = failure_of(bundle(*failed, host=host, **snapshot), "10.0.0.7")
     assert found is not None
     return found
@@ -66,20 +66,20 @@ SAME = {
 
 
 @pytest.mark.parametrize("pair", SAME.values(), ids=SAME)
-def test_the_same_failure(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
-    one, other = (told(each) for each in pair)
+def test_the_samefailure_at(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    one, other = (pattern_of(each) for each in pair)
     assert one.told == other.told
     assert one.signature == other.signature
 
 
 def test_the_name_of_the_host_is_no_part_of_it() -> None:
-    def failed(name: str) -> FailurePattern:
+    def failure_at(name: str) -> FailurePattern:
         said = {"command": f"./join {name}", "stderr": f"{name}: 10.0.0.7 refuses {name}"}
-        return told(said, host=name)
+        return pattern_of(said, host=name)
 
-    assert failed("web1").signature == failed("db").signature
-    assert failed("web1").hosts == ("web1", "10.0.0.7")
-    assert "web1" not in str(failed("web1").told)
+    assert failure_at("web1").signature == failure_at("db").signature
+    assert failure_at("web1").hosts == ("web1", "10.0.0.7")
+    assert "web1" not in str(failure_at("web1").told)
 
 
 DIFFERENT = (
@@ -102,11 +102,11 @@ DIFFERENT = (
 
 
 def test_different_failures_do_not_collide() -> None:
-    found = [told(each) for each in DIFFERENT] + [told(*DIFFERENT[:2])]
+    found = [pattern_of(each) for each in DIFFERENT] + [pattern_of(*DIFFERENT[:2])]
     assert len({each.signature for each in found}) == len(found)
 
 
-def test_what_came_to_a_good_end_is_no_failure() -> None:
+def test_what_came_to_a_good_end_is_nofailure_at() -> None:
     told_of = bundle({"command": "true", "outcome": "ok", "exit_code": 0})
     assert failure_of(told_of) is None
 
@@ -142,11 +142,11 @@ NUMBERS = st.integers(min_value=0, max_value=99_999)
 @settings(max_examples=100, deadline=None)
 @given(NUMBERS, NUMBERS)
 def test_numbers_never_tell_two_failures_apart(one: int, other: int) -> None:
-    def failed(number: int) -> str:
+    def failure_at(number: int) -> str:
         said = f"serve: {number}: port {number} is in use by process {number * 7}"
-        return told({"command": f"./serve -p {number}", "stderr": said}).signature
+        return pattern_of({"command": f"./serve -p {number}", "stderr": said}).signature
 
-    assert failed(one) == failed(other)
+    assert failure_at(one) == failure_at(other)
 
 
 @settings(max_examples=100, deadline=None)

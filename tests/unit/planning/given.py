@@ -1,4 +1,4 @@
-"""What the tests of the planners begin with: requests, a bundle, and answers that can be used."""
+"""Builds the inputs of the planners' tests: requests, a bundle and usable answers."""
 
 from dataclasses import replace
 from typing import Any

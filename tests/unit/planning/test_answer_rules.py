@@ -1,4 +1,4 @@
-"""Commands of an answer that are for another host, or out of a log."""
+"""Answers whose commands act on another host or are copied from a log are refused."""
 
 import pytest
 
@@ -12,7 +12,7 @@ TASK = "Copy the dumps of db1 to the new disk"
 
 
 def refusal(command: str) -> str:
-    """Why a command is refused; empty when it is not."""
+    """Why a command is refused; empty if it is not."""
     try:
         refuse_other_hosts([Subtask(1, "s", "t", command)], TASK, GUARD.explain)
     except Rejected as error:

@@ -1,4 +1,4 @@
-"""The evidence is cleaned, kept within its limit, and what failed stays in it longest."""
+"""The evidence is cleaned and kept within its limit, and failures stay in it longest."""
 
 import re
 from dataclasses import replace
@@ -95,7 +95,7 @@ def test_a_long_plan_and_a_long_snapshot_leave_room_for_what_failed() -> None:
 
 
 def test_of_a_long_plan_what_failed_is_kept_whole() -> None:
-    """Where everything does not fit, the subtasks that went well are told in a line, or counted."""
+    """If not everything fits, successful subtasks are told in one line each, or only counted."""
     fine = replace(bundle().subtasks[0], command="fine " * 500, status="done")
     failed = replace(fine, ordinal=77, key="culprit", command="x" * 900 + " END", status="failed")
     for others, brief in ((60, True), (600, False)):

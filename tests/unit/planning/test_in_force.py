@@ -1,4 +1,4 @@
-"""What planners are told of the policy: all that is denied, what runs, and what is asked about."""
+"""Planners learn the policy: everything that is denied, what runs and what needs approval."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from workers.llm.in_force import describe_policy
 from workers.llm.texts import prompt_texts
 
 SHORTEST_CACHED = 1024
-"""Tokens below which the usual model's provider keeps nothing in its cache."""
+"""The provider of the default model caches nothing shorter than this many tokens."""
 
 CHARACTERS_A_TOKEN = 4
-"""Of English; never far more."""
+"""For English text; never much more."""
 
 
 def test_what_is_denied_what_runs_and_where_is_told() -> None:

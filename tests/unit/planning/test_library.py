@@ -1,4 +1,4 @@
-"""A library is read whole, and what is wrong with it is told before anything is planned."""
+"""A library is read as a whole, and its faults are reported before anything is planned."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ CASES = Path(__file__).parents[2] / "cases" / "runbook" / "unusable.yaml"
 
 
 def unusable() -> list[Any]:
-    """Texts that are not runbooks, and what has to be said about them."""
+    """Texts that are not valid runbooks, and the message about each."""
     listed = yaml.safe_load(CASES.read_text())
     return [pytest.param(case["text"], case["says"], id=case["name"]) for case in listed]
 

@@ -1,4 +1,4 @@
-"""The one JSON object in an answer is found, and what is none is told."""
+"""The JSON object in an answer is found, and an answer without one gets a clear message."""
 
 import json
 

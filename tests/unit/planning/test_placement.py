@@ -1,4 +1,4 @@
-"""A parameter stands only where nothing that it holds can become a command."""
+"""A parameter may stand only where no value of it can become a command."""
 
 import pytest
 
@@ -78,7 +78,7 @@ def test_the_place_of_a_fault_is_told() -> None:
 
 
 def test_a_name_that_nearly_is_a_parameter_is_told() -> None:
-    """A shell would take it for a variable that is empty: `rm -rf ${foldr}/www`."""
+    """A shell would take it as an empty variable: `rm -rf ${foldr}/www`."""
     (told,) = faults({"run": "rm -rf ${foldr}/www"}, NAMES)
     assert told == "run: ${foldr} is not a parameter; did you mean ${folder}?"
 

@@ -1,4 +1,4 @@
-"""Everything that ships can be loaded, and nothing of it is refused by the guard."""
+"""Everything that ships can be loaded, and the guard refuses none of it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,13 +40,13 @@ def of_library() -> Iterator[tuple[str, tuple[Subtask, ...]]]:
             yield f"{job.id}.{alternative.step}.r{number}", subtasks
 
 
-def shipped() -> list[Any]:
+def shipped_cases() -> list[Any]:
     listed = [*((path.name, of_example(path)) for path in EXAMPLES), *of_library()]
     return [pytest.param(subtasks, id=name) for name, subtasks in listed]
 
 
 def texts(subtask: Subtask) -> Iterator[str]:
-    """Everything of it that reaches a host."""
+    """Every text in it that reaches a host."""
     assert subtask.kind is SubtaskKind.COMMAND
     yield from subtask.preconditions
     yield from filter(None, (subtask.command, subtask.check, subtask.rollback))
@@ -64,10 +64,10 @@ ASKS = {
     "-m http.server": "a server that the plan puts into operation; `replan demo` allows it",
     "/free_port.py > ": "runs a program where it writes as well; `replan demo` allows it",
 }
-"""What is honestly dangerous in what ships: a person is asked, and why."""
+"""The shipped commands that really are dangerous: a person is asked, with the reason."""
 
 
-@pytest.mark.parametrize("subtasks", shipped())
+@pytest.mark.parametrize("subtasks", shipped_cases())
 def test_the_guard_allows_all_that_ships_but_what_is_known_to_ask(
     guard: Guard, subtasks: tuple[Subtask, ...]
 ) -> None:
@@ -83,7 +83,7 @@ def test_the_executor_may_look_at_a_host(guard: Guard) -> None:
     assert [line for line in PROBES.values() if not guard.judge(line).allowed] == []
 
 
-@pytest.mark.parametrize("subtasks", shipped())
+@pytest.mark.parametrize("subtasks", shipped_cases())
 def test_no_parameter_is_left_unfilled(subtasks: tuple[Subtask, ...]) -> None:
     for subtask in subtasks:
         for text in (*texts(subtask), subtask.title):

@@ -1,4 +1,4 @@
-"""Every rule of the table against its cases: a failure, what the host answers, what is proposed."""
+"""Every rule of the table against its cases: a failure, the host's answers, the proposal."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize("case", cases())
 def test_a_rule_proposes_what_its_case_says(case: dict[str, Any]) -> None:
-    """The first rule of the table with something to propose, and its proposal, are the case's."""
+    """The first rule of the table that proposes something, and its proposal, match the case."""
     failure = FailedCommand(**{"exit_code": 1, **case["failure"]})
     rules = HELD if case.get("held") else CORRECTIONS
     probe = ScriptedProbe(case.get("probe", {}))
@@ -48,7 +48,7 @@ def test_a_rule_proposes_what_its_case_says(case: dict[str, Any]) -> None:
 
 
 def test_every_rule_has_a_case_that_it_proposes_in_and_one_that_it_does_not() -> None:
-    """No rule of the table is without evidence for it and against it."""
+    """Every rule of the table has a case for it and a case against it."""
     proposing, declining = set(), set()
     for parameter in cases():
         case = parameter.values[0]
@@ -91,14 +91,14 @@ def test_a_correction_asks_nobody_where_the_plan_asks_nobody() -> None:
 
 
 def test_rules_have_names_of_their_own_and_a_sentence_for_the_evidence() -> None:
-    """A name stands for one rule; each says what was tested (S0.69)."""
+    """Each name belongs to one rule, and each rule says what it tested (S0.69)."""
     rules = (*HELD, *CORRECTIONS)
     assert len(BY_NAME) == len(rules) >= 12
     assert all(rule.tested and not rule.tested.endswith(".") for rule in rules)
 
 
 def test_no_rule_is_used_twice_and_no_text_runs_twice() -> None:
-    """What was used or tried before is passed over for the next rule."""
+    """A rule that was used, or a command that was tried, is skipped in favour of the next rule."""
     failure = FailedCommand(
         "apt-get install -y nginx", 100, stderr="E: Failed to fetch http://x/y  404  Not Found"
     )

@@ -1,4 +1,4 @@
-"""A lock is waited for only where the message says that somebody holds it."""
+"""A command waits for a lock only if the message says that another process holds it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a bundle tells its planner, field by field (S0.48–S0.53, S0.62–S0.70)."""
+"""The contents of a bundle, field by field (S0.48–S0.53, S0.62–S0.70)."""
 
 from dataclasses import fields, replace
 
@@ -55,7 +55,7 @@ def test_every_field_of_the_requirements_is_there() -> None:
     first = attempt(2, command="apt install -y nginx", result=ABSENT, reason="exit code 100")
     again = replace(first, try_no=1, number=2, correction="apt_update_first")
     bundle = compose(brief(update, first, again), {"disk": "full", "network_errors": "eth0: 0"})
-    # S0.48, S0.62–S0.65: task, step and subtasks, in order, with all that was planned of them
+    # S0.48, S0.62–S0.65: task, step and subtasks, in order, with everything planned for them
     assert (bundle.task_ref, bundle.step_ref, bundle.target) == ("T7", "T7.2@web1", "web1")
     assert (bundle.prompt, bundle.improved_prompt) == ("serve", "serve on port 80")
     assert (bundle.step_title, bundle.step_instruction) == ("Serve", "Have nginx serve.")

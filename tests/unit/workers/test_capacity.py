@@ -1,4 +1,4 @@
-"""The places for jobs in hand are as many as they are, whoever takes them."""
+"""The number of places for jobs in hand is fixed, whoever takes them."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The jobs of a message are done side by side as far as there are places, the rest in turn."""
+"""The jobs of a message run at once as far as there are places; the rest wait their turn."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ PATIENCE = 20
 
 
 class Life:
-    """Jobs that take until they are let go; those in `gone` are not to be had."""
+    """Jobs that run until they are released; those in `gone` are not free."""
 
     def __init__(self, *gone: int) -> None:
         self.gone = set(gone)
@@ -56,7 +56,7 @@ def crew(life: Life, capacity: Capacity) -> Iterator[Crew]:
 
 
 def test_as_many_as_there_are_places_at_once_and_claimed_together() -> None:
-    """The rest is passed on before any of them has ended."""
+    """The rest is passed on before any of the claimed jobs has ended."""
     life, capacity = Life(), Capacity(3)
     had: list[int | None] = []
     passed_on: list[int] = []
@@ -77,7 +77,7 @@ def test_as_many_as_there_are_places_at_once_and_claimed_together() -> None:
 
 
 def test_it_waits_for_a_place_and_does_one_at_least() -> None:
-    """Or a message would go round in circles."""
+    """Otherwise a message would go round in circles."""
     life, capacity = Life(), Capacity(2)
     life.let_go.set()
     passed_on: list[int] = []
@@ -153,17 +153,17 @@ def test_a_job_that_was_found_is_done_in_its_place() -> None:
 def test_what_no_thread_can_be_started_for_waits_for_one_that_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A limit of processes costs time, and neither a job nor a place."""
+    """A limit on processes costs time, but neither a job nor a place."""
     life, capacity = Life(), Capacity(3)
     life.let_go.set()
     with crew(life, capacity) as hands:
 
-        def refused(_thread: threading.Thread) -> None:
+        def refuse_start(_thread: threading.Thread) -> None:
             message = "can't start new thread"
             raise RuntimeError(message)
 
         with monkeypatch.context() as limited:
-            limited.setattr(threading.Thread, "start", refused)
+            limited.setattr(threading.Thread, "start", refuse_start)
             assert hands.carry_out([1, 2, 3], nobody) == 3
         eventually(lambda: capacity.taken == 0, "the places")
     assert sorted(life.done) == [1, 2, 3]

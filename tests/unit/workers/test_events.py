@@ -1,4 +1,4 @@
-"""What Flower is told comes in groups."""
+"""Events for Flower are sent in groups."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was published, one entry a message."""
+    """What was published, one entry per message."""
     found: list[Any] = []
     monkeypatch.setattr(
         CalmDispatcher, "_publish", lambda _self, event, *_args, **_rest: found.append(event)
@@ -39,7 +39,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def dispatcher() -> Iterator[CalmDispatcher]:
-    """As a worker has it: events of tasks are buffered, and each asks for a flush."""
+    """As in a worker: events of tasks are buffered, and each asks for a flush."""
     app = Celery("t", broker="memory://", set_as_current=False, events=CalmEvents)
     with app.connection_for_write() as connection:
         made = app.events.Dispatcher(connection, buffer_group=["task"])

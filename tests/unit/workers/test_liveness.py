@@ -15,7 +15,7 @@ LIMIT = 0.4
 
 
 class Process:
-    """What a process that is watched would do."""
+    """A fake of the watched process."""
 
     def __init__(self) -> None:
         self.codes: list[int] = []
@@ -37,7 +37,7 @@ def watched(process: Process) -> Iterator[Liveness]:
 
 
 def lasts(process: Process, sign: Callable[[], None], seconds: float = 4 * LIMIT) -> bool:
-    """Whether the process stays while `sign` is called often, for so long."""
+    """Whether the process stays alive while `sign` is called often, for that long."""
     for _ in range(round(seconds / (LIMIT / 8))):
         sign()
         if process.left.wait(LIMIT / 8):
@@ -66,7 +66,7 @@ def test_one_way_in_which_jobs_come_is_enough(part: str) -> None:
 
 
 def test_a_job_whose_lease_is_renewed_is_not_left() -> None:
-    """And after its end there is the whole limit to look for the next."""
+    """After its end, the process has the whole limit to find the next job."""
     process = Process()
     process.busy = True
     with watched(process):

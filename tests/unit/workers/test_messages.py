@@ -1,4 +1,4 @@
-"""A message asks for a few jobs by their numbers; whatever else it is, it is dropped."""
+"""A message names a few jobs by number; any other message is dropped."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the installation itself keeps secret is hidden, too."""
+"""The secrets of the installation itself are hidden too."""
 
 from shared.secrets.masking import Masker
 from shared.settings import ServerSettings

@@ -1,4 +1,4 @@
-"""Which answers of a planner would only do again what has failed (S0.54)."""
+"""Answers of a planner that would only repeat what has failed are refused (S0.54)."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ EARLIER = (Revision(1, 0, AUTHOR, (A, B)), Revision(1, 1, AUTHOR, (C,)))
 def test_the_same_commands_checks_and_preconditions_are_refused(
     again: tuple[Subtask, ...], which: int
 ) -> None:
-    """Other names, other words and less time are no other way; older lists count as well."""
+    """Other names, other words and less time do not make a new list; older lists count as well."""
     with pytest.raises(Rejected, match=f"this repeats revision {which} of the step") as raised:
         refuse_repetition(again, (), EARLIER)
     assert raised.value.stage == "revise"
@@ -53,7 +53,7 @@ def test_another_order_another_check_or_more_time_is_another_way(
 
 
 def test_the_same_list_after_undoing_something_is_another_way() -> None:
-    """S0.56: what the first try left behind may be what stood in the way."""
+    """S0.56: what the first try left behind may be the obstacle."""
     refuse_repetition((A, B), ("a",), EARLIER)
 
 
