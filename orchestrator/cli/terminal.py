@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from rich.console import Console
-from rich.segment import Segment
+from rich.segment import Segment, Segments
+from rich.style import Style
 
 from orchestrator.envelope import ExitCode
 
@@ -39,6 +41,19 @@ class Terminal(Console):
             segment if segment.control else Segment(visible(segment.text), segment.style)
             for segment in buffer
         )
+
+    def out(
+        self,
+        *objects: Any,
+        sep: str = " ",
+        end: str = "\n",
+        style: str | Style | None = None,
+        highlight: bool | None = None,
+    ) -> None:
+        """Print text as it is: no line is broken, no tab becomes spaces, no bracket is markup."""
+        text = sep.join(map(str, objects))
+        verbatim = Segments([Segment(f"{text}{end}")])
+        self.print(verbatim, end="", style=style, highlight=highlight, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
         """End quietly: who reads no further has had enough."""

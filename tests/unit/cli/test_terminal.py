@@ -71,3 +71,11 @@ def test_the_command_line_prints_in_no_other_way() -> None:
 
 def passes_by(function: str) -> bool:
     return function in {"print", "Console"} or function.endswith("console.file.write")
+
+
+def test_what_is_given_out_as_it_is_keeps_tabs_brackets_and_long_lines() -> None:
+    """A plan or a bundle that is copied from the terminal has the same bytes."""
+    stream = StringIO()
+    text = "a\tb [bold]c[/bold] " + "long " * 40
+    Terminal(file=stream, width=20).out(text, highlight=False)
+    assert stream.getvalue() == f"{text}\n"

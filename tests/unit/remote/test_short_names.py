@@ -1,12 +1,11 @@
 """A runner's text is sent under short names, and is the same program."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
 
-from tests.services.availability import UnavailableError, give_up
+from tests.services.shells import shell_for_tests
 from workers.shells.remote.runner_text import opening, text
 from workers.shells.remote.short_names import VARIABLES, VERBS, shorten
 
@@ -64,7 +63,6 @@ def test_what_is_sent_is_small() -> None:
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 def test_what_is_sent_can_be_read(shell: str) -> None:
     """By every shell that a host has as /bin/sh."""
-    if shutil.which(shell) is None:
-        give_up(UnavailableError(f"{shell} is not installed"))
-    words = [shell, "sh", "-n"] if shell == "busybox" else [shell, "-n"]
+    program = str(shell_for_tests(shell))
+    words = [program, "sh", "-n"] if shell == "busybox" else [program, "-n"]
     subprocess.run(words, input=opening("aa", "bb"), check=True)
