@@ -58,8 +58,8 @@ def test_a_passphrase_comes_from_the_vault(guarded: SshServer, tmp_path: Path) -
     ("reference", "said"),
     [
         ("${secret:other}", "there is no secret other"),
-        ("correct horse", "has to name a secret"),
-        ("${secret:a b}", "has to name a secret"),
+        ("correct horse", "must name a secret"),
+        ("${secret:a b}", "must name a secret"),
     ],
 )
 def test_a_secret_that_is_not_there(

@@ -78,8 +78,8 @@ def test_a_translated_error_names_the_host_the_stage_and_the_next_step(
         (OSError(errno.EHOSTUNREACH, "No route to host"), Transient, "no route to the host"),
         (OSError(errno.ENETUNREACH, "unreachable"), Transient, "no route to its network"),
         (TimeoutError("timed out"), Transient, "does not answer"),
-        (ssh_exception.ChannelException(1, "prohibited"), Misconfigured, "no sessions"),
-        (ssh_exception.ChannelException(4, "shortage"), Transient, "no further session"),
+        (ssh_exception.ChannelException(1, "prohibited"), Misconfigured, "not allow sessions"),
+        (ssh_exception.ChannelException(4, "shortage"), Transient, "not open another session"),
         (RuntimeError("a bug in a library"), Transient, "a bug in a library"),
     ],
 )

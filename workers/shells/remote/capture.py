@@ -1,4 +1,4 @@
-"""What is kept of a stream: its head and its tail, whatever its length."""
+"""Keeps the head and the tail of a stream, whatever its length."""
 
 from collections import deque
 
@@ -12,10 +12,10 @@ _SMALL = 4096  # shorter pieces of the tail are joined, or a slow trickle would 
 
 
 class Capture:
-    """Keeps the first and the last half of `limit` bytes of a stream and counts what falls out.
+    """Keeps `limit` bytes of a stream, half from each end, and counts the bytes that it drops.
 
-    What a masker hides is hidden before anything is kept. Taking a chunk never waits and never
-    fails; memory stays below twice the limit.
+    The masker hides secrets before anything is kept. `take` never waits and never fails; memory
+    stays below twice the limit.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Capture:
         self._tail_limit = limit // 2
 
     def take(self, chunk: bytes) -> None:
-        """The next bytes of the stream; they are passed on to `on_output` whole."""
+        """Take the next bytes of the stream, and pass all of them on to `on_output`."""
         if not chunk:
             return
         if self._on_output is not None:
@@ -60,7 +60,7 @@ class Capture:
             self._keep_tail(chunk)
 
     def skip(self, size: int) -> None:
-        """That many bytes of the stream are missing here: what follows is its end."""
+        """Note that so many bytes are missing here; the bytes that follow are the end."""
         self._flush()
         self._cut = self._masker is not None
         self._head_limit = len(self._head)
@@ -69,7 +69,7 @@ class Capture:
         self._tail_size = 0
 
     def content(self) -> bytes:
-        """What was kept; where bytes are missing a line says how many. Nothing follows it."""
+        """The bytes that were kept; a line says how many are missing. Call this last."""
         self._flush()
         tail = b"".join(self._tail)
         if not self.dropped:
@@ -79,7 +79,7 @@ class Capture:
 
     @property
     def dropped(self) -> int:
-        """How many bytes of the stream, as far as it may be told, are not in `content`."""
+        """How many bytes of the masked stream are not in `content`."""
         return self._dropped + max(0, self._tail_size - self._tail_limit)
 
     def _flush(self) -> None:
@@ -88,7 +88,7 @@ class Capture:
             self._masked = None
 
     def _after_cut(self, chunk: bytes) -> bytes:
-        """Without the rest of a line that was cut, for the cut may have gone through a secret."""
+        """Drop the rest of a line that was cut, because the cut may have split a secret."""
         if not self._cut:
             return chunk
         line, newline, rest = chunk.partition(b"\n")

@@ -1,12 +1,13 @@
-"""What carries bytes to a runner and back."""
+"""The port that carries bytes to a runner and back."""
 
 from typing import Protocol
 
 
 class LostError(Exception):
-    """The way to a runner is gone; what runs there goes on.
+    """The connection to a runner is lost; whatever runs there goes on.
 
-    `alone` says that the shell ended by itself: the host is connected, and nothing killed it.
+    `alone` says that the shell ended by itself: the host is connected, and nothing killed the
+    shell.
     """
 
     def __init__(self, message: str, *, alone: bool = False) -> None:
@@ -15,27 +16,27 @@ class LostError(Exception):
 
 
 class NoRoomError(Exception):
-    """No further way is opened, for there is something better to be had."""
+    """No further connection opens, because an idle runner is available."""
 
 
 class Carrier(Protocol):
-    """Two-way bytes. Both functions raise LostError once the other end is gone."""
+    """A byte stream in both directions. `send` and `receive` raise LostError once it is lost."""
 
     noise: bytes
-    """What came beside them, on standard error; its end."""
+    """The end of what arrived on standard error."""
 
     def send(self, data: bytes) -> None:
-        """Hand the bytes over."""
+        """Send the bytes."""
         ...
 
     def receive(self, seconds: float) -> bytes:
-        """What has arrived, nothing after that many seconds."""
+        """The bytes that have arrived; empty after that many seconds without any."""
         ...
 
     def beside(self) -> "Carrier":
-        """A further way to the same host at once. Raises Transient or Misconfigured."""
+        """Another connection to the same host, at once. Raises Transient or Misconfigured."""
         ...
 
     def close(self) -> None:
-        """End it: the runner at the other end finishes what it is at, and ends."""
+        """Close it; the runner at the other end finishes its current command, and ends."""
         ...

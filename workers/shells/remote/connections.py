@@ -1,4 +1,4 @@
-"""Opens shells on any host, however it is reached."""
+"""Opens shells on any host, local or over SSH."""
 
 import threading
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _COOLING_SECONDS = 5.0
 class HostConnections:
     """The `workers.shells.ports.Connections` of a worker; safe to use from many threads.
 
-    `reveal` gives the secret of a name that a host's entry mentions; without it there is no vault.
+    `reveal` returns the secret of a name in a host's entry; without it there is no vault.
     """
 
     def __init__(self, reveal: Callable[[str], str] | None = None) -> None:
@@ -58,7 +58,7 @@ class HostConnections:
     def _over_ssh(self) -> "SshConnections":
         with self._lock:
             if self._ssh is None:
-                # paramiko is loaded by those who need it.
+                # Only workers that need paramiko load it.
                 from workers.shells.remote.ssh import SshConnections
 
                 self._ssh = (

@@ -1,4 +1,4 @@
-"""What is asked of a host before work is given to it: its key, and whether all parts work."""
+"""Checks a host before it gets work: its key, and whether all parts work."""
 
 import time
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _OTHERS = 0o077
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What a check found. `round_trip_ms` is the time of an empty command, in milliseconds."""
+    """The result of a check. `round_trip_ms` is the time of an empty command, in milliseconds."""
 
     host: str
     reachable: bool
@@ -48,11 +48,11 @@ def fetch_host_key(
     via: Host | None = None,
     reveal: Reveal = no_vault,
 ) -> HostKey:
-    """The key that the host offers, for a person to compare; nobody logs in there.
+    """The key that the host offers, for a person to compare, without a login.
 
-    `via` is the jump host, whose key is known; `reveal` gives the secrets that its entry names.
+    `via` is the jump host, whose key is known; `reveal` returns the secrets that its entry names.
 
-    It is the one the connection would use later: ed25519 where the host has it. Raises Transient
+    A later connection uses the same key: ed25519 if the host has one. Raises Transient
     (unreachable) or Misconfigured (no such name).
     """
     from workers.shells.remote.transport import Timing, host_key_of, negotiate
@@ -68,7 +68,7 @@ def fetch_host_key(
 def check_host(host: Host, reveal: Reveal = no_vault) -> HostReport:
     """Reach the host, log in, run a command, and gather facts; never raises for what it finds.
 
-    `reveal` gives the secrets that the host's entry names.
+    `reveal` returns the secrets that the host's entry names.
     """
     with closing(HostConnections(reveal)) as connections:
         try:
@@ -89,7 +89,7 @@ def _unusable(host: Host, error: ReplanError) -> HostReport:
 
 
 def look_at(host: Host, shell: Shell) -> HostReport:
-    """The report on a host whose shell stands; never raises for what it finds."""
+    """The report on a host with an open shell; never raises for what it finds."""
     try:
         facts = gather(shell)
         round_trip = _round_trip(shell)
@@ -129,7 +129,7 @@ def _sessions(host: Host) -> dict[str, str]:
         return {}
     from workers.shells.remote.sessions import count_sessions
 
-    # It can be used, whatever becomes of one more login.
+    # The host is usable even if one more login fails.
     with suppress(ReplanError):
         return {"sessions": str(count_sessions(host, SESSIONS_NEEDED))}
     return {}
@@ -137,8 +137,8 @@ def _sessions(host: Host) -> dict[str, str]:
 
 def _key_file(host: Host) -> tuple[Problem, ...]:
     if host.key_path and Path(host.key_path).expanduser().stat().st_mode & _OTHERS:
-        said = f"the key file {host.key_path} can be read by other users of this machine"
-        return (notice("authenticate", said, ShellCommand(f"chmod 600 {host.key_path}")),)
+        reason = f"other users of this machine can read the key file {host.key_path}"
+        return (notice("authenticate", reason, ShellCommand(f"chmod 600 {host.key_path}")),)
     return ()
 
 

@@ -1,9 +1,9 @@
-"""The environment of every command: nothing may ask, page, colour or wait for a terminal.
+"""The environment of every command: no prompts, pagers, colours, or waiting for a terminal.
 
-`sudo` drops these variables unless its `env_keep` names them. Nothing can hang for it, since
+`sudo` drops these variables unless its `env_keep` names them. Still, nothing hangs, because
 standard input is /dev/null and there is no terminal: sudo itself fails at once instead of asking
-for a password, debconf takes its defaults, dpkg fails at a conffile question. To have a package
-manager behave the same under sudo, the host needs `SUDOERS_LINE`; checking a host says so.
+for a password, debconf takes its defaults, and dpkg fails at a conffile question. For package
+managers to behave the same under sudo, the host needs `SUDOERS_LINE`; the check of a host says so.
 """
 
 import os
@@ -39,7 +39,7 @@ NON_INTERACTIVE: Mapping[str, str] = {
 """Set for every command, on every host."""
 
 UNSET = ("LANGUAGE", "DISPLAY", "WAYLAND_DISPLAY")
-"""Removed for every command: LANGUAGE would translate messages, a display could show a prompt."""
+"""Unset for every command: LANGUAGE would translate messages, a display could show a prompt."""
 
 KEPT_BY_SUDO = (
     "DEBIAN_FRONTEND",
@@ -47,26 +47,26 @@ KEPT_BY_SUDO = (
     "APT_LISTCHANGES_FRONTEND",
     "APT_LISTBUGS_FRONTEND",
 )
-"""What should survive sudo, for package managers that would ask."""
+"""The variables that sudo should keep, for package managers that would prompt."""
 
 SUDOERS_LINE = f'Defaults env_keep += "{" ".join(KEPT_BY_SUDO)}"'
-"""The sudoers line that lets them survive."""
+"""The sudoers line that makes sudo keep them."""
 
 EXPORTS = (
     f"export {' '.join(f'{name}={value}' for name, value in NON_INTERACTIVE.items())}"
     f";unset {' '.join(UNSET)}"
 )
-"""The same as shell text; no value needs quoting."""
+"""The same variables as shell text; no value needs quoting."""
 
 _PASSED_ON = ("PATH", "TZ", "TMPDIR", "LANG", "XDG_RUNTIME_DIR")
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def local_environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a command on this machine, as a fresh login would have it.
+    """The environment of a command on this machine, as after a fresh login.
 
-    Of the worker's `own` environment only a few harmless names are passed on: settings and secrets
-    of the worker are not the command's to read.
+    Only a few harmless variables of the worker's `own` environment are passed on: commands must
+    not read the worker's settings and secrets.
     """
     inherited = os.environ if own is None else own
     account = pwd.getpwuid(os.getuid())

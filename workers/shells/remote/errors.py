@@ -1,4 +1,4 @@
-"""How errors about a host are worded: the host's name first, and a command to type next."""
+"""Errors about a host: the host's name comes first, and a command to type next is included."""
 
 from shared.domain.errors import Misconfigured, Transient
 from shared.domain.host import ConnectionKind, Host
@@ -6,7 +6,7 @@ from shared.domain.next_step import Advice, NextStep, ShellCommand
 
 
 def place(host: Host) -> str:
-    """How a sentence names a host: `web1 (deploy@10.0.0.5:22)`."""
+    """The name of a host in a sentence: `web1 (deploy@10.0.0.5:22)`."""
     if host.connection is ConnectionKind.LOCAL:
         return host.name
     account = f"{host.user}@" if host.user else ""
@@ -14,17 +14,17 @@ def place(host: Host) -> str:
 
 
 def check_command(host: Host) -> NextStep:
-    """The command that looks at every part of reaching the host."""
+    """The command that checks every step of reaching the host."""
     return NextStep.of("host check", host.name)
 
 
 def replace_key_command(host: Host) -> NextStep:
-    """The command that enrols the host's present key."""
+    """The command that enrols the host's current key."""
     return NextStep.of("host add", host.name, replace_host_key=True)
 
 
 def copy_key_command(host: Host) -> ShellCommand:
-    """The command that lets our key in on the host."""
+    """The command that installs our key on the host."""
     return ShellCommand(
         f"ssh-copy-id -i {host.key_path}.pub -p {host.port} {host.user}@{host.address}"
     )
@@ -33,7 +33,7 @@ def copy_key_command(host: Host) -> ShellCommand:
 def misconfigured(
     host: Host, sentence: str, *, stage: str, next_step: Advice | None = None
 ) -> Misconfigured:
-    """What only the operator can put right on this host."""
+    """An error that only the operator can fix on this host."""
     return Misconfigured(
         f"{place(host)}: {sentence}",
         stage=stage,
@@ -42,12 +42,12 @@ def misconfigured(
 
 
 def transient(host: Host, sentence: str, *, stage: str) -> Transient:
-    """What will probably pass on this host."""
+    """An error that will probably go away by itself."""
     return Transient(f"{place(host)}: {sentence}", stage=stage, next_step=check_command(host))
 
 
 def no_workdir(host: Host, said: str = "") -> Misconfigured:
-    """The host's workdir cannot be entered; `said` is what the shell said about it."""
+    """The error for a workdir that cannot be entered; `said` is the shell's message."""
     detail = f" ({said})" if said else ""
     return misconfigured(
         host, f"the workdir {host.workdir} cannot be entered{detail}", stage="execute"
@@ -55,9 +55,9 @@ def no_workdir(host: Host, said: str = "") -> Misconfigured:
 
 
 def processes_left(host: Host, left: str) -> Misconfigured:
-    """A command had to end and some of its processes, listed in `left`, did not."""
+    """The error for a command that had to end, while some processes, listed in `left`, did not."""
     return misconfigured(
         host,
-        f"processes of a command that had to end could not be ended: {left}",
+        f"these processes of a command that had to end are still running: {left}",
         stage="execute",
     )

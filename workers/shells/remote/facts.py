@@ -1,4 +1,4 @@
-"""What a host says of itself: one command, whose lines are facts."""
+"""Gathers facts about a host with one command, whose lines are the facts."""
 
 import time
 
@@ -6,7 +6,7 @@ from workers.shells.ports import Call, Shell
 from workers.shells.remote.environment import KEPT_BY_SUDO
 
 FACTS_TIMEOUT = 20.0
-"""Seconds for all of it."""
+"""Seconds for the whole command."""
 
 _SCRIPT = r"""
 [ -r /etc/os-release ] && . /etc/os-release
@@ -34,7 +34,7 @@ elif allowed=$(sudo -n -l 2>/dev/null); then
 else echo sudo=no
 fi
 
-kind_of() { # folder: the type of the file system that it lies on
+kind_of() { # folder: print the type of its file system
   place=$(cd "$1" && pwd -P) || return
   longest= kind=
   while read -r _ at type _; do
@@ -51,7 +51,7 @@ fi
 case $records in
 /dev/shm/*)
   jobs=$HOME/.replan/jobs try=$HOME/.replan/jobs/.try.$$
-  # Never through a link, or in a folder that somebody else may have prepared.
+  # Never follow a link, or use a folder that another account may have prepared.
   if [ ! -L "$jobs" ] && { [ ! -e "$jobs" ] || [ -O "$jobs" ]; }; then
     said=$({ mkdir -p -m 700 "$jobs" && cat /proc/self/stat >"$try"; } 2>&1) ||
       echo "home_refuses=${said##*: }"
@@ -80,9 +80,10 @@ exit 0
 
 
 def gather(shell: Shell) -> dict[str, str]:
-    """Facts by short names; one that a host cannot tell is absent or empty. Raises as `run`.
+    """Facts by short names; a fact that the host cannot determine is absent or empty.
 
-    `clock_off` is by how many seconds its clock is ahead of ours, at least.
+    `clock_off` says by how many seconds, at least, its clock is ahead of ours. Raises what `run`
+    raises.
     """
     began = time.time()
     script = _SCRIPT.replace("KEPT", " ".join(KEPT_BY_SUDO))
@@ -97,7 +98,7 @@ def gather(shell: Shell) -> dict[str, str]:
 
 
 def _distance(clock: int, began: float, ended: float) -> int:
-    """From the span in which the clock was read to what it showed."""
+    """Seconds from the span in which the clock was read to the time that it showed."""
     if clock < int(began):
         return clock - int(began)
     return max(0, clock - int(ended))

@@ -1,4 +1,4 @@
-"""Judges the facts of a host: what stands in the way of durable commands, or should be known."""
+"""Judges the facts of a host: what prevents durable commands, and what the operator should know."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +13,10 @@ from workers.shells.remote.runner_text import JOB_ROOT
 Facts = Mapping[str, str]
 
 CLOCK_TOLERANCE = 60
-"""Seconds that a host's clock may differ from ours before it is worth a word."""
+"""Seconds that a host's clock may differ from ours before a notice says so."""
 
 SESSIONS_NEEDED = 2
-"""Sessions on one connection: one for a command, one to look at it or to end it."""
+"""Sessions on one connection: one to run a command, one to look at it or end it."""
 
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre")
 _LAST_SYSTEM_UID = 999
@@ -25,9 +25,9 @@ _TRUE = frozenset({"yes", "true", "on", "1"})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that stands in the way (`blocking`) or should be known, and what to do about it.
+    """A problem that prevents work (`blocking`) or that the operator should know, and its remedy.
 
-    `family` is that of the error ("transient", "misconfigured"), or "notice".
+    `family` is the family of the error ("transient", "misconfigured"), or "notice".
     """
 
     stage: str
@@ -37,21 +37,21 @@ class Problem:
 
     @property
     def blocking(self) -> bool:
-        """True when no command can run on the host because of it."""
+        """True if it prevents every command on the host."""
         return self.family != "notice"
 
 
 def notices(host: Host, facts: Facts) -> tuple[Problem, ...]:
-    """What should be known of a host on which commands run, from its facts alone.
+    """What the operator should know about a working host, from its facts alone.
 
-    A fact that is not known is not held against the host, but for those that every host tells:
-    `proc` and `setsid`.
+    A missing fact does not count against the host, except for `proc` and `setsid`, which every
+    host reports.
     """
     return tuple(problem for rule in _RULES for problem in rule(host, facts))
 
 
 def notice(stage: str, reason: str, next_step: Advice) -> Problem:
-    """Something to know that stops no command."""
+    """A problem that prevents no command."""
     return Problem(stage, reason, next_step, "notice")
 
 
@@ -59,8 +59,8 @@ def _sudo(_: Host, facts: Facts) -> Iterator[Problem]:
     if facts.get("sudo_drops"):
         yield notice(
             "sudo",
-            "sudo drops the variables that keep package managers from asking; with this line "
-            f"in sudoers it keeps them: {SUDOERS_LINE}",
+            "sudo drops the variables that keep package managers from prompting; add this line to "
+            f"sudoers to keep them: {SUDOERS_LINE}",
             ShellCommand("sudo visudo -f /etc/sudoers.d/replan"),
         )
 
@@ -70,7 +70,7 @@ def _proc(host: Host, facts: Facts) -> Iterator[Problem]:
         yield notice(
             "execute",
             "/proc cannot be read: commands end with their worker instead of being found again, "
-            "and of a command that must end, processes that left its group are not found",
+            "and when a command must end, processes that left its group are not found",
             check_command(host),
         )
 
@@ -80,7 +80,7 @@ def _setsid(host: Host, facts: Facts) -> Iterator[Problem]:
         yield notice(
             "execute",
             "it has no setsid: a command that sends signals to its whole session also hits the "
-            "shell that runs it, and its outcome is lost; install util-linux or busybox there",
+            "shell that runs it, and its outcome is lost; install util-linux or busybox on it",
             _there(host, "command -v setsid"),
         )
 
@@ -90,8 +90,8 @@ def _records_in_memory(host: Host, facts: Facts) -> Iterator[Problem]:
     if records.startswith("/dev/shm/"):  # noqa: S108 - where the runner says that they are
         yield notice(
             "execute",
-            f"{JOB_ROOT} {_why_not(facts)}, so the records of commands lie in {records}: in "
-            f"memory, and gone after a restart; make {JOB_ROOT} writable for the account, with "
+            f"{JOB_ROOT} {_why_not(facts)}, so the records of commands are in {records}: in "
+            f"memory, and lost after a restart; make {JOB_ROOT} writable for the account, with "
             "a few megabytes free",
             _there(host, "ls -ld ~ ~/.replan ~/.replan/jobs; df -h ~"),
         )
@@ -106,9 +106,9 @@ def _memory_records(host: Host, facts: Facts) -> Iterator[Problem]:
         enable = f"loginctl enable-linger {facts.get('user', '')}"
         yield notice(
             "execute",
-            "systemd empties /dev/shm of what belongs to an account when its last connection "
-            "closes (RemoveIPC=yes), the records of commands among it: what ran while a "
-            f"connection was lost cannot be told; {enable} keeps them",
+            "systemd removes an account's files from /dev/shm when its last connection closes "
+            "(RemoveIPC=yes), including the records of commands: the outcome of what ran while a "
+            f"connection was lost is unknown; {enable} keeps them",
             _there(host, f"sudo {enable}"),
         )
 
@@ -124,9 +124,9 @@ def _network(host: Host, facts: Facts) -> Iterator[Problem]:
     if kind.startswith(_NETWORK):
         yield notice(
             "execute",
-            f"the records of commands lie on a network file system ({kind}, "
+            f"the records of commands are on a network file system ({kind}, "
             f"{facts.get('records', JOB_ROOT)}): every command waits for its server, and other "
-            "machines see them late; make ~/.replan a link to a folder on a disk of the host",
+            "machines see them late; make ~/.replan a link to a folder on a local disk",
             _there(host, "df -h ~/.replan"),
         )
 
@@ -138,7 +138,7 @@ def _clock(host: Host, facts: Facts) -> Iterator[Problem]:
         yield notice(
             "execute",
             f"its clock is {_span(abs(off))} {way} ours: replan does not use it, but "
-            "certificates, logs and package signatures do; let it be set by NTP "
+            "certificates, logs and package signatures do; set it by NTP "
             "(timedatectl set-ntp true)",
             _there(host, "date -u"),
         )
@@ -156,8 +156,8 @@ def _sessions(host: Host, facts: Facts) -> Iterator[Problem]:
     if sessions.isdecimal() and int(sessions) < SESSIONS_NEEDED:
         yield notice(
             "channel",
-            "it allows one session on a connection (MaxSessions 1): every command at the same "
-            "time, and every look at one, takes a login of its own; set MaxSessions 10 in its "
+            "it allows one session per connection (MaxSessions 1): every parallel command, and "
+            "every look at a running one, needs its own login; set MaxSessions 10 in its "
             "sshd_config",
             _there(host, "sudo sshd -T | grep -i maxsessions"),
         )
@@ -170,7 +170,7 @@ def _logout(host: Host, facts: Facts) -> Iterator[Problem]:
     if hit and "login_scope" in facts and (not only or user in only):
         yield notice(
             "execute",
-            "systemd ends what an account has started when its last connection closes "
+            "systemd ends all processes of an account when its last connection closes "
             "(KillUserProcesses=yes): a command does not outlive a lost connection; name the "
             f"account in /etc/systemd/logind.conf, KillExcludeUsers={spared} {user}, "
             "and restart systemd-logind",
@@ -192,7 +192,7 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
 
 
 def _there(host: Host, command: str) -> ShellCommand:
-    """What to type here so that it runs on the host."""
+    """The command to type here to run it on the host."""
     if host.connection is ConnectionKind.LOCAL:
         return ShellCommand(command)
     key = f"-i {shlex.quote(host.key_path)} " if host.key_path else ""

@@ -1,4 +1,4 @@
-"""Waiting for a command: one's own, or one that another driver started."""
+"""Waits for a command that this driver or another one started."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ _LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WaitResult:
-    """How waiting for a command went: it ended, or why nobody can say how it did.
+    """The result of waiting for a command: its end, or why its end is unknown.
 
-    `stop` says what ended it before its time, `killed` how. `reader` is the runner to read its
-    output with, where the one that ran it does not answer.
+    `stop` says why it was ended early, `killed` how. `reader` is the runner that reads its output
+    if the runner that ran it does not answer.
     """
 
     ended: Ended | None
@@ -51,10 +51,10 @@ class Waiter:
         *,
         more: bool = False,
     ) -> WaitResult | Refused:
-        """Wait for the command that this runner was given.
+        """Wait for the command that this runner runs.
 
-        `more` says that it may have been given further ones: when this one has to be ended, it
-        starts none of them.
+        `more` says that the runner may have further commands: if this one has to be ended, none
+        of those starts.
         """
         begun, live = monotonic(), False
         while True:
@@ -75,7 +75,7 @@ class Waiter:
     def other(
         self, runner: Runner, known: StartedCommand, deadline: Deadline, output: Output
     ) -> WaitResult:
-        """Wait for a command that another runner was given, from this one."""
+        """Wait, from this runner, for a command that another runner runs."""
         stop, killed = None, NOT_KILLED
         record = known.record
         if record.state is State.RUNNING:
@@ -131,7 +131,7 @@ class Waiter:
             found = second.log(record.stem).records.get(record.key, record)
             if asks(record.command):
                 second.quit(known.runner)
-                if found.exit_code is not None:  # the next one hangs, before this answer was sent
+                if found.exit_code is not None:  # the next one hangs, so this answer was not sent
                     stop, killed = Stop.EXITED, NOT_KILLED
         except BaseException:
             self._pool.drop(second)
@@ -146,7 +146,7 @@ class Waiter:
         stop: Stop | None,
         killed: Killed,
     ) -> tuple[Stop | None, Killed]:
-        """The runner was killed; what it had started is waited for."""
+        """Wait for what a killed runner had started."""
         while runner.remaining_processes(known.record, known.runner):
             if stop is None and (stop := self._stop(runner, deadline)) is not None:
                 killed = runner.kill(known.record, known.runner, _WHY[stop])
@@ -157,7 +157,7 @@ class Waiter:
     def _from_afar(
         self, runner: Runner, known: StartedCommand, deadline: Deadline
     ) -> tuple[Stop | None, Killed]:
-        """Its processes cannot be seen from here: only its record tells whether it has ended."""
+        """Wait where its processes are not visible: only its record says whether it has ended."""
         if known.runner.boot == runner.identity.boot:
             while runner.log(known.record.stem).open is not None:
                 stop = self._stop(runner, deadline)
@@ -182,7 +182,7 @@ class Waiter:
         return killed
 
     def _quit(self, runner: Runner, known: StartedCommand) -> None:
-        """End a runner that hangs in a question, as on a file system that does not answer."""
+        """End a runner that hangs in a question, for example on a dead file system."""
         second = self._pool.beside(runner)
         try:
             second.quit(known.runner)
@@ -199,12 +199,12 @@ class Waiter:
 
 
 def handed_over(runner: Runner) -> Transient:
-    """This driver gives the pass up; what it runs goes on."""
+    """The error for a driver that gives the pass up; whatever it runs goes on."""
     return transient(runner.host, "the pass was handed to another worker", stage="execute")
 
 
 def remaining(runner: Runner, record: CommandRecord) -> float:
-    """Seconds until the timeout of a command that runs."""
+    """Seconds until the timeout of a running command."""
     return max(0.0, record.until - LATE_SECONDS - runner.uptime())
 
 

@@ -1,4 +1,4 @@
-"""The border where errors of paramiko and of sockets become errors of ours."""
+"""Turns errors of paramiko and of sockets into our own."""
 
 import errno
 import socket
@@ -26,14 +26,14 @@ FAMILIES: Mapping[type[Exception], tuple[Family, str]] = {
     ),
     ssh_exception.PartialAuthentication: (
         Misconfigured,
-        "the host wants more than a key (a second factor)",
+        "the host requires more than a key (a second factor)",
     ),
     ssh_exception.UnableToAuthenticate: (Misconfigured, "the host refused every key"),
-    ssh_exception.ChannelException: (Transient, "the host opens no further session"),
+    ssh_exception.ChannelException: (Transient, "the host does not open another session"),
     ssh_exception.BadHostKeyException: (Misconfigured, "the host key has changed"),
     ssh_exception.IncompatiblePeer: (
         Misconfigured,
-        "the host and this program share no algorithm",
+        "the host and this program have no algorithm in common",
     ),
     ssh_exception.ProxyCommandFailure: (Transient, "the proxy command failed"),
     ssh_exception.NoValidConnectionsError: (Transient, "the host does not answer"),
@@ -50,7 +50,7 @@ FAMILIES: Mapping[type[Exception], tuple[Family, str]] = {
 }
 """The family and the sentence of every error that paramiko or a socket can raise.
 
-A class that does not stand here itself is treated as its nearest ancestor.
+A class that is not listed is treated as its nearest ancestor.
 """
 
 _CHANNEL_PROHIBITED = 1
@@ -63,9 +63,9 @@ _UNREACHABLE = {
 
 
 def translate(error: Exception, host: Host, *, stage: str) -> ReplanError:
-    """The error as one of ours, in a sentence that names the host and the command to type next.
+    """Turn the error into one of ours; it names the host and the command to type next.
 
-    Stages are "connect", "host_key", "authenticate", "channel" and "execute".
+    The stages are "connect", "host_key", "authenticate", "channel" and "execute".
     """
     if isinstance(error, ReplanError):
         return error
@@ -79,7 +79,7 @@ def _family_and_sentence(error: Exception) -> tuple[Family, str]:
     if isinstance(error, socket.gaierror) and error.errno in _NAME_MAY_COME_BACK:
         return Transient, "the name service does not answer"
     if isinstance(error, ssh_exception.ChannelException) and error.code == _CHANNEL_PROHIBITED:
-        return Misconfigured, "the host allows no sessions on this account"
+        return Misconfigured, "the host does not allow sessions for this account"
     if isinstance(error, OSError) and error.errno in _UNREACHABLE:
         return Transient, _UNREACHABLE[error.errno]
     for ancestor in type(error).__mro__:

@@ -1,4 +1,4 @@
-"""Reads what a runner says: lines that begin with a nonce, and the bytes before each."""
+"""Reads the frames of a runner: lines that begin with a nonce, and the bytes before each."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,14 +11,14 @@ _NOISE_LIMIT = 65_536
 
 
 class FrameKind(StrEnum):
-    """The first word of a frame, as the runner says it; see `STREAM_OF`, too."""
+    """The first word of a frame, as the runner sends it; see also `STREAM_OF`."""
 
     HELLO = "hello"
     BAD = "bad"  # it cannot be a runner here
     OPEN = "open"
     OTHER = "other"  # a log of an earlier driver
     BUSY = "busy"
-    ENDED = "e"  # a command that wrote nothing
+    ENDED = "e"  # of a command that wrote nothing
     ENDED_WITH_OUTPUT = "E"
     SIZE = "h"
     DATA = "d"
@@ -30,12 +30,12 @@ class FrameKind(StrEnum):
 
 
 STREAM_OF = MappingProxyType({"o": "stdout", "e": "stderr"})
-"""The streams of a command that is followed, by the first word of their frames."""
+"""The streams of a followed command, by the first word of their frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerFrame:
-    """One line of a runner: its words, and the bytes that came before it."""
+    """One line of a runner: its words, and the bytes before it."""
 
     words: tuple[str, ...]
     before: bytes
@@ -57,7 +57,7 @@ class Frames:
         self.heard = False
 
     def next(self, seconds: float) -> RunnerFrame | None:
-        """The next frame; None when none is complete after that many seconds.
+        """The next frame; None if none is complete after that many seconds.
 
         Raises LostError when the runner is gone.
         """
@@ -72,18 +72,18 @@ class Frames:
             self._buffer += self._carrier.receive(left)
             left = give_up - monotonic()
             if not self.heard:
-                # What a login shell prints before the runner begins is of no use.
+                # Nobody needs what a login shell prints before the runner starts.
                 del self._buffer[:-_NOISE_LIMIT]
 
     def expect(self, verb: str, seconds: float) -> RunnerFrame:
-        """The next frame, which must be of that kind; anything else counts as lost."""
+        """The next frame; raises LostError if it is not of that kind."""
         frame = self.next(seconds)
         if frame is None or frame.verb != verb:
             raise LostError(f"no {verb!r} within {seconds:.0f} s, but {frame}")
         return frame
 
     def noise(self) -> str:
-        """What came instead of a frame."""
+        """The text that came instead of a frame."""
         return bytes(self._buffer).decode("utf-8", "replace").strip()
 
     def _cut(self) -> RunnerFrame | None:

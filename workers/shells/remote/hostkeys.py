@@ -1,4 +1,4 @@
-"""Public host keys: read from an inventory, shown to people, pinned on a connection."""
+"""Public host keys: read from the inventory, shown to people, pinned on connections."""
 
 import base64
 import binascii
@@ -15,14 +15,14 @@ _RSA_ALGORITHMS = ("rsa-sha2-512", "rsa-sha2-256")
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """A host's public key: its type (`ssh-ed25519`) and its bytes as SSH sends them."""
+    """A host's public key: its type (`ssh-ed25519`), and its bytes as SSH sends them."""
 
     key_type: str
     blob: bytes
 
     @property
     def base64(self) -> str:
-        """The bytes as they stand in a known_hosts file."""
+        """The bytes as a known_hosts file writes them."""
         return base64.b64encode(self.blob).decode()
 
     @property
@@ -33,12 +33,12 @@ class HostKey:
 
     @property
     def line(self) -> str:
-        """What `Host.host_key` holds: type and base64."""
+        """The text in `Host.host_key`: type and base64."""
         return f"{self.key_type} {self.base64}"
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The signature algorithms a host may prove this key with."""
+        """The signature algorithms with which a host may prove this key."""
         return _RSA_ALGORITHMS if self.key_type == "ssh-rsa" else (self.key_type,)
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class HostKey:
 
 
 class WrongHostKey(Misconfigured):
-    """The `host` of that name has shown another key than the one it was enrolled with."""
+    """The `host` of that name has shown a different key from the enrolled one."""
 
     def __init__(self, host: Host, sentence: str) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class WrongHostKey(Misconfigured):
 
 
 def parse_host_key(text: str) -> HostKey:
-    """Read `type base64 [comment]`; raises ValueError with a sentence when it is no public key."""
+    """Read `type base64 [comment]`; raises ValueError if it is not a valid public key."""
     key_type, _, rest = text.strip().partition(" ")
     if not rest:
         raise ValueError("a host key looks like 'ssh-ed25519 AAAA…'")
@@ -72,7 +72,7 @@ def parse_host_key(text: str) -> HostKey:
 
 
 def pinned_key(host: Host) -> HostKey:
-    """The key the host was enrolled with; raises Misconfigured when there is none or a bad one."""
+    """The enrolled key of the host; raises Misconfigured if it is missing or not valid."""
     command = replace_key_command(host)
     if not host.host_key:
         raise misconfigured(
