@@ -65,7 +65,7 @@ def _keep_few_arenas() -> None:
     try:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
     except (OSError, AttributeError, TypeError):
-        log.debug("arenas_unknown")
+        log.debug("arenas_not_limited")
 
 
 def _await_servers(settings: Settings) -> None:

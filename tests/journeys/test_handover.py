@@ -110,7 +110,7 @@ def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
     old = lasting.submit(plan(step([f"echo > {begun}; sleep 4"])), "localhost")
     eventually(begun.exists, "the command")
     told_to_stop(lasting, "first")
-    eventually(lambda: "worker_stops" in lasting.log("first"), "the signal")
+    eventually(lambda: "worker_stopping" in lasting.log("first"), "the signal")
     new = lasting.submit(plan(step(["true"])), "localhost")
     lasting.ends(old)
     assert lasting.processes["first"].wait(SECONDS) == 0

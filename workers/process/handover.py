@@ -61,7 +61,7 @@ class Handover:
     def _run(self) -> None:
         self._begun.wait()
         self._capacity.close()
-        log.info("worker_stops", in_hand=self._capacity.taken, grace=self._grace)
+        log.info("worker_stopping", in_hand=self._capacity.taken, grace=self._grace)
         if self._ended_within(self._grace):
             return
         if not self._ended_within(PARTING, given_up=True):

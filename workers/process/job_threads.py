@@ -79,4 +79,4 @@ class Crew:
         except ReplanError as error:
             log.warning("job_put_back", job=job_id, reason=error.reason)
         except Exception:
-            log.exception("job_broke", job=job_id)
+            log.exception("job_crashed", job=job_id)

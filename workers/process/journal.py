@@ -225,7 +225,7 @@ class Journal:
             try:
                 self._write(group)
             except Transient as error:
-                log.warning("journal_waits", reason=error.reason)
+                log.warning("journal_waiting", reason=error.reason)
                 with self._changed:
                     if self._closing:
                         return _fail(group, error)

@@ -110,7 +110,7 @@ class LeaseKeeper:
             try:
                 self._listen()
             except Transient as error:
-                log.warning("leases_wait", reason=error.reason)
+                log.warning("leases_waiting", reason=error.reason)
                 self._stop.wait(min(1.0, self._heartbeat))
 
     def _listen(self) -> None:

@@ -78,7 +78,7 @@ class Lifecycle:
             try:
                 return self._try_claim(job_ids, owner, again=number > 0)
             except Transient as error:
-                log.warning("claim_waits", jobs=list(job_ids), reason=error.reason)
+                log.warning("claim_waiting", jobs=list(job_ids), reason=error.reason)
                 time.sleep(pause)
         return self._try_claim(job_ids, owner, again=True)
 
@@ -108,7 +108,7 @@ class Lifecycle:
             log.warning("job_failed", family=error.family, stage=error.stage, reason=error.reason)
             return self._failure(hold.job, error)
         except Exception as error:
-            log.exception("job_broke")
+            log.exception("job_crashed")
             reason = f"{type(error).__name__}: {error}"
             return self._failure(hold.job, Defect(reason, stage=hold.job.kind.value))
 
@@ -149,7 +149,7 @@ def _follow_up(hold: Hold) -> None:
         try:
             step()
         except ReplanError as error:
-            log.warning("not_followed_up", stage=error.stage, reason=error.reason)
+            log.warning("follow_up_failed", stage=error.stage, reason=error.reason)
 
 
 def _is_unfinished(fact: Fact) -> bool:

@@ -86,7 +86,7 @@ class Poller:
             log.warning("poll_failed", reason=error.reason)
         except Exception as error:  # if this thread ended, the process would stop polling
             self._reason = f"{type(error).__name__}: {error}"
-            log.exception("poll_broke")
+            log.exception("poll_crashed")
         finally:
             self._capacity.give_back(places - len(found))
         for job_id in found:

@@ -60,7 +60,7 @@ class Revoker:
                 try:
                     self._post(job_id)
                 except Transient as error:
-                    log.warning("revoke_waits", job=job_id, reason=error.reason)
+                    log.warning("revoke_waiting", job=job_id, reason=error.reason)
                     self._stop.wait(_RETRY_PAUSE)
                 except ReplanError:
                     log.exception("revoke_failed", job=job_id)

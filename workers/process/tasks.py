@@ -33,7 +33,7 @@ def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
         try:
             bell.ring(queue.value, job_ids)
         except Transient as error:  # the coordinator will ring for them again
-            log.warning("not_passed_on", jobs=list(job_ids), reason=error.reason)
+            log.warning("jobs_not_passed_on", jobs=list(job_ids), reason=error.reason)
 
     def door(*job_ids: int) -> str:
         """The result that Flower shows: whether there was anything to do."""

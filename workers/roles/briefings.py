@@ -111,7 +111,7 @@ class Briefings:
             with reports_changed_keys(self._database, task_id):
                 found = self._look(host)
         except ReplanError as error:
-            log.warning("target_not_looked_at", host=host.name, reason=error.reason)
+            log.warning("target_look_failed", host=host.name, reason=error.reason)
             return [f"the host could not be looked at: {error.reason}"]
         return [f"{name}: {_indent(text)}" for name, text in found.items() if text]
 

@@ -96,7 +96,7 @@ class ModelCalls:
                 with self._database.begin() as connection:
                     model_calls.end(connection, number, ended)
             except ReplanError as error:
-                log.warning("call_not_entered", call=number, reason=error.reason)
+                log.warning("call_not_recorded", call=number, reason=error.reason)
                 time.sleep(pause)
             else:
                 return
