@@ -1,4 +1,4 @@
-"""Several jobs claimed with one statement: each as if it were alone."""
+"""One statement claims several jobs, each as if it were claimed alone."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +46,7 @@ def waits(database: Database) -> bool:
 
 
 def test_only_what_is_to_be_had(database: Database, waiting: list[int]) -> None:
-    """Not what another has, what is another queue's, what is not due and what there never was."""
+    """Not jobs of another worker or queue, jobs that are not due, or jobs that never existed."""
     theirs, elsewhere, later, free = waiting
     assert claim(database, [theirs], "other") == [theirs]
     change(database, "UPDATE jobs SET queue = 'planning' WHERE id = :id", id=elsewhere)
@@ -64,7 +64,7 @@ def test_each_is_claimed_once_by_two_who_want_all(database: Database, waiting: l
 def test_a_bell_that_is_just_being_noted_is_waited_for(
     database: Database, waiting: list[int]
 ) -> None:
-    """Nothing is left out because the coordinator is at its row."""
+    """No job is left out because the coordinator has locked its row."""
     with ThreadPoolExecutor(1) as pool, database.begin() as coordinator:
         jobs.rung(coordinator, waiting[1:3])
         claimed = pool.submit(claim, database, waiting)
@@ -83,7 +83,7 @@ def test_what_is_cancelled_meanwhile_is_left_out(database: Database, waiting: li
 
 
 class Bell:
-    """Remembers what was rung for together."""
+    """Remembers which jobs were rung for together."""
 
     def __init__(self) -> None:
         self.rung: list[list[int]] = []
@@ -96,7 +96,7 @@ class Bell:
 
 
 def test_what_was_left_behind_is_rung_for_alone(database: Database, waiting: list[int]) -> None:
-    """Its worker may have died of it: it is not to take others with it."""
+    """It may have killed its worker, and must not take other jobs with it."""
     bell = Bell()
     relay = Relay(database, bell, ring_again=60)
     relay.ring_due()

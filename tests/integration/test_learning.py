@@ -1,4 +1,4 @@
-"""Learning from what was done never undoes it."""
+"""Learning from finished work never changes that work."""
 
 from typing import Any
 

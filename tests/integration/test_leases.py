@@ -1,4 +1,4 @@
-"""Leases on a real database: what a worker at a job learns of it, with and without a message."""
+"""Leases on a real database: what a worker learns about its job, with and without a message."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,12 +23,12 @@ from workers.process.leases import LeaseKeeper
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 KEY = "R1-1-r0-1-p1-t0"
 NEVER = 600.0
-"""A heartbeat that does not come while a test lasts, but for the first."""
+"""A heartbeat so long that only the first one happens during a test."""
 
 
 @pytest.fixture
 def job(database: Database) -> Job:
-    """A claimed job with an attempt that runs."""
+    """A claimed job with a running attempt."""
     submit(database, Submission("p", ("localhost",), Policy(), plan(step(["sleep 9"]))))
     Coordinator(SqlLedger(database)).drain()
     running = Attempt(KEY, 1, 1, 0, 1, 1, 0, 1, "sleep 9", Outcome.FAILED, AT, AT)
@@ -41,7 +41,7 @@ def job(database: Database) -> Job:
 
 @pytest.fixture
 def keep(database: Database) -> Iterator[Callable[[float], LeaseKeeper]]:
-    """Makes keepers that listen already when they are handed out."""
+    """Makes keepers that already listen when the test gets them."""
     made: list[LeaseKeeper] = []
 
     def make(heartbeat: float) -> LeaseKeeper:
@@ -110,7 +110,7 @@ def test_a_worker_that_did_not_hear_of_it_learns_that_its_job_was_withdrawn(
 def test_a_job_that_another_worker_has_taken_is_lost_and_not_withdrawn(
     database: Database, job: Job, keep: Callable[[float], LeaseKeeper]
 ) -> None:
-    """What runs for it is the other's now: it must not be ended."""
+    """Its command now belongs to the other worker and must not be ended."""
     with keep(0.2).hold(job, monotonic()) as hold:
         with database.begin() as connection:
             connection.exec_driver_sql("UPDATE jobs SET fence = fence + 1")
@@ -121,7 +121,7 @@ def test_a_job_that_another_worker_has_taken_is_lost_and_not_withdrawn(
 def test_a_lease_is_valid_from_when_it_was_asked_for(
     job: Job, keep: Callable[[float], LeaseKeeper]
 ) -> None:
-    """Never longer than the database will hold others off."""
+    """Never longer than the database keeps other workers away."""
     asked_at = monotonic()
     with keep(0.2).hold(job, asked_at) as hold:
         first = hold.valid_until

@@ -1,4 +1,4 @@
-"""A commit whose answer was lost: it happened, and nobody was told. Nothing is lost or doubled."""
+"""A commit whose answer was lost: it happened, but nobody knows. Nothing is lost or doubled."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +85,7 @@ def link(database_url: str) -> Iterator[Link]:
 
 
 class Bell:
-    """Remembers what it rang for."""
+    """Remembers the jobs it rang for."""
 
     def __init__(self) -> None:
         self.rung: list[int] = []
@@ -115,7 +115,7 @@ def drain(link: Link) -> None:
 
 @contextmanager
 def worker(link: Link, perform: Callable[[Hold, Journal], PassFinished]) -> Iterator[Lifecycle]:
-    """The life of jobs as a worker leads it, on that link."""
+    """The lifecycle of a worker's jobs, on that link."""
     journal = Journal(link.database, "w")
     quiet = threading.Event()
     keeper = LeaseKeeper(link.database, lease=30, heartbeat=10, beat=quiet.set)
@@ -186,7 +186,7 @@ def test_a_coordinator_decides_once(link: Link) -> None:
 
 
 def test_a_claim_is_made_once(link: Link) -> None:
-    """The job is not left to a lease that nobody keeps, and counts one claim."""
+    """The job does not wait for the end of an unused lease, and counts one claim."""
     task(link.database)
     drain(link)
     held: list[Job] = []
@@ -266,7 +266,7 @@ def test_the_journal_writes_once(link: Link) -> None:
 
 
 def test_what_had_begun_is_written_when_its_job_is_put_off(link: Link) -> None:
-    """Whoever drives the pass on must know since when its command runs."""
+    """The next worker of the pass must know when its command started."""
     task(link.database)
     drain(link)
     (job_id,) = open_jobs(link)
@@ -375,7 +375,7 @@ def test_two_coordinators_and_two_workers_on_a_bad_link(link: Link) -> None:
 
 
 def count_done(link: Link) -> int:
-    """How many tasks are done; 0 when the answer was lost."""
+    """How many tasks are done; 0 if the answer was lost."""
     try:
         return int(link.scalar("SELECT count(*) FROM tasks WHERE phase = 'done'"))
     except InDoubt:

@@ -1,4 +1,4 @@
-"""Signed by persons, verified by executors: with the key of the folder, or with those set."""
+"""Persons sign and executors verify, with the key in the folder or the keys in the settings."""
 
 import threading
 from base64 import b64encode
@@ -17,7 +17,7 @@ WORD = Approval("d" * 64, ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo
 
 
 def test_what_was_signed_here_is_believed_here(tmp_path: Path) -> None:
-    """With nothing set up: the key is made by the first who needs it."""
+    """Without any setup: the first who needs the key creates it."""
     signatures = Signatures((), tmp_path / "data")
     assert signatures.believes(7, WORD)
     signed = Signer(tmp_path / "data").sign(7, WORD)

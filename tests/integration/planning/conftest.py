@@ -24,7 +24,7 @@ class Entered(NoLog):
 
 
 class Planners:
-    """The scripted model and backends that ask it; what was accounted for is in `calls`."""
+    """The scripted model and backends that ask it; `calls` holds the recorded calls."""
 
     def __init__(self, model: ModelServer) -> None:
         self.model = model

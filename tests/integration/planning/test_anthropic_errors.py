@@ -1,4 +1,4 @@
-"""What goes wrong between us and the model, sorted by who must act."""
+"""Errors between this program and the model, sorted by who must act."""
 
 import importlib
 import inspect
@@ -19,7 +19,7 @@ from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
 from workers.llm.foreign import FAMILIES, family_of
 
 GENERAL = {"AnthropicError", "APIError", "APIStatusError"}
-"""What the SDK's errors inherit from; never raised themselves."""
+"""The base classes of the SDK's errors, which are never raised themselves."""
 
 
 def failing(planners: Planners, **environ: str) -> ReplanError:
@@ -234,7 +234,7 @@ def test_the_key_is_never_shown(planners: Planners) -> None:
 
 
 def test_every_error_of_the_sdk_is_sorted() -> None:
-    """A new class of error has to be sorted by a person before this program can meet it."""
+    """A person must sort a new error class before this program can meet it."""
     public = {
         found.__name__
         for found in vars(anthropic).values()
@@ -255,7 +255,7 @@ def test_every_error_below_the_public_ones_has_a_family_to_inherit() -> None:
 
 def test_an_error_that_is_not_listed_counts_as_what_it_inherits() -> None:
     class NewError(anthropic.RateLimitError):
-        """One that a later version adds."""
+        """An error that a later version adds."""
 
     assert family_of(NewError.__new__(NewError)) is Unavailable
 

@@ -1,4 +1,4 @@
-"""What planners are told of the targets, from rows and from one look at each host."""
+"""Planners learn about the targets from rows and from one look at each host."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,7 +36,7 @@ class Looks:
         self._away = away
 
     def __call__(self, host: Host) -> Mapping[str, str]:
-        """What it says, or that it is away."""
+        """The facts of the host, or Transient if it is away."""
         self.at.append(host.name)
         if host.name in self._away:
             raise Transient("no route to host", stage="connect")

@@ -1,4 +1,4 @@
-"""The log of calls in Postgres: entered before they are made, refused past a cap, never lost."""
+"""The log of calls in Postgres: recorded before they are made, refused past a cap, never lost."""
 
 from collections.abc import Iterator
 from decimal import Decimal

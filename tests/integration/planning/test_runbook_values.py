@@ -1,4 +1,4 @@
-"""What a value holds is never carried out: filled-in commands, read by a real shell."""
+"""The text of a value is never run: a real shell reads the filled-in commands."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a subtask planner cannot do goes up to the planner; what has failed is asked for again."""
+"""A step that the subtask planner cannot do goes to the planner; a repeated list is sent back."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ from workers.wiring import Worker, make_worker
 
 @dataclass
 class Installation:
-    """A coordinator, a worker of every role, and a scripted model, turned by hand."""
+    """A coordinator, a worker of every role and a scripted model, driven by hand."""
 
     database: Database
     worker: Worker
     model: ModelServer
 
     def carry_on(self) -> None:
-        """Until nothing is left to do."""
+        """Run until nothing is left to do."""
         coordinator = Coordinator(SqlLedger(self.database))
         while True:
             coordinator.drain()
@@ -89,7 +89,7 @@ PLANNED = plan_answer(
 def test_a_plan_is_changed_from_the_step_that_cannot_be_done(
     installation: Installation, tmp_path: Path
 ) -> None:
-    """Done work is kept; what remains is replaced, detailed, and carried out."""
+    """Finished work is kept; the rest is replaced, detailed and carried out."""
     run = f"echo once >> {tmp_path}/ledger"
     installation.model.will(
         Says(PLANNED),
@@ -135,7 +135,7 @@ def test_a_plan_is_changed_from_the_step_that_cannot_be_done(
 def test_where_the_planner_knows_no_way_either_a_person_is_asked(
     installation: Installation,
 ) -> None:
-    """With the words of the last one who was asked."""
+    """With the words of the planner that was asked last."""
     installation.model.will(
         Says(plan_answer(step_answer("package"))),
         Says(detail_answer(subtask_answer("install", "exit 100"))),
@@ -153,7 +153,7 @@ def test_where_the_planner_knows_no_way_either_a_person_is_asked(
 def test_a_revision_that_has_failed_is_asked_for_again_and_may_undo_what_ran(
     installation: Installation, tmp_path: Path
 ) -> None:
-    """Once, with the reason; what it then wants undone is undone before its list (S0.56)."""
+    """Once, with the reason; its rollbacks then run before its list (S0.56)."""
     ledger = tmp_path / "ledger"
     first = subtask_answer("mark", f"echo did >> {ledger}", rollback=f"echo undid >> {ledger}")
     fails = subtask_answer("fail", "exit 9", needs=["mark"])

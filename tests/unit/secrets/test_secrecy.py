@@ -1,4 +1,4 @@
-"""What a worker has fetched once it hides for ever; a command gets what it names."""
+"""A worker hides every secret it has ever fetched; a command gets the secrets it names."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
