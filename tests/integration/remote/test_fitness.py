@@ -248,7 +248,7 @@ def test_an_account_without_any_place_for_records(sshd: SshServer, shut_home: Pa
     (problem,) = report.problems
     assert not report.ok
     assert (problem.blocking, problem.family) == (True, "misconfigured")
-    assert "neither ~/.replan/jobs nor /dev/shm can be written" in problem.reason
+    assert "neither ~/.replan/jobs nor /dev/shm is writable" in problem.reason
 
 
 # --- how it is reached ----------------------------------------------------------------------------

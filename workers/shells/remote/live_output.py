@@ -1,4 +1,4 @@
-"""Telling the output of a command while it comes, without the secrets in it."""
+"""Sends the output of a command as it arrives, without the secrets in it."""
 
 from shared.domain.attempt import OnOutput
 from shared.secrets.masking import MaskedStream, Masker
@@ -7,7 +7,7 @@ STREAMS = ("stdout", "stderr")
 
 
 class LiveOutput:
-    """Tells whoever listens what may be told of each stream, as soon as it may be."""
+    """Sends each stream to the listener, as soon as the masker releases it."""
 
     def __init__(self, on_output: OnOutput | None, masker: Masker | None) -> None:
         self._on_output = on_output
@@ -15,7 +15,7 @@ class LiveOutput:
         self._masked: dict[str, MaskedStream] = {}
 
     def send(self, stream: str, chunk: bytes) -> None:
-        """The next bytes of a stream; raises what the listener raises."""
+        """Send the next bytes of a stream; raises what the listener raises."""
         if self._on_output is None:
             return
         if self._masker is not None:
@@ -26,7 +26,7 @@ class LiveOutput:
             self._on_output(stream, chunk)
 
     def finish(self) -> None:
-        """The streams have ended: what was held back is told."""
+        """Send what the masker has held back; the streams have ended."""
         for stream, masked in self._masked.items():
             rest = masked.finish()
             if rest and self._on_output is not None:

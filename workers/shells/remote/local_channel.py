@@ -1,4 +1,4 @@
-"""The way to a runner on this machine: a socket."""
+"""The connection to a runner on this machine: a socket."""
 
 import contextlib
 import os
@@ -12,13 +12,13 @@ _CHUNK = 65_536
 _ERRORS = 2
 
 _CHILDREN: set[int] = set()
-"""Runners that were let go and may still have a command in hand; they are ours to reap."""
+"""Released runners that may still run a command; this process has to reap them."""
 
 
 class LocalCarrier:
-    """A runner on this machine, in a session of its own that outlives this process.
+    """A runner on this machine, in its own session, which outlives this process.
 
-    Raises OSError when the machine has no room for another process.
+    Raises OSError when the machine cannot start another process.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class LocalCarrier:
         self.send(b"cd || cd /\n")
 
     def send(self, data: bytes) -> None:
-        """Hand the bytes over."""
+        """Send the bytes."""
         try:
             self._socket.settimeout(None)
             self._socket.sendall(data)
@@ -41,7 +41,7 @@ class LocalCarrier:
             raise LostError(str(error)) from error
 
     def receive(self, seconds: float) -> bytes:
-        """What has arrived, nothing after that many seconds."""
+        """The bytes that have arrived; empty after that many seconds without any."""
         try:
             self._socket.settimeout(max(seconds, 0.001))
             data = self._socket.recv(_CHUNK)
@@ -54,11 +54,11 @@ class LocalCarrier:
         return data
 
     def beside(self) -> "LocalCarrier":
-        """A further runner."""
+        """Another runner."""
         return LocalCarrier()
 
     def close(self) -> None:
-        """End it: the runner finishes what it is at, and ends."""
+        """Close it; the runner finishes its current command, and ends."""
         self._socket.close()
         _CHILDREN.add(self._pid)
         for pid in list(_CHILDREN):
@@ -84,7 +84,7 @@ def _spawn(end: int) -> int:
 
 
 def _handed_down() -> list[int]:
-    """What this process was given by whoever started it, beside its three streams."""
+    """The file descriptors that this process inherited, besides its three streams."""
     found = []
     for entry in Path("/proc/self/fd").iterdir():
         number = int(entry.name)

@@ -1,4 +1,4 @@
-"""Logging in: with the host's own key file and named secrets, and nothing else that lies about."""
+"""Logs in with the host's key file and named secrets, and with nothing else."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ class Login:
 
 
 def login_of(host: Host, reveal: Reveal) -> Login:
-    """What the host's entry says, with its secrets.
+    """The login in the host's entry, with its secrets.
 
-    Raises Misconfigured when that is not enough, a key cannot be used, or a secret is not there.
+    Raises Misconfigured when the entry is incomplete, a key is not usable, or a secret is missing.
     """
     if not host.user:
         raise misconfigured(host, "no user is set to log in as", stage="authenticate")
@@ -45,7 +45,7 @@ def login_of(host: Host, reveal: Reveal) -> Login:
 def load_key(path: Path, host: Host, passphrase: str | None = None) -> paramiko.PKey:
     """Read a private key file; raises Misconfigured when it is missing, locked or not a key."""
     try:
-        # Its annotation says str; what it hands this on to takes bytes alone.
+        # Its annotation says str, but the function that it calls takes only bytes.
         secret: Any = None if passphrase is None else passphrase.encode()
         return paramiko.PKey.from_path(path, secret)
     except FileNotFoundError:
@@ -56,17 +56,17 @@ def load_key(path: Path, host: Host, passphrase: str | None = None) -> paramiko.
         reason = f"the key file {path} is protected by a passphrase, which a worker cannot type: "
         reason += "name the secret that holds it (--passphrase)"
         if passphrase is not None:
-            reason = f"the key file {path} has no passphrase, and a secret is named for one"
+            reason = f"the key file {path} has no passphrase, but a secret is named for one"
     except (paramiko.SSHException, paramiko.pkey.UnknownKeyType, ValueError, UnsupportedAlgorithm):
         locked = " with the passphrase that is named for it" if passphrase else ""
-        reason = f"the file {path} is not a private key that can be used{locked}"
+        reason = f"the file {path} is not a usable private key{locked}"
     raise misconfigured(host, reason, stage="authenticate")
 
 
 def log_in(transport: paramiko.Transport, host: Host, login: Login) -> None:
-    """Prove who we are: by the key, then by the password where the host wants one or has no key.
+    """Log in with the key, then with the password if the host requires one or there is no key.
 
-    Raises Transient when the connection is lost meanwhile, Misconfigured when we are refused.
+    Raises Transient when the connection is lost meanwhile, Misconfigured when the host refuses us.
     """
     wanted: list[str] = []
     if login.key is not None:
@@ -81,14 +81,14 @@ def log_in(transport: paramiko.Transport, host: Host, login: Login) -> None:
         )
     if wanted:
         raise misconfigured(
-            host, f"the host wants more than a key ({', '.join(wanted)})", stage="authenticate"
+            host, f"the host requires more than a key ({', '.join(wanted)})", stage="authenticate"
         )
 
 
 def _authenticate(
     transport: paramiko.Transport, host: Host, login: Login, attempt: Callable[[], list[str]]
 ) -> list[str]:
-    """What the host wants besides."""
+    """Try one method; return the methods that the host requires in addition."""
     try:
         return attempt()
     except paramiko.AuthenticationException as error:

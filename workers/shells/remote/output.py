@@ -1,4 +1,4 @@
-"""The output of a command: gathered at its end, and told while it runs."""
+"""The output of a command: gathered at its end, and sent while it runs."""
 
 import threading
 from contextlib import suppress
@@ -20,7 +20,7 @@ _LAST = 262_144
 
 
 class Output:
-    """Both streams of one command. What has been told of a stream is not told again."""
+    """Both streams of one command. No byte of a stream is sent twice."""
 
     def __init__(
         self, on_output: OnOutput | None, limit: int, masker: Masker | None = None
@@ -38,30 +38,30 @@ class Output:
 
     @property
     def sent(self) -> tuple[int, int]:
-        """How many bytes of each stream have been told."""
+        """How many bytes of each stream have been sent to the listener."""
         return self._sent["stdout"], self._sent["stderr"]
 
     def send_live(self, stream: str, chunk: bytes) -> bool:
-        """Tell a chunk of a command that still runs; False once that is no longer wanted.
+        """Send a chunk of a running command; False once the listener needs no more.
 
-        What the listener raises is kept in `failed`, for whoever waits for the command.
+        If the listener raises, `failed` keeps the error for the thread that waits for the command.
         """
         with self._lock:
             if self._final or self.failed is not None:
                 return False
             try:
                 self._send(stream, chunk)
-            except Exception as error:  # noqa: BLE001 - raised where the command is waited for
+            except Exception as error:  # noqa: BLE001 - the thread that waits raises it
                 self.failed = error
             return self.failed is None
 
     def finish(self) -> None:
-        """The command has ended: what comes now goes into the captures."""
+        """Note that the command has ended: further bytes go into the captures."""
         with self._lock:
             self._final = True
 
     def gather(self, runner: Runner, stem: str, ended: Ended) -> None:
-        """Take both streams in, from what came with the end or from the host's files."""
+        """Gather both streams, from the frame of the end or from the host's files."""
         self.finish()
         self._take(runner, stem, ended)
         self._live.finish()
@@ -91,7 +91,7 @@ class Output:
 def start_live_output(
     pool: RunnerPool, record: CommandRecord, runner: Identity, output: Output
 ) -> None:
-    """Tell the output of a running command from now on, in a thread of its own."""
+    """Send the output of a running command from now on, in its own thread."""
     threading.Thread(
         target=_send_live_output, args=(pool, record, runner, output), name="output", daemon=True
     ).start()
@@ -100,7 +100,7 @@ def start_live_output(
 def _send_live_output(
     pool: RunnerPool, record: CommandRecord, runner: Identity, output: Output
 ) -> None:
-    # Whatever goes wrong here is made good at the command's end.
+    # The end of the command makes up for whatever fails here.
     with suppress(ReplanError, LostError), pool.runner() as second:
         second.follow(record, runner, output.sent)
         wanted = True

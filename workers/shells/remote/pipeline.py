@@ -1,4 +1,4 @@
-"""Commands that a runner is sent before the ones that come first have ended."""
+"""Sends commands to a runner before the earlier ones have ended."""
 
 import itertools
 from collections import deque
@@ -14,14 +14,14 @@ from workers.shells.remote.takeover import UNKEYED, is_unkeyed
 
 _AT_ONCE = 16
 _BYTES_AT_ONCE = 8_192
-"""What a runner is sent twice over fits into a pipe: sending never waits for it to read."""
+"""Twice as many bytes fit into a pipe, so sending never waits for the runner to read."""
 
 _SAID_NO = range(1, 126)
-"""Exit codes that are an answer; what is above says that the question was not asked."""
+"""Exit codes that mean no; higher ones mean that the command did not run to an answer."""
 
 
 class CallPipeline:
-    """The calls that a runner was sent already, and those that come after them."""
+    """The calls that a runner already has, and those that come after them."""
 
     def __init__(self, valid_for: Callable[[], float]) -> None:
         self._valid_for = valid_for
@@ -32,34 +32,34 @@ class CallPipeline:
 
     @property
     def waiting(self) -> bool:
-        """Whether the runner may start something that nobody has asked for yet."""
+        """Whether the runner may start a command that nobody has requested yet."""
         return bool(self._sent)
 
     def announce(self, calls: Generator[Call]) -> None:
-        """These come next, in place of what was announced and not sent."""
+        """Replace the calls that were announced but not sent."""
         self.forget_coming()
         self._source = calls
         self._pull()
 
     def forget(self) -> None:
-        """Nothing comes any more, and the runner is not used any more."""
+        """Forget all calls; the runner is not used any more."""
         self.forget_coming()
         self._sent.clear()
 
     def forget_coming(self) -> None:
-        """Nothing comes any more but what was sent."""
+        """Forget the calls that were not sent."""
         self._next = None
         if self._source is not None:
             self._source.close()
             self._source = None
 
     def find_sent(self, call: Call) -> Call | None:
-        """The call that was sent next, under its key there, if it is this one."""
+        """The first of the sent calls, with its key there, if it is the same as this one."""
         first = self._sent[0] if self._sent else None
         return first if first is not None and _is_same(first, call) else None
 
     def send(self, runner: Runner, call: Call) -> Call | None:
-        """Send this call with those after it, if it is the next of the pipeline."""
+        """Send this call with those after it, if it is the next one in the pipeline."""
         if self._next is None or not _is_same(self._next, call):
             self.forget_coming()
             return None
@@ -67,11 +67,11 @@ class CallPipeline:
         return self._sent[0]
 
     def first(self, runner: Runner) -> tuple[list[Call], int]:
-        """What a runner is sent as it opens a pass, and the uptime after which it starts none."""
+        """The calls to send when a pass opens, and the uptime after which none of them starts."""
         return self._take(), self._not_after(runner)
 
     def refill(self, runner: Runner) -> None:
-        """Send more, if not much is left that was sent."""
+        """Send more calls if few of those that were sent are left."""
         if self._next is not None and 0 < len(self._sent) <= _AT_ONCE // 2:
             after = self._sent[-1].ends_well
             calls = self._take()
@@ -79,18 +79,18 @@ class CallPipeline:
                 runner.begin(calls, not_after=self._not_after(runner), after=after)
 
     def take_answer(self, runner: Runner, outcome: Ended | Refused) -> None:
-        """The command that was sent next came to this end.
+        """Take the end of the first of the sent calls.
 
-        Raises LostError when the runner does not do as it was asked to.
+        Raises LostError when the runner does something else than it was asked.
         """
         call = self._sent.popleft()
         if not _is_expected(call, outcome):
             self.take_skips(runner)
 
     def take_skips(self, runner: Runner) -> None:
-        """What was sent is not started, each time for what came of the one before it.
+        """Take the refusals of all sent calls: the runner skips them after an unexpected end.
 
-        Raises LostError when the runner does not do as it was asked to.
+        Raises LostError when the runner does something else than it was asked.
         """
         self.forget_coming()
         while self._sent:
@@ -100,7 +100,7 @@ class CallPipeline:
             self._sent.popleft()
 
     def _take(self, *, whatever: bool = False) -> list[Call]:
-        """The next calls that a runner is sent; `whatever`: the first one, however long it is."""
+        """Take the next calls to send; `whatever` includes the first one, however long it is."""
         calls: list[Call] = []
         size = 0
         while (call := self._next) is not None and len(calls) < _AT_ONCE:
@@ -118,7 +118,7 @@ class CallPipeline:
         return runner.uptime(self._valid_for())
 
     def _pull(self) -> None:
-        """Go on to the next call; none comes after one that no host can take."""
+        """Go on to the next call; the pipeline ends at a call that no host can take."""
         self._next = None if self._source is None else next(self._source, None)
         if self._next is None:
             return

@@ -1,4 +1,4 @@
-"""The warm connections to one host: few of them, each shared by several commands at once."""
+"""The warm connections to one host; several commands share each of them."""
 
 import threading
 import time
@@ -15,13 +15,13 @@ from workers.shells.remote.foreign_errors import translate
 from workers.shells.remote.waiting import POLL_SECONDS
 
 CHANNELS_EACH = 5
-"""Commands at once on one connection; sshd allows 10 sessions and lets go of them late."""
+"""Parallel commands on one connection; sshd allows 10 sessions, and frees them late."""
 
 CONNECTIONS_AT_MOST = 4
-"""Connections to one host."""
+"""The most connections to one host."""
 
 SLOT_SECONDS = 60.0
-"""How long a command waits for a free place before it is put off."""
+"""How long a command waits for a free session before it is postponed."""
 
 _REFUSALS_AT_MOST = 8
 _REGAIN_AFTER = 100
@@ -30,7 +30,7 @@ Connect = Callable[[], paramiko.Transport]
 
 
 class PooledConnection:
-    """One connection with its places: `limit` is what the host has shown to allow."""
+    """One connection and its sessions; `limit` is how many sessions the host has allowed so far."""
 
     def __init__(self, transport: paramiko.Transport) -> None:
         self.transport = transport
@@ -43,22 +43,22 @@ class PooledConnection:
         return self.transport.is_active()
 
     def has_room(self) -> bool:
-        """True when a further command may start on it."""
+        """True if another command may start on it."""
         return self.in_use < self.limit and self.alive()
 
     def count_session(self) -> None:
-        """The host gave a session: after many of them, one more is tried at once."""
+        """Count a session that the host gave; after many of them, raise the limit by one."""
         self._opened += 1
         if self._opened % _REGAIN_AFTER == 0 and self.limit < CHANNELS_EACH:
             self.limit += 1
 
     def lower_limit(self) -> None:
-        """The host gave no session: those open now are as many as it allows."""
+        """Note that the host gave no session: it allows only as many as are open now."""
         self.limit = max(1, self.in_use - 1)
 
 
 class Pool:
-    """Gives out sessions on connections to one host; safe to use from many threads."""
+    """Opens sessions on connections to one host; safe to use from many threads."""
 
     def __init__(self, host: Host, connect: Connect, *, open_timeout: float) -> None:
         self._last_used = time.monotonic()
@@ -73,7 +73,7 @@ class Pool:
         self._changed = threading.Condition()
 
     def warm_up(self) -> None:
-        """Make sure that a connection stands; raises what connecting raises."""
+        """Make sure that a connection is open; raises what connecting raises."""
         with self._changed:
             if any(connection.alive() for connection in self._connections):
                 return
@@ -81,11 +81,11 @@ class Pool:
 
     @contextmanager
     def session(self, cancelled: Cancelled | None = None) -> Iterator[paramiko.Channel | None]:
-        """A fresh session channel, closed at the end; None when `cancelled` came first.
+        """A new session channel, closed at the end; None if `cancelled` came first.
 
-        A session the host refuses for now is asked for again, on another connection if need be;
-        one on a connection that has died, on a new one. Nothing has run before this returns, so
-        all of it is safe to repeat. Raises Transient or Misconfigured.
+        If the host refuses a session, the pool asks again, on another connection if necessary; if
+        a connection has died, it opens a new one. Nothing runs before this returns, so all of it
+        is safe to repeat. Raises Transient or Misconfigured.
         """
         connection, channel = self._open(cancelled)
         try:
@@ -98,9 +98,9 @@ class Pool:
 
     @contextmanager
     def session_beside(self, channel: paramiko.Channel) -> Iterator[paramiko.Channel]:
-        """A further session at once, however many are open: to end what runs on `channel`.
+        """Another session at once, however many are open: to end what runs on `channel`.
 
-        It is asked for on the same connection, else on one made for it. Raises Transient or
+        It is on the same connection if possible, otherwise on a new one. Raises Transient or
         Misconfigured.
         """
         own: paramiko.Transport | None = None
@@ -119,7 +119,7 @@ class Pool:
                 own.close()
 
     def cool_down(self, after: float) -> None:
-        """Close its connections when no command has used them for that many seconds."""
+        """Close the connections if no command has used them for that many seconds."""
         with self._changed:
             busy = self._opening or any(connection.in_use for connection in self._connections)
             if busy or time.monotonic() - self._last_used < after:
@@ -170,12 +170,12 @@ class Pool:
         with self._changed:
             connection.lower_limit()
             if not _is_refusal(error):
-                # No answer, or no connection: nothing more is started on it.
+                # No answer, or no connection: start nothing more on it.
                 self._forget(connection)
         alone = connection.in_use == 1
         self._give_back(connection)
         if alone and connection.alive():
-            # Sessions just closed are still being counted by the host.
+            # The host still counts sessions that have just closed.
             with self._changed:
                 self._changed.wait(POLL_SECONDS / 2)
 
@@ -189,7 +189,7 @@ class Pool:
                     connection.in_use += 1
                     return connection
                 if self._failures > failures and self._last_failure is not None:
-                    # Whoever waited for that connection shares its fate, or each would wait again.
+                    # All who waited for that connection fail with it, or each would wait again.
                     raise self._last_failure
                 may_open = not self._opening and len(self._connections) < CONNECTIONS_AT_MOST
                 if may_open:
@@ -255,11 +255,11 @@ class Pool:
 
 
 def _is_refusal(error: Exception) -> bool:
-    # Of two threads that are refused at once, paramiko gives the reason to one of them only.
+    # If two threads are refused at once, paramiko gives the reason to only one of them.
     return isinstance(error, paramiko.ChannelException) or "Unable to open channel" in str(error)
 
 
 def _close(channel: paramiko.Channel) -> None:
-    """Say that a session is over; where that cannot be said any more, the connection is."""
+    """Close a session; if that fails, the connection is already gone."""
     with suppress(paramiko.SSHException, EOFError, OSError):
         channel.close()

@@ -1,4 +1,4 @@
-"""The near end of a runner: one command after another on a host, and looks at what others left."""
+"""The near end of a runner: it runs commands on a host, and reads the records of other runners."""
 
 import secrets
 from collections.abc import Sequence
@@ -17,37 +17,37 @@ from workers.shells.remote.runner_text import JOB_ROOT, call, export_command, fl
 from workers.shells.remote.short_names import RunnerVerb
 
 BLOCK = 32_768
-"""Bytes of a file that are asked for at once."""
+"""Bytes of a file in one request."""
 
 _HALF = 16
-"""Blocks of the beginning, and of the end, of a file that is too long."""
+"""Blocks that are read from each end of a file that is too long."""
 
 INLINE = 16_384
-"""Bytes of a stream that come with the end of a command."""
+"""Bytes of a stream that the frame of a command's end carries."""
 
 ANSWER_SECONDS = 10.0
-"""How long a runner may take for what is done at once."""
+"""How long a runner may take for an immediate answer."""
 
 GRACE_SECONDS = 2
-"""Between TERM and KILL."""
+"""Seconds between TERM and KILL."""
 
 KEPT_SECONDS = 2 * 86_400
-"""How long a host keeps the records of a run that nobody drives, at least."""
+"""How long, at least, a host keeps the records of a run that nobody drives."""
 
 LATE_SECONDS = 15
-"""How long after its timeout the host itself ends a command that nobody has ended."""
+"""How long after its timeout the host itself ends a command, if nobody else has."""
 
 
 class WrongSessionError(Exception):
-    """The login shell does not lead its session."""
+    """The login shell is not the leader of its session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A command came to its end.
+    """The end of a command.
 
-    The bytes are the beginning of each stream, `number` is that of its files, None when it wrote
-    nothing; `cut` says whether something was left out of a file.
+    `out` and `err` are the beginnings of its streams. `number` is the number of its output files,
+    None if it wrote nothing; `cut` says whether something is missing from a file.
     """
 
     exit_code: int
@@ -58,22 +58,22 @@ class Ended:
 
     @property
     def whole(self) -> bool:
-        """Whether the bytes are all that there is."""
+        """Whether `out` and `err` are complete."""
         return not self.cut and max(len(self.out), len(self.err)) < INLINE
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A command was not started, and why: late, full, nodir, over or skip."""
+    """A command that was not started, and why: late, full, nodir, over or skip."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """How a command was ended: signal TERM or KILL, LEFT when it was not, empty when it was over.
+    """How a command was ended: TERM, KILL, LEFT if that failed, empty if it was already over.
 
-    `left` names what remains, number and name of each process.
+    `left` holds the pid and name of each process that still runs.
     """
 
     how: str
@@ -84,7 +84,7 @@ NOT_KILLED = Killed("")
 
 
 class Runner:
-    """A runner on a host. Every function raises LostError once the way to it is gone."""
+    """A runner on a host. Every function raises LostError once the connection to it is lost."""
 
     def __init__(self, carrier: Carrier, host: Host, root: str = JOB_ROOT) -> None:
         self.host = host
@@ -102,13 +102,13 @@ class Runner:
         return int(self._clock + monotonic() + after)
 
     def open(self, stem: str, then: Sequence[Call] = (), *, not_after: int = 0) -> tuple[str, ...]:
-        """Keep the records of what follows under a stem below the root; the others of its pass.
+        """Open records under a stem below the root; return the other stems of its pass.
 
-        The names of their files begin with it, "folder/pass.fence.count".
+        The names of the record files begin with the stem, "folder/pass.fence.count".
 
-        `then` is begun right away, or skipped when there are others. Raises Misconfigured when the
-        host has no place for records, Transient while old records of the same run are about to be
-        removed.
+        `then` starts right away, or is skipped if there are other stems. Raises Misconfigured when
+        the host has no place for records, and Transient while old records of the same run are
+        about to be removed.
         """
         opening = call(RunnerVerb.OPEN, stem, self.host.workdir or "")
         self._carrier.send(opening + _begin(then, not_after, after=True))
@@ -125,24 +125,24 @@ class Runner:
                 case FrameKind.BUSY:
                     raise transient(
                         self.host,
-                        "old records of this run are about to be removed there",
+                        "it is about to remove old records of this run",
                         stage="execute",
                     )
                 case _:
                     raise no_room(self.host)
 
     def begin(self, calls: Sequence[Call], *, not_after: int, after: bool | None = None) -> None:
-        """Start commands, each with its key, one after another; `ended` is asked once for each.
+        """Start commands with keys, one after another; call `await_end` once for each.
 
-        None is started once the host's uptime has passed `not_after`. The first starts at once, or,
-        with `after`, only if the command before it ends well (True) or says no (False); each of
-        the others only if the one before it ends as its `ends_well` says. What is not started is
-        skipped.
+        None starts once the host's uptime has passed `not_after`. The first starts at once, or,
+        with `after`, only if the command before it ends well (True) or says no (False). Each of
+        the others starts only if the one before it ends as its `ends_well` says. The runner skips
+        commands that do not start.
         """
         self._carrier.send(_begin(calls, not_after, after))
 
     def await_end(self, seconds: float) -> Ended | Refused | None:
-        """What became of the command that was begun; None when it still runs after so long."""
+        """The end of the first command that was begun; None if it still runs after `seconds`."""
         frame = self._frames.next(seconds)
         if frame is None:
             return None
@@ -156,7 +156,7 @@ class Runner:
         raise LostError(f"{frame}")
 
     def fetch(self, path: str, into: Capture) -> int:
-        """Read a file, of a long one its beginning and its end; returns its size in bytes."""
+        """Read a file, or the beginning and the end of a long one; return its size in bytes."""
         self._carrier.send(call(RunnerVerb.SIZE, path))
         size = int(self._expect(FrameKind.SIZE).words[1])
         blocks = -(-size // BLOCK)
@@ -174,7 +174,7 @@ class Runner:
         return self._block(path, 0)
 
     def log(self, stem: str) -> Log:
-        """What is recorded under a stem."""
+        """The log of a stem."""
         self._carrier.send(call(RunnerVerb.LOG, stem))
         self._expect(FrameKind.DATA)
         text = self._data()
@@ -182,44 +182,44 @@ class Runner:
         return read_log(stem, nonce_of(text), text, names)
 
     def stop(self, stem: str) -> bool:
-        """Let nothing further be started under a stem; False when the host cannot note that."""
+        """Let nothing more start under a stem; False if the host cannot record that."""
         self._carrier.send(call(RunnerVerb.STOP, stem))
         return self._answer().verb == FrameKind.STOPPED
 
     def erase(self, name: str) -> None:
-        """Remove what the commands of a pass wrote; that they ran stays on record."""
+        """Remove the output of a pass's commands; the record that they ran stays."""
         self._carrier.send(call(RunnerVerb.ERASE, name))
         self._expect(FrameKind.ERASED)
 
     def quit(self, other: Identity) -> None:
-        """End another runner that has nothing in hand."""
+        """End another runner that runs no command."""
         self._carrier.send(call(RunnerVerb.QUIT, *other.words))
         self._expect(FrameKind.QUIT)
 
     def remaining_processes(self, record: CommandRecord, runner: Identity) -> tuple[str, ...]:
-        """The processes of a command that still run, whatever became of its runner."""
+        """The processes of a command that still run, even if its runner is gone."""
         self._carrier.send(
             call(RunnerVerb.LEFT, record.stem, record.key, runner.pid, runner.start, runner.watch)
         )
         return _names(self._answer().words[1:])
 
     def kill(self, record: CommandRecord, runner: Identity, why: str) -> Killed:
-        """End a command with all that it started: TERM, after a grace KILL, and look again."""
+        """End a command and everything that it started: TERM, a grace period, KILL, a last look."""
         words = (record.stem, record.key, why, GRACE_SECONDS)
         self._carrier.send(call(RunnerVerb.END, *words, runner.pid, runner.start, runner.watch))
         _, how, *left = self._answer().words
         return Killed(how, _names(left) if how == "LEFT" else ())
 
     def follow(self, record: CommandRecord, runner: Identity, told: tuple[int, int]) -> None:
-        """Begin to follow the output of a command of another runner; see `followed`.
+        """Start to follow the output of a command of another runner; see `next_output`.
 
-        `told` are the bytes of both streams that are known.
+        `told` holds the number of known bytes of both streams.
         """
         words = (record.stem, record.key, *told)
         self._carrier.send(call(RunnerVerb.FOLLOW, *words, *runner.words))
 
     def next_output(self, seconds: float) -> tuple[str, bytes] | None:
-        """What came: ("stdout" or "stderr", bytes), or ("ended" | "gone", b"") at its end."""
+        """The next output, ("stdout" or "stderr", bytes), or the end, ("ended" or "gone", b"")."""
         frame = self._frames.next(seconds)
         if frame is None:
             return None
@@ -227,11 +227,11 @@ class Runner:
         return (frame.verb, b"") if stream is None else (stream, self._data())
 
     def beside(self) -> "Runner":
-        """A further runner on the same host at once, however many there are."""
+        """Another runner on the same host at once, however many there are."""
         return Runner(self._carrier.beside(), self.host)
 
     def close(self) -> None:
-        """Let it end."""
+        """Let the runner end."""
         self._carrier.close()
 
     def _block(self, path: str, number: int) -> bytes:
@@ -266,7 +266,7 @@ class Runner:
             case _:
                 raise misconfigured(
                     self.host,
-                    "it has no /proc, by which a command is known again; mount it",
+                    "it has no /proc, which is needed to find a command again; mount it",
                     stage="execute",
                 )
 
@@ -304,18 +304,18 @@ def _no_sudo(host: Host, said: str) -> ReplanError:
     named = f"the password {host.sudo_password}" if host.sudo_password else "no password"
     return misconfigured(
         host,
-        f"sudo does not let the account become root with {named}: {said or 'no output'}; let it, "
-        "or enrol the host without --sudo",
+        f"sudo does not let the account become root with {named}: {said or 'no output'}; allow "
+        "it, or enrol the host without --sudo",
         stage="execute",
     )
 
 
 def no_room(host: Host) -> ReplanError:
-    """The host has no place for records."""
+    """The error for a host without a place for records."""
     return misconfigured(
         host,
-        f"it has no place for the records of commands: neither {JOB_ROOT} nor /dev/shm can be "
-        "written; free some space, or make one of them a folder of the account alone",
+        f"it has no place for the records of commands: neither {JOB_ROOT} nor /dev/shm is "
+        "writable; free some space, or make one of them a folder that only the account can use",
         stage="execute",
     )
 

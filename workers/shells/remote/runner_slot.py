@@ -1,4 +1,4 @@
-"""A runner in use, opened for the records of a pass when it is first needed."""
+"""A slot for one runner, which opens the records of its pass when it is first needed."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,11 @@ from workers.shells.remote.runner import Runner
 from workers.shells.remote.runners import RunnerPool
 
 Open = Callable[[Runner], None]
-"""Opens a runner for its pass, and settles what must be before anything runs on it."""
+"""Opens a runner for its pass, and does what must happen before anything runs on it."""
 
 
 class RunnerSlot:
-    """One command after another on one runner, and on another once that is lost."""
+    """Holds one runner for one command after another, and replaces it once it is lost."""
 
     def __init__(self, pool: RunnerPool, opening: Open) -> None:
         self._pool = pool
@@ -18,7 +18,7 @@ class RunnerSlot:
         self._runner: Runner | None = None
 
     def ready(self) -> Runner:
-        """The runner. Raises Transient or Misconfigured when there is none, LostError once lost."""
+        """The runner. Raises Transient or Misconfigured if there is none, LostError if lost."""
         if self._runner is None:
             runner = self._pool.take()
             try:
@@ -30,11 +30,11 @@ class RunnerSlot:
         return self._runner
 
     def reopen(self) -> None:
-        """Go on under another stem."""
+        """Open another stem on the same runner."""
         self._opening(self.ready())
 
     def drop(self) -> None:
-        """Leave the runner to itself: it ends after what it has in hand."""
+        """Abandon the runner: it ends after its current command."""
         runner, self._runner = self._runner, None
         if runner is not None:
             self._pool.drop(runner)

@@ -1,4 +1,4 @@
-"""What is sent to a runner: its text, and the calls of its functions."""
+"""The text of a runner, and the calls of its functions, as they are sent."""
 
 import re
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from workers.shells.remote.script import path_word
 from workers.shells.remote.short_names import VERBS, RunnerVerb, shorten
 
 JOB_ROOT = "~/.replan/jobs"
-"""Where a host keeps the records of what ran on it, below the account's home."""
+"""The folder in which a host keeps the records of commands, below the account's home."""
 
 _PARTS = ("runner.sh", "ending.sh", "watch.sh")
 
 EXEC_LINE = "exec /bin/sh"
-"""What a login shell is asked to execute: bash, dash, zsh, ksh, fish and csh read it alike."""
+"""The line for a login shell: bash, dash, zsh, ksh, fish and csh all read it alike."""
 
 
 def exec_line(host: Host, *, own_session: bool) -> str:
-    """The line for a host; `own_session` where a login shell does not lead its session.
+    """The line for a host; `own_session` if the login shell does not lead its session.
 
-    With sudo it is the runner that becomes root, not each command: it has to be able to end them.
-    Where sudo takes a password, that is the first line that the shell is sent.
+    With sudo, the runner becomes root, not each command, because it must be able to end them. If
+    sudo requires a password, that is the first line that the shell reads.
     """
     shell = "setsid /bin/sh" if own_session else "/bin/sh"
     if not host.sudo:
@@ -42,19 +42,19 @@ _ASKS = re.compile(
     r"(?: (?!-[vR]\b|/dev/(?:std|fd)|/proc/(?:self|thread))[\w./:=,@%+!-]+)*(?(bracket) \])",
     re.ASCII,
 )
-"""Not what asks for variables, streams or the process: those of the runner are its own."""
+"""Excludes questions about variables, streams or the process: the runner has its own."""
 
 _COMMENT = re.compile(r"^#.*|(?<=\(\) \{) # .*")
-"""A line of its own, or after the name of a function."""
+"""A comment on its own line, or after the name of a function."""
 
 _KILLS = re.compile(r"\bkill\b")
 _STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
 
 
 def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
-    """The text that makes a shell a runner; the words are the nonces of frames and of records.
+    """The text that turns a shell into a runner, with the nonces of its frames and its records.
 
-    A transfer that is cut anywhere leaves a syntax error, and nothing runs.
+    If the transfer is cut anywhere, the shell sees a syntax error and runs nothing.
     """
     names = shorten("frame_nonce record_nonce home_root").split()
     values = (frames, records, path_word(root))
@@ -63,27 +63,27 @@ def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
 
 
 def call(verb: RunnerVerb, *words: str | float) -> bytes:
-    """The call of a function of the runner; one that was cut off does nothing."""
+    """The call of a function of the runner; an incomplete call does nothing."""
     return f"{VERBS[verb]} {' '.join(map(_quote, words))} .\n".encode()
 
 
 def export_command(variables: Mapping[str, str]) -> str:
-    """The command that puts variables into an environment; empty without any."""
+    """The shell command that exports the variables; empty if there are none."""
     words = (f"{name}={_quote(value)}" for name, value in sorted(variables.items()))
     return f"export {' '.join(words)}" if variables else ""
 
 
 def asks(command: str) -> bool:
-    """Whether it only asks what any shell can answer, as most checks do: nothing is started."""
+    """Whether any shell can answer the command without a new process, as for most checks."""
     return _ASKS.fullmatch(command) is not None
 
 
 def flags(command: str, *, more: bool = False) -> str:
-    """What the runner should know of a command, beside its text; `more` when others follow it.
+    """What the runner must know about a command besides its text; `more` if others follow it.
 
-    `s`: it sends signals, so it gets a session of its own and cannot hit the runner. `b`: it may
-    leave something running, so what that writes later is kept apart from the next command's output.
-    `q`: it only asks what the runner can answer by itself. `h`: that answer may go with the next.
+    `s`: it sends signals, so it gets its own session and cannot hit the runner. `b`: it may leave
+    processes running, so their later output must not mix with the next command's output. `q`: it
+    is a question that the runner can answer by itself. `h`: that answer may wait for the next one.
     """
     if asks(command):
         return "-q" + "h" * more
@@ -96,7 +96,7 @@ def _text() -> str:
 
 
 def text() -> str:
-    """What the runner is, with its own names, without comments and indentation."""
+    """The runner's text with its long names, without comments and indentation."""
     folder = files("workers.shells.remote")
     parts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
     lines = (_COMMENT.sub("", line.lstrip()) for line in "".join(parts).splitlines())

@@ -1,4 +1,4 @@
-"""Where a shell gets its runners from: idle ones first, then new ones."""
+"""Gives runners to shells: idle ones first, then new ones."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,12 +12,12 @@ from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.runner import Runner, WrongSessionError
 
 IDLE_SECONDS = 30.0
-"""A runner that has had nothing to do for so long is let go."""
+"""A runner that has been idle for so long is released."""
 
 Reach = Callable[[bool, Cancelled], Carrier]
-"""Opens a way to a new shell on a host, in a session of its own if asked to.
+"""Opens a connection to a new shell on a host, in its own session if asked to.
 
-Raises NoRoomError when it had to wait and the second argument answered True.
+Raises NoRoomError if it had to wait and the second argument returned True.
 """
 
 
@@ -35,7 +35,7 @@ class RunnerPool:
 
     @contextmanager
     def runner(self) -> Iterator[Runner]:
-        """A runner for as long as the block lasts; one that fails is not used again."""
+        """A runner for the duration of the block; if the block fails, it is not used again."""
         runner = self.take()
         try:
             yield runner
@@ -47,7 +47,7 @@ class RunnerPool:
     def take(self) -> Runner:
         """An idle runner or a new one.
 
-        Raises Transient or Misconfigured when there is none, LostError when it is lost at once.
+        Raises Transient or Misconfigured if there is none, LostError if it is lost at once.
         """
         while True:
             with self._lock:
@@ -59,11 +59,11 @@ class RunnerPool:
                 return self._register(self._fresh())
 
     def beside(self, runner: Runner) -> Runner:
-        """A further runner at once, however many there are; raises as `take`, and LostError."""
+        """Another runner at once, however many there are; raises what `take` raises."""
         return self._register(runner.beside())
 
     def give_back(self, runner: Runner) -> None:
-        """The runner has nothing more to do for now."""
+        """Take back a runner that has nothing to do for now."""
         runner.quiet_since = monotonic()
         with self._lock:
             self._out.discard(runner)
@@ -73,13 +73,13 @@ class RunnerPool:
         runner.close()
 
     def drop(self, runner: Runner) -> None:
-        """The runner is lost, or may be in the middle of something: it is not used again."""
+        """Close a runner that is lost or may still be busy; it is not used again."""
         with self._lock:
             self._out.discard(runner)
         runner.close()
 
     def cool_down(self, after: float = IDLE_SECONDS) -> None:
-        """Let go of those that have been idle for that many seconds."""
+        """Close the runners that have been idle for that many seconds."""
         oldest = monotonic() - after
         with self._lock:
             tired = [runner for runner in self._idle if runner.quiet_since <= oldest]
@@ -88,7 +88,7 @@ class RunnerPool:
             runner.close()
 
     def close(self) -> None:
-        """Let go of all, also of those in use; what they run goes on."""
+        """Close all runners, also those in use; what they run goes on."""
         with self._lock:
             self._closed = True
             runners = [*self._idle, *self._out]
@@ -135,6 +135,6 @@ class RunnerPool:
         return misconfigured(
             self._host,
             "its login shell starts commands in its own session, and there is no setsid to give "
-            "them one; install util-linux or busybox there",
+            "them one; install util-linux or busybox on it",
             stage="execute",
         )

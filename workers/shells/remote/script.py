@@ -1,4 +1,4 @@
-"""What a command may be."""
+"""The limits of a command's text."""
 
 import shlex
 
@@ -16,16 +16,16 @@ def path_word(workdir: str) -> str:
 
 
 def valid_text(line: str) -> str:
-    """The same text, or Rejected when no host can take it: too long, or not valid text."""
+    """The same text; raises Rejected if no host can take it: too long, or not valid text."""
     try:
         size = len(line.encode())
     except UnicodeEncodeError:
         raise Rejected("the command is not valid text", stage="execute") from None
     if "\0" in line:
-        raise Rejected("the command has a NUL byte in it", stage="execute")
+        raise Rejected("the command contains a NUL byte", stage="execute")
     if size > LONGEST:
         raise Rejected(
-            f"the command takes {size} bytes and a host accepts {LONGEST}; "
+            f"the command has {size} bytes, but a host accepts at most {LONGEST}; "
             "write long content in several commands",
             stage="execute",
         )

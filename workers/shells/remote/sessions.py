@@ -1,4 +1,4 @@
-"""How many sessions a host gives on one connection."""
+"""Counts the sessions that a host allows on one connection."""
 
 from contextlib import ExitStack, closing
 
@@ -9,9 +9,9 @@ from workers.shells.remote.transport import connect
 
 
 def count_sessions(host: Host, enough: int) -> int:
-    """Open sessions side by side on a connection made for it; how many were given, or enough.
+    """Open sessions side by side on a new connection; how many the host allows, up to `enough`.
 
-    Nothing is run in them. Raises Transient or Misconfigured when the host lets nobody in.
+    Nothing runs in them. Raises Transient or Misconfigured when the login fails.
     """
     with closing(connect(host)) as transport, ExitStack() as opened:
         for number in range(enough):
