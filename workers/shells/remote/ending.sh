@@ -1,21 +1,21 @@
-# Ending a command and all that it started; a part of the runner's text.
+# Ends a command and everything that it started; a part of the runner's text.
 
-tell_left() { # stem key pid start dog . : what is left of a command
+tell_left() { # stem key pid start dog . : print what is left of a command
   [ "$6" = . ] || return
   aim "$1/$2" "$3" "$4" "$5"
   find_left
   say left "$names"
 }
-end_command() { # stem key why grace pid start dog . : end a command and all that it started
+end_command() { # stem key why grace pid start dog . : end a command and everything that it started
   [ "$8" = . ] || return
   { : >"$1.why.$2.$3"; } 2>/dev/null
   finish "$1/$2" "$4" "$5" "$6" "$7"
   say k "$how" "$names"
 }
-aim() { # cookie pid start dog: at a command of a runner
+aim() { # cookie pid start dog: select a command of a runner
   cookie=$1 runner=$2 from=$3 dog=$4 tracked=' '
 }
-finish() { # cookie grace pid start dog: sets how and names; the grace in seconds
+finish() { # cookie grace pid start dog: end a command, set how and names; grace is in seconds
   aim "$1" "$3" "$4" "$5"
   grace=$2 how=
   find_left || return 0
@@ -27,11 +27,11 @@ finish() { # cookie grace pid start dog: sets how and names; the grace in second
   await_end 5 KILL || how=LEFT
 }
 tracks() { case $tracked in *" $1 "*) return 0 ;; esac; return 1; }
-belongs() { # pid, and the fields of its stat: whether the command started it
+belongs() { # pid, and the fields of its stat: check whether the command started it
   tracks "$1" || tracks "$3" && return
   [ "$3" = "$runner" ] && [ "$1" != "$dog" ] && return
   case $marked in *"/$1/"*) return 0 ;; esac
-  # What belongs to another account and has lost its parent can only be told by its session.
+  # Only its session identifies a process of another account that has lost its parent.
   [ "$5" = "$runner" ] && [ "$3" = 1 ] && [ "${21}" -ge "$from" ] && [ ! -r "/proc/$1/environ" ]
 }
 scan() {
@@ -46,13 +46,13 @@ scan() {
   done
   unset IFS
 }
-mark() { # sets marked to the processes that have this in their environment
+mark() { # text: set marked to the processes with this text in their environment
   [ "$greps" ] || { LOOK=1 grep -q -F LOOK=1 /proc/self/environ && greps=1 || greps=0; }
   if [ "$greps" = 1 ]; then
     marked=$(grep -l -F "$1" /proc/[0-9]*/environ 2>/dev/null)
     return
   fi
-  # A grep that ends a line at a NUL sees the first variable alone.
+  # A grep that ends a line at a NUL sees only the first variable.
   marked= IFS=$newline
   for line in $stats; do
     unset IFS
@@ -65,7 +65,7 @@ mark() { # sets marked to the processes that have this in their environment
 }
 find_left() {
   grown=1
-  # All of it at once: a shell reads a file of /proc byte by byte.
+  # Read everything with one cat: a shell reads a file in /proc byte by byte.
   stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
   mark "REPLAN_ATTEMPT=$cookie"
   while [ "$grown" ]; do names= && scan; done

@@ -1,39 +1,40 @@
-# The remote job: a shell that stays on a host and runs one command after another.
+# The runner: a shell that stays on a host and runs one command after another.
 #
 # /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets frame_nonce,
-# record_nonce and home_root, the folder of all records. Beside a shell it needs /proc, and mkdir,
-# ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. What the driver sends afterwards are
-# calls of the functions that short_names.py lists; each ends with a "." so that one that was cut
-# off does nothing. The runner ends when its input ends, but never within a command. Its text is
-# sent without comments, under the short names of that table.
+# record_nonce and home_root, the folder of all records. Besides a shell it needs /proc, and mkdir,
+# ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. After that, the driver sends calls
+# of the functions in short_names.py; each call ends with a ".", so an incomplete call does nothing.
+# The runner ends when its input ends, but never during a command. Its text is sent without
+# comments, with the short names of that table.
 #
-# The records of a pass are files whose names begin alike, with its stem; many passes share a folder,
-# for a folder of its own is a program that is started for each pass (what belongs to no pass is in
+# The records of a pass are files whose names begin with its stem. Many passes share a folder,
+# because a folder for each pass would cost a new process each time (what belongs to no pass is in
 # looks):
-#   S.log       what was started and how it ended, appended before and after each command
-#   S.o.N S.e.N output and errors; a pair serves one command after another until one writes something
-#   S.stop      made by whoever takes over: nothing further is started here
-#   S.why.K     made by whoever ends command K before its time; it says why
-#   S.end.K.C   command K ended with C, where the log could not be written any more
-# and beside them .claim.RUN-, as long as it is decided whether the records of a run are removed.
-# Lines of the log that begin with @@M are records; what stands before a start is the command.
+#   S.log       the starts and ends of commands, appended before and after each command
+#   S.o.N S.e.N output and errors; commands share a pair until one of them writes something
+#   S.stop      written by a driver that takes over: nothing more starts here
+#   S.why.K     written by whoever ends command K early; it says why
+#   S.end.K.C   command K ended with C when the log was no longer writable
+# and beside them .claim.RUN-, while it is undecided whether the records of a run are removed.
+# Lines of the log that begin with @@M are records; the text before the record of a start is the
+# command.
 say() { printf '%s@@%s %s\n' "$held" "$frame_nonce" "$*" && held= || exit 0; }
 note() { printf '@@%s %s\n' "$record_nonce" "$*" 2>/dev/null >&3; }
 uptime() { read -r now _ </proc/uptime; now=${now%.*}; }
-stat_of() { # pid: sets line to what /proc says after the name
+stat_of() { # pid: set line to the text after the name in /proc
   { read -r line </proc/"$1"/stat; } 2>/dev/null || return 1
   name=${line%)*} line=${line##*) }
 }
-began() { # pid: sets at to its start, in ticks after boot; fails when it is over
+began() { # pid: set at to its start, in ticks after boot; fail if it is over
   stat_of "$1" || return 1
   set -- $line
   at=${20}
   [ "$1" != Z ] && [ "$1" != X ]
 }
-lives() { # pid start boot namespace
+lives() { # pid start boot namespace: check whether the process lives
   [ "$3" = "$boot" ] && [ "$4" = "$space" ] && began "$1" && [ "$at" = "$2" ]
 }
-usable() { # folder: ours alone and no link; made where it does not exist
+usable() { # folder: check that it is ours alone and not a link; make it if it does not exist
   [ -d "$1" ] || mkdir -p -m 700 "$1" 2>/dev/null
   [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] || return 1
   set -- "$1" $(ls -ldn "$1")
@@ -62,7 +63,7 @@ hello() {
   say hello "$runner_pid" "$runner_start" "$boot" "$space" "$now"
 }
 
-open_records() { # stem workdir . : under it are the records of what follows
+open_records() { # stem workdir . : open the records of the commands that follow
   last=x
   [ "$3" = . ] || return
   case $2 in
@@ -83,7 +84,7 @@ open_records() { # stem workdir . : under it are the records of what follows
   done
   say open "$watch_pid" "$open_stem"
 }
-enter() { # root stem
+enter() { # root stem: open the log and the watch
   [ -d "$1/${2%/*}" ] || folders "$1" "${2%/*}"
   pair_number=1
   command exec 3>>"$1/$2.log" 2>/dev/null || return 1
@@ -97,7 +98,7 @@ enter() { # root stem
     echo "$1/$2" >"$current_file" || return 1
   open_stem=$1/$2
 }
-unclaimed() { # stem: wait until nobody is about to remove the records of its run
+unclaimed() { # stem: wait while somebody is about to remove the records of its run
   claim_name=${1##*/} claim_name=${1%/*}/.claim.${claim_name%%-*}-
   uptime
   give_up=$((now + 6))
@@ -107,12 +108,12 @@ unclaimed() { # stem: wait until nobody is about to remove the records of its ru
     sleep 0.1 || sleep 1
   done
 }
-claimed() { # file: whether there is one, of a process that lives as far as can be told from here
+claimed() { # file: check whether it exists and belongs to a process that seems to live
   [ -e "$1" ] || return
   read -r line 2>/dev/null <"$1" && set -- $line
   [ "$3" != "$boot" ] || [ "$4" != "$space" ] || lives "$@"
 }
-folders() { # root folder: make it, and with it those that other passes will ask for
+folders() { # root folder: make it, and the folders that other passes will need
   set -- "$1" "$2" 0 1 2 3 4 5 6 7 8 9 a b c d e f
   (
     cd "$1" || exit
@@ -124,9 +125,9 @@ folders() { # root folder: make it, and with it those that other passes will ask
 }
 fresh() { command exec 4>>"$1.o.$pair_number" 5>>"$1.e.$pair_number"; }
 
-run_if() { # wish, and as for r: run a command if the last ended as wished
+run_if() { # wish, then as for run_command: run a command if the last one ended as wished
   [ "$9" = . ] || return
-  # What was killed or not found has not said no.
+  # A command that was killed or not found has not said no.
   case $1$last in
   y0 | n[1-9] | n[1-9][0-9] | n1[01][0-9] | n12[0-5]) shift && run_command "$@" ;;
   *) last=x && say skip "$2" ;;
@@ -139,19 +140,19 @@ run_command() { # key not-after span flags label command variables . : run a com
   [ "$now" -lt "$2" ] || { say late "$1"; return; }
   printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$record_nonce" \
     "$1" "$pair_number" "$((now + $3))" "$4" 2>/dev/null >&3 || { say full "$1"; return; }
-  # In this order: whoever takes over makes `stop` and then reads the log.
+  # In this order: a driver that takes over makes `stop` first, and then reads the log.
   [ ! -e "$open_stem.stop" ] || { note x "$1"; say over "$1"; exit 0; }
   [ -z "$work_folder" ] || cd -- "$work_folder" 2>/dev/null ||
     { note x "$1"; say nodir "$1"; return; }
   case $4 in *q*)
     eval "$6" 2>/dev/null
     last=$?
-    # What such a question has to say beside yes and no, it says as it would alone.
+    # Besides yes and no, such a question prints what it would print on its own.
     [ "$last" -gt 1 ] || { answer "$1" "$4"; return; }
     ;;
   esac
   [ -z "$held" ] || { printf %s "$held" && held= || exit 0; }
-  # In a subshell, so that what this shell says of a killed command is not part of its errors.
+  # In a subshell, so that this shell's message about a killed command stays out of its errors.
   (
     eval "$7"
     export REPLAN_ATTEMPT="$open_stem/$1"
@@ -180,7 +181,7 @@ run_command() { # key not-after span flags label command variables . : run a com
   fresh "$open_stem"
 }
 
-answer() { # key flags: to a question; held back where the next answer comes at once
+answer() { # key flags: answer a question; hold it back if the next answer comes at once
   note e "$1" "$last" || : >"$open_stem.end.$1.$last"
   case $2 in
   *h*) held="$held@@$frame_nonce e $1 $last$newline" ;;
@@ -188,16 +189,16 @@ answer() { # key flags: to a question; held back where the next answer comes at 
   esac
 }
 
-tell_size() { # file . : its size
+tell_size() { # file . : print its size
   [ "$2" = . ] && say h "$(size_of "$1")"
 }
-tell_block() { # file block . : a block of a file, of 32768 bytes
+tell_block() { # file block . : print a block of 32768 bytes
   [ "$3" = . ] || return
   say d
   dd if="$1" bs=32768 skip="$2" count=1 2>/dev/null
   say .
 }
-tell_log() { # stem . : the log of a pass and what follows its stem in the names of its files
+tell_log() { # stem . : print the log of a pass, and the endings of the names of its files
   [ "$2" = . ] || return
   say d
   cat "$1.log" 2>/dev/null
@@ -206,12 +207,12 @@ tell_log() { # stem . : the log of a pass and what follows its stem in the names
   for beside in "$1".*; do [ ! -e "$beside" ] || all="$all ${beside#"$1".}"; done
   say names $all
 }
-stop_pass() { # stem . : nothing further is started there
+stop_pass() { # stem . : let nothing more start there
   [ "$2" = . ] || return
   { : >"$1.stop"; } 2>/dev/null
   [ -e "$1.stop" ] && say stopped || say unstopped
 }
-erase_output() { # pass . : nobody needs any more what its commands wrote
+erase_output() { # pass . : remove the output of its commands
   [ "$2" = . ] || return
   rm -f ${home_root:+"$home_root/$1".*.[oe].*} "$memory_root/$1".*.[oe].*
   say erased
@@ -239,7 +240,7 @@ follow_command() { # stem key out-bytes err-bytes pid start boot namespace . : f
     sleep 0.1 || sleep 1
   done
 }
-ship() { # stream bytes-so-far: what is new of it; sets size
+ship() { # stream bytes-so-far: print what is new; set size
   size=$(size_of "$viewed_stem.$1.$followed_pair")
   [ "$size" -ge "$2" ] || set -- "$1" 0
   [ "$size" -gt "$2" ] || return 1

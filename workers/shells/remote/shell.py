@@ -1,4 +1,4 @@
-"""A shell on a host whose commands outlive whoever asked for them."""
+"""A shell on a host; its commands outlive the worker that started them."""
 
 import itertools
 import secrets
@@ -38,11 +38,11 @@ from workers.shells.remote.waiting import ENDED_BY, Deadline, Stop, never_ran
 _FOREVER = 10**9
 
 _ROUNDING = 2.0
-"""Hosts count in whole seconds: what is worked out from that is never told as too early."""
+"""Hosts count in whole seconds: this keeps a derived time from being too early."""
 
 _TRIES = 6
 _TOO_EARLY = frozenset({"late", "skip"})
-"""Why a command that was sent ahead may be refused and yet be started now."""
+"""Reasons to refuse a command that was sent ahead, after which it may still start now."""
 
 _SIGNALS = {"TERM": Signal.TERM, "KILL": Signal.KILL}
 
@@ -50,8 +50,8 @@ _SIGNALS = {"TERM": Signal.TERM, "KILL": Signal.KILL}
 class RunnerShell:
     """A shell on a host; see `workers.shells.ports.Shell`.
 
-    Commands with a key, and those that come one at a time, run on one runner; what comes while
-    that is busy runs on another.
+    Commands with a key, and commands that come one at a time, share one runner; a command that
+    comes while it is busy runs on another.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class RunnerShell:
     ) -> CommandResult:
         """Run a command; see `workers.shells.ports.Shell.run`.
 
-        Raises Rejected for a command that no host can take, Misconfigured when the workdir cannot
-        be entered, the account cannot run /bin/sh, or processes of a command that had to end could
-        not be ended.
+        Raises Rejected for a command that no host can take, and Misconfigured if the workdir
+        cannot be entered, the account cannot run /bin/sh, or processes of a command that had to
+        end are still running.
         """
         valid_text(call.command)
         if cancelled is not None and cancelled() and call.key not in self._known:
@@ -106,12 +106,12 @@ class RunnerShell:
             return self._until_done(slot, call, deadline, on_output)
 
     def recall(self, key: str) -> CommandRecord | None:
-        """What an earlier driver of this pass started under that key."""
+        """The command that an earlier driver of this pass started under that key."""
         known = self._known.get(key)
         return None if known is None else known.record
 
     def pipeline(self, calls: Generator[Call]) -> None:
-        """What comes next in this pass; see `workers.shells.ports.Shell.pipeline`."""
+        """Announce what comes next; see `workers.shells.ports.Shell.pipeline`."""
         with self._busy:
             if self._record is None or self._pipeline.waiting:
                 calls.close()
@@ -128,7 +128,7 @@ class RunnerShell:
                 self._recall_records()
 
     def close(self) -> None:
-        """Give the runner back; what still runs goes on, and nothing more is started."""
+        """Release the runner; what still runs goes on, and nothing more starts."""
         with self._busy:
             if self._pipeline.waiting:
                 self._leave(self._slot)
@@ -180,7 +180,7 @@ class RunnerShell:
                 cause = lost
                 self._leave(slot)
             except BaseException:
-                # The runner may still be at it; whoever comes next takes another one.
+                # The runner may still be busy; the next command takes another one.
                 self._leave(slot)
                 raise
             else:
@@ -191,7 +191,7 @@ class RunnerShell:
     def _try(
         self, slot: RunnerSlot, call: Call, deadline: Deadline, on_output: OnOutput | None
     ) -> CommandResult | None:
-        """The result; None when it is to be tried again."""
+        """The result; None if the command has to be tried again."""
         sent = self._sent_already(slot, call)
         runner = slot.ready()
         output = Output(on_output, self._stream_limit, self._masker)
@@ -202,9 +202,9 @@ class RunnerShell:
             unknown, self._lost_records = self._lost_records, None
             return _result(call, datetime.now(UTC), output, unknown)
         started = datetime.now(UTC)
-        deadline.restart()  # reaching the host took what it took
+        deadline.restart()  # the time to reach the host does not count
         if slot is self._slot:
-            # What opens the pass may have sent it.
+            # Opening the pass may have sent it.
             sent = sent or self._sent_already(slot, call)
             sent = sent or self._pipeline.send(runner, call)
         outcome = self._start(runner, call, deadline, output, sent)
@@ -220,7 +220,7 @@ class RunnerShell:
         return _result(call, started, output, outcome)
 
     def _sent_already(self, slot: RunnerSlot, call: Call) -> Call | None:
-        """What the runner was sent for this; when that is something else, it is left to itself."""
+        """The sent call that matches this one; if there is none, abandon the runner."""
         if slot is not self._slot or not self._pipeline.waiting:
             return None
         sent = self._pipeline.find_sent(call)
@@ -241,7 +241,7 @@ class RunnerShell:
         except (LostError, ReplanError):
             raise
         except BaseException:
-            # The caller's own function failed: nobody waits for the command any more.
+            # The caller's callback failed: nobody waits for the command any more.
             self._waiter.abandon(runner, record)
             raise
         if sent is not None:
@@ -249,7 +249,7 @@ class RunnerShell:
         return outcome
 
     def _advance(self, runner: Runner, outcome: WaitResult | Refused) -> None:
-        """Go on to what was sent next, or leave the runner if it was told to start no more."""
+        """Go on to the next sent call, or abandon the runner if it starts nothing more."""
         if isinstance(outcome, Refused):
             self._pipeline.take_answer(runner, outcome)
         elif outcome.stop is Stop.EXITED and outcome.ended is not None:
@@ -268,7 +268,7 @@ class RunnerShell:
         output.gather(outcome.reader or runner, runner.stem, outcome.ended)
 
     def _leave(self, slot: RunnerSlot) -> None:
-        """Leave the runner to itself; what it was sent and has begun is recalled by the next."""
+        """Abandon the runner; the next one recalls the sent commands that it has started."""
         slot.drop()
         if slot is self._slot:
             self._unsettled = self._unsettled or self._pipeline.waiting
@@ -290,7 +290,7 @@ class RunnerShell:
         return _result(call, started, output, outcome)
 
     def _explain(self, runner: Runner, refused: Refused) -> None:
-        """Raise what a refusal means, unless another file may help."""
+        """Raise the error for a refusal, unless another file may help."""
         match refused.why:
             case "full":
                 return
@@ -328,7 +328,7 @@ class RunnerShell:
     def _lost(self, cause: object) -> ReplanError:
         return transient(
             self._host,
-            f"the connection was lost again and again ({cause}); what it ran may still run there",
+            f"the connection was lost again and again ({cause}); commands may still run there",
             stage="execute",
         )
 

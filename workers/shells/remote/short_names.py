@@ -1,6 +1,6 @@
-"""The short names under which a runner's text is sent: it goes to a host with each new runner.
+"""The short names in a runner's text as it is sent: every new runner receives that text.
 
-The table is the only place where they stand. Calls go out by the same names; see `runner_text`.
+This table is the only place that defines them. Calls use the same names; see `runner_text`.
 """
 
 import re
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 class RunnerVerb(StrEnum):
-    """A function of the runner that its driver calls, by its name in `runner.sh`."""
+    """A function of the runner that its driver calls, with its name in `runner.sh`."""
 
     OPEN = "open_records"
     RUN = "run_command"
@@ -73,5 +73,5 @@ _NAME = re.compile(rf"(?<![\w-])(?:{'|'.join(_NAMES)})(?![\w-])")
 
 
 def shorten(text: str) -> str:
-    """The text with the short name in the place of each long one."""
+    """Replace each long name in the text with its short name."""
     return _NAME.sub(lambda found: _NAMES[found[0]], text)

@@ -1,4 +1,4 @@
-"""Shells on hosts that are reached over SSH, on connections that stay warm."""
+"""Opens shells over SSH, on connections that stay warm."""
 
 import threading
 from functools import partial
@@ -17,7 +17,7 @@ from workers.shells.remote.ssh_channel import SshCarrier
 from workers.shells.remote.transport import DEFAULT_TIMING, Timing, connect
 
 IDLE_SECONDS = 300.0
-"""A host's connections are closed after this long without a command."""
+"""A host's connections close after this long without a command."""
 
 
 class SshConnections:
@@ -45,7 +45,7 @@ class SshConnections:
         return RunnerShell(host, runners, record, stream_limit=self._stream_limit, masker=masker)
 
     def cool_down(self) -> None:
-        """Let go of runners and connections that have had nothing to do for long."""
+        """Close runners and connections that have been idle for too long."""
         with self._lock:
             places = list(self._places.values())
         for pool, runners in places:

@@ -1,4 +1,4 @@
-"""The way to a runner over SSH: a session channel on a warm connection."""
+"""The connection to a runner over SSH: a session channel on a warm connection."""
 
 from contextlib import AbstractContextManager, ExitStack
 
@@ -19,8 +19,8 @@ Session = AbstractContextManager[paramiko.Channel | None]
 class SshCarrier:
     """A session channel on a warm connection of a pool.
 
-    `line` is executed, and sent `first` if there is anything to be sent before all else. Raises
-    NoRoomError when the pool gives none, Transient or Misconfigured when the host does not.
+    It executes `line`, and sends `first` before everything else, unless that is empty. Raises
+    NoRoomError when the pool gives no session, Transient or Misconfigured when the host gives none.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class SshCarrier:
             self.send(f"{first}\n".encode())
 
     def send(self, data: bytes) -> None:
-        """Hand the bytes over."""
+        """Send the bytes."""
         try:
             self._channel.settimeout(None)
             self._channel.sendall(data)
@@ -53,7 +53,7 @@ class SshCarrier:
             raise LostError(str(error)) from error
 
     def receive(self, seconds: float) -> bytes:
-        """What has arrived, nothing after that many seconds."""
+        """The bytes that have arrived; empty after that many seconds without any."""
         channel = self._channel
         if channel.recv_stderr_ready():
             self.noise = (self.noise + channel.recv_stderr(_CHUNK))[-_CHUNK:]
@@ -77,10 +77,10 @@ class SshCarrier:
         return LostError(code, alone=known and channel.exit_status < _BY_SIGNAL)
 
     def beside(self) -> "SshCarrier":
-        """A further session on the same connection, or on one made for it."""
+        """Another session on the same connection, or on a new one."""
         session = self._pool.session_beside(self._channel)
         return SshCarrier(self._host, self._pool, self._line, session, self._first)
 
     def close(self) -> None:
-        """End it: the runner finishes what it is at, and ends."""
+        """Close it; the runner finishes its current command, and ends."""
         self._release.close()

@@ -1,4 +1,4 @@
-"""Taking a pass over from whoever drove it before: it is stopped, then its records are read."""
+"""Takes a pass over from an earlier driver: it stops the driver, then reads its records."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,26 @@ from workers.shells.remote.errors import transient
 from workers.shells.remote.runner import Runner
 
 UNKEYED = "look"
-"""Begins the keys of commands that only look at something: they may run again."""
+"""The prefix of the keys of looks: they may run again."""
 
 
 def is_unkeyed(key: str | None) -> bool:
-    """Whether that is no key of its caller's."""
+    """Whether the caller gave no key."""
     return key is None or key.startswith(UNKEYED)
 
 
 @dataclass(frozen=True, slots=True)
 class StartedCommand:
-    """A command that the host has a record of, and the runner that it was given to."""
+    """A command in the host's records, and the runner that got it."""
 
     record: CommandRecord
     runner: Identity
 
 
 def take_over(runner: Runner, stems: tuple[str, ...]) -> dict[str, StartedCommand]:
-    """What was started of the pass under its keys; nothing further is, by anybody else.
+    """The commands of the pass that were started, by key; no other driver starts any more of them.
 
-    Raises Transient when a later driver has it, or the host cannot note that somebody has.
+    Raises Transient if a later driver has the pass, or if the host cannot record the takeover.
     """
     known: dict[str, StartedCommand] = {}
     own = generation(runner.stem)
@@ -35,16 +35,14 @@ def take_over(runner: Runner, stems: tuple[str, ...]) -> dict[str, StartedComman
         if generation(stem) > own:
             raise overtaken_error(runner)
         if not runner.stop(stem):
-            sentence = (
-                "its records cannot be written, so that no other worker can take over what it runs"
-            )
+            sentence = "its records are not writable, so no other worker can take over its commands"
             raise transient(runner.host, sentence, stage="execute")
         known |= _read(runner, runner.log(stem))
     return known
 
 
 def overtaken_error(runner: Runner) -> Transient:
-    """Another driver has the pass."""
+    """The error for a pass that another driver has taken over."""
     return transient(runner.host, "another worker has taken the pass over", stage="execute")
 
 

@@ -36,13 +36,13 @@ class Timing:
     authenticate: float = 20.0
     open_session: float = 10.0
     keepalive: int = 10
-    """A sign of life is sent after this long without one."""
+    """Seconds between two keepalive messages."""
     dead_after: float = 30.0
-    """A connection on which nothing is acknowledged for so long is lost."""
+    """A connection is lost after so many seconds without an acknowledgement."""
     tries: int = 6
-    """How often a host that is too busy to answer with its banner is asked."""
+    """How often to try a host that is too busy to send its banner."""
     first_pause: float = 0.15
-    """Before the second try; doubled, and jittered, before each further one."""
+    """Seconds before the second try; doubled, with jitter, before each further one."""
 
 
 DEFAULT_TIMING = Timing()
@@ -68,8 +68,8 @@ def _handle_request_or_signal(channel: paramiko.Channel, message: Message) -> No
 class ExitSignalTransport(paramiko.Transport):
     """A transport whose channels also report an end by signal, as exit code 128 + its number.
 
-    paramiko ignores the server's "exit-signal", so that such an end would look like a loss. Its
-    dispatch table, which serves every channel, is the only place where the message can be seen.
+    paramiko ignores the server's "exit-signal", so such an end would look like a lost connection.
+    The message is visible only in its dispatch table, which serves every channel.
     """
 
     _channel_handler_table: ClassVar = {
@@ -87,10 +87,10 @@ def connect(
 ) -> paramiko.Transport:
     """An open, authenticated connection; only the enrolled host key is accepted.
 
-    It goes through the host's jump host, where there is one, with the same promises for that.
-    `reveal` gives the secret of a name. Raises Transient when the host cannot be reached or is
-    busy, Misconfigured when the key, the host key or the account are wrong. Keys of an agent or of
-    the worker's home are never tried.
+    If the host has a jump host, the connection goes through it, with the same promises. `reveal`
+    returns the secret of a name. Raises Transient when the host cannot be reached or is busy,
+    Misconfigured when the key, the host key or the account is wrong. Keys of an agent or of the
+    worker's home are never tried.
     """
     login = login_of(host, reveal)
     pinned = pinned_key(host)
@@ -112,10 +112,10 @@ def negotiate(
     sleep: Sleep = time.sleep,
     reveal: Reveal = no_vault,
 ) -> paramiko.Transport:
-    """An encrypted connection before anybody has logged in; `pinned` None accepts any host key.
+    """An encrypted connection before the login; `pinned` None accepts any host key.
 
-    A host that closes the connection instead of greeting (sshd does so when too many log in at
-    once) is asked again, `timing.tries` times in all.
+    If the host closes the connection instead of greeting (as sshd does when too many clients log
+    in at once), it is tried again, `timing.tries` times in all.
     """
     pause, give_up_at = timing.first_pause, time.monotonic() + timing.banner
     for tried in itertools.count(1):
@@ -130,7 +130,7 @@ def negotiate(
 
 
 class _BusyError(Exception):
-    """The host hung up before it greeted; `error` is what to raise when it keeps doing so."""
+    """The host closed the connection before it greeted; `error` is the error of the last try."""
 
     def __init__(self, error: ReplanError) -> None:
         super().__init__(str(error))
@@ -149,7 +149,7 @@ def _negotiate_once(
             _compare(transport, host, pinned)
     except BaseException:
         transport.close()
-        # What a failed start leaves behind: its socket, and the timer of its handshake.
+        # A failed start leaves behind its socket and the timer of its handshake.
         transport.sock.close()
         transport.packetizer.complete_handshake()
         raise
@@ -167,10 +167,10 @@ def _socket(host: Host, timing: Timing) -> socket.socket:
     try:
         connected = socket.create_connection((host.address, host.port), timeout=timing.connect)
     except (OverflowError, UnicodeError):
-        raise misconfigured(host, "this is not an address", stage="connect") from None
+        raise misconfigured(host, "this is not a valid address", stage="connect") from None
     except OSError as error:
         raise translate(error, host, stage="connect") from error
-    # Without it every command waits 40 ms for a delayed acknowledgement.
+    # Without TCP_NODELAY, every command waits 40 ms for a delayed acknowledgement.
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if sys.platform == "linux":
@@ -214,8 +214,8 @@ def _no_greeting(host: Host, error: Exception) -> Transient:
     detail = f" ({error})" if str(error) else ""
     return transient(
         host,
-        f"it takes connections and does not greet{detail}: too many log in at once, or no SSH "
-        "server listens on that port; if it lasts, raise MaxStartups in its sshd_config",
+        f"it accepts connections but does not greet{detail}: too many clients log in at once, or "
+        "no SSH server listens on that port; if this lasts, raise MaxStartups in its sshd_config",
         stage="connect",
     )
 
@@ -239,7 +239,7 @@ def _compare(transport: paramiko.Transport, host: Host, pinned: HostKey) -> None
 
 
 def host_key_of(transport: paramiko.Transport) -> HostKey:
-    """The key the host has proved to hold."""
+    """The host key that the host has proved."""
     key = transport.get_remote_server_key()
     return HostKey(key.get_name(), key.asbytes())
 
@@ -260,12 +260,12 @@ def _changed_key(host: Host, pinned: HostKey, offered: HostKey | None) -> WrongH
     return WrongHostKey(
         host,
         f"its host key has changed: {pinned} was enrolled, {now}; "
-        "either the host was set up anew or somebody stands between",
+        "either the host was installed again, or somebody intercepts the connection",
     )
 
 
 def _quieten() -> None:
-    # Everything paramiko would log comes to us as an exception and is told in our words.
+    # paramiko also raises everything that it would log, and we report that in our own words.
     logger = logging.getLogger("paramiko")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.CRITICAL + 1)

@@ -9,7 +9,7 @@ _PROHIBITED = 1
 
 
 class Tunnel:
-    """What paramiko takes for a socket: a channel of the jump host, which is left with it."""
+    """A channel of the jump host that paramiko uses as a socket; it owns the jump connection."""
 
     def __init__(self, jump: paramiko.Transport, channel: paramiko.Channel) -> None:
         self._jump = jump
@@ -17,31 +17,31 @@ class Tunnel:
 
     @property
     def _closed(self) -> bool:
-        """What paramiko asks a socket of the standard library by this name."""
+        """The attribute of a standard socket that paramiko reads."""
         return self._channel.closed
 
     def send(self, data: bytes) -> int:
-        """Send some of it; returns how much."""
+        """Send some of the data; return how many bytes."""
         return self._channel.send(data)
 
     def recv(self, size: int) -> bytes:
-        """What arrived, at most so much; nothing once it has ended."""
+        """The bytes that arrived, at most `size`; empty once the channel has ended."""
         return self._channel.recv(size)
 
     def settimeout(self, seconds: float | None) -> None:
-        """How long sending and receiving may take."""
+        """Set how long sending and receiving may take, in seconds."""
         self._channel.settimeout(seconds)
 
     def close(self) -> None:
-        """End the connection to the jump host, and it with that."""
+        """Close the connection to the jump host, and so the channel."""
         self._jump.close()
 
 
 def open_tunnel(jump: paramiko.Transport, host: Host, *, timeout: float) -> Tunnel:
-    """A way to the host from where the jump host is; `jump` belongs to it from then on.
+    """A connection to the host from its jump host; from then on, the tunnel owns `jump`.
 
-    Raises Transient when the jump host does not reach it within so many seconds, Misconfigured
-    when it lets nobody through.
+    Raises Transient when the jump host does not reach the host within `timeout` seconds,
+    Misconfigured when it lets nobody through.
     """
     name = host.jump or "its jump host"
     try:

@@ -1,4 +1,4 @@
-"""When to stop waiting for a command: deadlines and cancellation."""
+"""Decides when to stop waiting for a command: deadlines and cancellation."""
 
 import time
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from shared.domain.attempt import CommandResult, EndedBy
 from workers.passes.ports import Cancelled
 
 POLL_SECONDS = 0.1
-"""How often `cancelled` is asked."""
+"""Seconds between two calls of `cancelled`."""
 
 
 class Stop(Enum):
@@ -22,12 +22,12 @@ class Stop(Enum):
 
 
 ENDED_BY = {Stop.TIMED_OUT: EndedBy.TIMEOUT, Stop.CANCELLED: EndedBy.CANCEL}
-"""Who ended a command, where waiting ended before it did."""
+"""What ended a command, if waiting ended before the command did."""
 
 
 @dataclass(slots=True)
 class Deadline:
-    """When a command must end: after some seconds, or once somebody wishes it."""
+    """When a command must end: after so many seconds, or once it is cancelled."""
 
     seconds: float
     cancelled: Cancelled | None = None
@@ -38,7 +38,7 @@ class Deadline:
         self._at = time.monotonic() + self.seconds
 
     def stop_reason(self) -> Stop | None:
-        """Why to stop now, if so."""
+        """The reason to stop now; None if there is none."""
         now = time.monotonic()
         if self.cancelled is not None and now >= self._ask_at:
             self._ask_at = now + POLL_SECONDS
@@ -47,20 +47,20 @@ class Deadline:
         return Stop.TIMED_OUT if now >= self._at else None
 
     def patience(self) -> float:
-        """How many seconds one may wait before looking again."""
+        """How many seconds a caller may wait before it looks again."""
         left = max(0.0, self._at - time.monotonic())
         return left if self.cancelled is None else min(left, POLL_SECONDS)
 
     def restart(self) -> None:
-        """Count from now."""
+        """Start counting again."""
         self._at = time.monotonic() + self.seconds
 
     def shorten(self, seconds: float) -> None:
-        """Pass after that many seconds from now, unless it passes before."""
+        """Move the deadline to that many seconds from now, unless it is earlier."""
         self._at = min(self._at, time.monotonic() + seconds)
 
     def pause(self, seconds: float) -> None:
-        """Wait for so long, or until the deadline has passed, if that comes first."""
+        """Wait for that many seconds, or until the deadline if that is earlier."""
         time.sleep(min(seconds, max(0.0, self._at - time.monotonic()) or seconds))
 
 

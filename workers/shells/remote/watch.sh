@@ -1,7 +1,7 @@
-# Watching a runner, and sweeping what nobody needs any more; a part of the runner's text.
+# Watches a runner, and sweeps records that nobody needs; a part of the runner's text.
 
-# Beside the runner: caps output, ends what takes too long, and outlives the runner as long as one
-# of its commands runs, or something that a command has left writes to a file of its output.
+# Runs beside the runner: caps output, ends commands that take too long, and outlives the runner as
+# long as one of its commands runs, or a process that a command left writes to an output file.
 watch() {
   trap '' HUP INT QUIT TERM ALRM USR1 USR2 PIPE
   exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
@@ -11,11 +11,11 @@ watch() {
     sleep "${tick:-0.2}" || sleep 1 || exit
     tick= new=$viewed_stem beat=$((beat + 1))
     lives "$runner_pid" "$runner_start" "$boot" "$space" || over=1
-    # Somebody may have removed it with all that it tells of.
+    # Somebody may have removed it together with the records that it names.
     [ ! -e "$current_file" ] || read -r new <"$current_file" || new=
     [ "$new" = "$viewed_stem" ] || { passed="$passed $viewed_stem" viewed_stem=$new; }
     if [ "$viewed_stem" ]; then look; else busy=; fi
-    # Not before the log of a pass is open: that tells every sweep that the pass is at work.
+    # Not before the log of a pass is open: the log shows every sweep that the pass is running.
     case $viewed_stem in
     '' | */looks/*) ;;
     *) [ "$swept" ] || { swept=1; sweep "${current_file%/.at.*}"; } ;;
@@ -31,7 +31,7 @@ watch() {
     [ "$kept" ] || { rm -f "$current_file"; exit; }
   done
 }
-sweep() { # root: once an hour, of runs that are two days old and have no runner that lives, all
+sweep() { # root: once an hour, remove all records of runs that are two days old and not alive
   [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
   : >"$1/.swept"
   for old in $(find "$1" -mindepth 1 -maxdepth 1 -name '.at.*' -mtime +1); do
@@ -45,20 +45,20 @@ sweep() { # root: once an hour, of runs that are two days old and have no runner
     run=${old##*/} run=${run%.log}
     case $run in *-*) run=${run%%-*}- ;; esac
     claim=${old%/*}/.claim.$run run=${old%/*}/$run
-    # In this order: whoever drives the run begins its own log and then looks for a claim.
+    # In this order: the driver of the run begins its own log first, and then looks for a claim.
     (set -C && echo "$me $born $boot $space" >"$claim") || continue
     abandoned && { rm -f "$run"* || for log in "$run"*; do rm -f "$log"; done; }
     rm -f "$claim"
   done
 }
-abandoned() { # whether no log of the run is young, and none is that of a runner that lives
+abandoned() { # check that no log of the run is young, and that none belongs to a live runner
   for log in "$run"*.log; do
     [ -z "$(find "$log" ! -mtime +1)" ] || return 1
     read -r line <"$log" && set -- $line && lives "$3" "$4" "$5" "$6" && return 1
   done
   return 0
 }
-long() { # whether a file of output may be too long; most times two numbers tell that
+long() { # check whether an output file may be too long; usually two numbers suffice
   [ $((beat % 25)) != 0 ] || return 0
   for fd in 4 5; do
     { read -r name at <"/proc/$runner_pid/fdinfo/$fd"; } 2>/dev/null || return 0
@@ -66,7 +66,7 @@ long() { # whether a file of output may be too long; most times two numbers tell
   done
   return 1
 }
-look() { # at what the runner is doing
+look() { # check what the runner is doing
   ! long || trim "$viewed_stem"
   [ "$over" ] || [ $((beat % 5)) = 0 ] || return
   busy=
@@ -83,12 +83,12 @@ look() { # at what the runner is doing
   aim "$viewed_stem/$3" "$runner_pid" "$runner_start" "$me"
   find_left || busy=
 }
-unhang() { # the record of a start: where it asks, and has no process to end, the runner hangs in it
+unhang() { # record of a start: end the runner if it hangs in a question, without a process to end
   case $6 in
   *q*) [ "$how" ] || [ "$(tail -n 1 "$viewed_stem.log")" != "$*" ] || kill -9 "$runner_pid" ;;
   esac
 }
-settle() { # passes that were left are kept in view while something writes to them
+settle() { # keep an eye on earlier passes while something writes to their files
   set -- $kept $passed
   kept= passed=
   [ "$1" ] || return
@@ -100,7 +100,7 @@ settle() { # passes that were left are kept in view while something writes to th
     esac
   done
 }
-trim() { # stem: of every file that is too long its first and its last part are kept
+trim() { # stem: keep the first and the last part of every file that is too long
   for file in $(find "${1%/*}" -name "${1##*/}.[oe].*" -size +2048); do
     tick=0.05 cut=0 size=$(size_of "$file")
     [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
