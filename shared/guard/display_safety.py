@@ -1,4 +1,4 @@
-"""What a text must not hold if what a person sees is to be what runs."""
+"""Checks that a text shows a person exactly what would run."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"})
 
 
 def objection(text: str) -> Doubt | None:
-    """Why the text cannot be judged by its looks, or None: size, control, invisible characters."""
+    """Why a reader cannot trust the text, or None: its size, control or invisible characters."""
     if len(text) > MOST_BYTES:
         return _too_long()
     if found := _CONTROL.search(text):

@@ -1,16 +1,16 @@
-"""What a command text comes to: the programs it runs, and what could not be told."""
+"""The findings in a command text: the programs that it runs, and what is undecidable."""
 
 from dataclasses import dataclass, field
 
 from shared.guard.words import Run
 
 FORK_BOMB = ":(){ :|:& };:"
-"""The program of a `Run` that stands for a function which starts ever more copies of itself."""
+"""The program of a `Run` that represents a function that keeps starting copies of itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that cannot be decided without a person (X17); `rule` names its kind."""
+    """Something that only a person can decide (X17); `rule` names its kind."""
 
     rule: str
     reason: str

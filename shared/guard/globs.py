@@ -1,4 +1,4 @@
-"""Glob patterns against words of which some parts are unknown: yes, no, or perhaps."""
+"""Matches glob patterns against partly unknown words: yes, no, or maybe."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _BRACKET = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
 
 
 class Match(IntEnum):
-    """Whether a rule hits: MAYBE when it depends on what is known only at run time."""
+    """Whether a rule matches: MAYBE if that depends on what is known only at run time."""
 
     NO = 0
     MAYBE = 1
@@ -28,12 +28,12 @@ class Any:
     many: bool = False
 
     def holds(self, character: str) -> bool:
-        """True when the character is one of those meant."""
+        """True when the token matches the character."""
         return (character in self.members) != self.negated
 
 
 Token = str | Any
-"""A known character, or a place for others."""
+"""A known character, or a placeholder for others."""
 
 _ANYTHING = Any(many=True)
 _IN_ONE_NAME = Any("/", many=True)
@@ -72,7 +72,7 @@ def tokens_of_pattern(pattern: str, star: Any = _ANYTHING) -> list[Token]:
             out.append(_class_of(found[1], found[2]))
             position = found.end() - 1
         elif character == "[":
-            out.append(star)  # it may be closed by a later part of the word
+            out.append(star)  # a later part of the word may close it
         else:
             out.append(character)
         position += 1
@@ -94,7 +94,7 @@ def tokens_of_word(word: Word) -> list[Token]:
 
 
 def intersect(left: list[Token], right: list[Token]) -> bool:
-    """True when some text fits both."""
+    """True when some text matches both."""
     waiting = [(0, 0)]
     seen = {(0, 0)}
     while waiting:
@@ -124,7 +124,7 @@ def _steps(left: list[Token], right: list[Token], i: int, j: int) -> list[tuple[
 
 
 def _meet(left: Token, right: Token) -> bool:
-    """True when one character may fit both."""
+    """True when one character could match both."""
     if isinstance(left, str):
         return left == right if isinstance(right, str) else right.holds(left)
     return left.holds(right) if isinstance(right, str) else True
@@ -133,8 +133,8 @@ def _meet(left: Token, right: Token) -> bool:
 class Pattern:
     """A glob of a rule.
 
-    `*` is any text. Where `path` is true it is a part of one name, and against a path of which
-    only the end is known it does not take in dots: `"$name.bak"` is not thought to be a disk.
+    `*` matches any text. If `path` is true it matches only within one name, and, if only the end of
+    the path is known, no dots: `"$name.bak"` is not taken for a disk.
     """
 
     def __init__(self, text: str, *, path: bool = False) -> None:
@@ -149,7 +149,7 @@ class Pattern:
         return f"Pattern({self.text!r})"
 
     def match(self, word: Word) -> Match:
-        """Whether the word is, or may turn out to be, one that the pattern means."""
+        """Whether the word matches the pattern, or may match it at run time."""
         literal = word.literal
         if literal is not None:
             return Match.YES if self.holds(literal) else Match.NO
@@ -161,11 +161,11 @@ class Pattern:
         ends_known = isinstance(word.pieces[-1], Text) and word.unknown
         if not intersect(self._cautious if ends_known else self._tokens, given):
             return Match.NO
-        # file names that are matched by a pattern exist: `/[a-z]*` does name `/etc`
+        # a pattern for file names matches existing files: `/[a-z]*` does name `/etc`
         return Match.MAYBE if word.unknown or self._literal is None else Match.YES
 
     def holds(self, text: str) -> bool:
-        """True when the whole text fits."""
+        """True when the whole text matches."""
         if self._literal is not None:
             return text == self._literal
         return self._regex.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""The guard: what may run, judged in the process that runs it, on the final text (X17, X18)."""
+"""The guard: judges what may run, in the process that runs it, on the final text (X17, X18)."""
 
 import hashlib
 import re
@@ -35,7 +35,7 @@ _SHELLS_WITH_PLAIN_WORDS = frozenset({"sh", "bash", "dash", "ash", "rbash"})
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict, and what was found for every program that the text would run."""
+    """A verdict, with the findings for every program that the text would run."""
 
     verdict: Verdict
     findings: tuple[Coverage, ...]
@@ -45,8 +45,8 @@ class Explanation:
 class Judged:
     """A verdict, and what it depends on in a plan.
 
-    `runs_code` is the part that runs what lies in a directory of the host (empty: none does),
-    `writes_code` says that what it writes may be run by others.
+    `runs_code` is the part that runs code from a directory of the host (empty: none), `writes_code`
+    says that others may run what it writes.
     """
 
     verdict: Verdict
@@ -55,16 +55,17 @@ class Judged:
 
 
 class Guard:
-    """Holds commands against a policy. Thread-safe; one serves a whole process.
+    """Judges commands by a policy.
 
-    `version` names the policy and the parser: the same version gives the same verdicts.
+    Thread-safe; one is enough for a process. `version` names the policy and the parser: the same
+    version gives the same verdicts.
     """
 
     def __init__(self, policy: CommandPolicy, shfmt: Shfmt | None = None) -> None:
         """Read the rules.
 
-        Raises Misconfigured for a bad entry, when the parser is missing, and when one of the
-        policy's own checks gets another verdict than it says.
+        Raises Misconfigured for a bad entry, for a missing parser, and if one of the policy's own
+        checks does not get its expected verdict.
         """
         self._shfmt = shfmt or installed_shfmt()
         self.policy = policy
@@ -101,14 +102,14 @@ class Guard:
         return Explanation(verdict, tuple(self._list.coverage(findings.runs)))
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
-        """Whether `interpreter` may be given `command`: the worst of all that is found in it.
+        """Whether `interpreter` may run `command`: the worst of all findings counts.
 
-        Never raises: what cannot be judged needs an approval.
+        Never raises: a command that cannot be judged needs an approval.
         """
         return self.judge_part(command, interpreter).verdict
 
     def judge_part(self, command: str, interpreter: str = "sh") -> Judged:
-        """The same with what matters to the other commands of a plan. Never raises."""
+        """The same, with what the other commands of a plan need to know. Never raises."""
         try:
             key = _key(command, interpreter)
         except (AttributeError, UnicodeEncodeError, TypeError):
@@ -129,7 +130,7 @@ class Guard:
     def judge_all(self, commands: Iterable[str], interpreter: str = "sh") -> list[Verdict]:
         """The verdict on each of many commands, in their order.
 
-        Those that have not been seen before are parsed together, far cheaper than one by one.
+        New commands are parsed together, which is far cheaper than one by one.
         """
         listed = list(commands)
         name = interpreter_name(interpreter)
@@ -150,7 +151,7 @@ class Guard:
         return interpreter in _SHELLS_WITH_PLAIN_WORDS and bool(plain_words(command))
 
     def programs(self, command: str, interpreter: str = "sh") -> frozenset[str] | None:
-        """The names of all programs that a text would start; None when that cannot be told."""
+        """The names of all programs that a text would start; None if that cannot be known."""
         try:
             if objection(command):
                 return None
@@ -199,7 +200,7 @@ class Guard:
 
 @lru_cache(64)
 def interpreter_name(interpreter: str) -> str:
-    """`/usr/bin/env bash -e` is `bash`; with options that change what is read it stays as it is."""
+    """`/usr/bin/env bash -e` becomes `bash`; with options that matter it stays as it is."""
     words = interpreter.split()
     if words and PurePosixPath(words[0]).name == "env":
         words = words[1:]

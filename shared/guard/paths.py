@@ -1,4 +1,4 @@
-"""The one form of a path, whatever dots, slashes and working directories it was written with."""
+"""The canonical form of a path, however it is written."""
 
 import re
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from shared.guard.words import HOME, Glob, Hole, Piece, Text, Word, literal_word
 
 START = literal_word(".")
-"""The directory a command starts in: unknown, but taken as the place it is meant to work in."""
+"""The directory in which a command starts: unknown, but taken as its proper place to work."""
 
 NOWHERE = Word((Hole(),))
-"""A directory of which nothing is known."""
+"""An unknown directory."""
 
 _ONLY_WILD = re.compile(r"\.*(?:\*|\?|\[[^\]]*\])+")
 _Component = tuple[Piece, ...]
@@ -21,7 +21,7 @@ class _Path:
 
     root: str
     components: list[_Component]
-    stem: _Component = ()  # what follows an unknown root, up to the next slash
+    stem: _Component = ()  # the text after an unknown root, up to the next slash
 
     def enter(self, component: _Component) -> None:
         """Go to `component` from here."""
@@ -31,7 +31,7 @@ class _Path:
         if text == "..":
             self._leave()
         elif any(isinstance(piece, Hole) and not piece.below for piece in component):
-            # what is unknown may climb out of everything before it
+            # an unknown part may climb out of everything before it
             last = max(i for i, piece in enumerate(component) if isinstance(piece, Hole))
             self.root, self.components, self.stem = "?", [], component[last + 1 :]
         else:
@@ -61,15 +61,15 @@ class _Path:
 
 
 def canonical(word: Word, directory: Word = START) -> Word:
-    """The path that `word` names when the working directory is `directory`.
+    """The path that `word` names in the working directory `directory`.
 
-    Dots and double slashes are gone; an unknown part swallows all that stands before it.
+    Dots and double slashes are removed; an unknown part replaces everything before it.
     """
     return _resolve(word, directory).word()
 
 
 def whole_directory(word: Word, directory: Word = START) -> Word:
-    """The same, where all that is in a directory stands for the directory: `/etc/*` is `/etc`."""
+    """The same, but a pattern for all of a directory means the directory: `/etc/*` is `/etc`."""
     path = _resolve(word, directory)
     while path.components and _only_wild(path.components[-1]):
         path.components.pop()
@@ -77,13 +77,13 @@ def whole_directory(word: Word, directory: Word = START) -> Word:
 
 
 class Places:
-    """The places that words name, each worked out once."""
+    """The places that words name, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Word, Word], tuple[Word, ...]] = {}
 
     def of(self, word: Word, directory: Word) -> tuple[Word, ...]:
-        """The path itself, and the directory it stands for where it names all that is in one."""
+        """The path itself, and the directory if it names everything in one."""
         key = (word, directory)
         found = self._known.get(key)
         if found is None:

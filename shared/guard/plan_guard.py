@@ -1,11 +1,11 @@
-"""Commands judged as parts of one plan: what one of them writes, another must not run unseen."""
+"""Judges commands as parts of one plan: none may run unseen what another one writes."""
 
 from collections.abc import Callable, Iterable
 
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.guard import Guard
 
-_ASKED = "it runs what lies in its directory, and another command of the same plan writes there"
+_ASKED = "it runs code from its directory, and another command of the same plan writes there"
 
 
 class PlanGuard:
@@ -19,10 +19,10 @@ class PlanGuard:
         *,
         elsewhere: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        """Read all that this part of the plan may run; its order does not matter.
+        """Read all that this part of the plan may run, in any order.
 
-        `elsewhere` gives the commands of the other parts. It is asked once, and only when a command
-        runs code that one of them may have written.
+        `elsewhere` returns the commands of the other parts. It is called once, and only if a
+        command runs code that one of them may have written.
         """
         listed = list(commands)
         guard.judge_all(listed, interpreter)
@@ -33,13 +33,14 @@ class PlanGuard:
 
     @property
     def version(self) -> str:
-        """That of the guard: the plan is a part of what is judged."""
+        """The guard's version: the plan is part of the input."""
         return self._guard.version
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
-        """The guard's verdict; a script, test or build target that the plan may have written asks.
+        """The guard's verdict, but code that the plan may have written needs an approval.
 
-        Never raises: what cannot be judged needs an approval.
+        That is a script, test or build target. Never raises: a command that cannot be judged needs
+        an approval.
         """
         judged = self._guard.judge_part(command, interpreter)
         if judged.verdict.allowed and judged.runs_code and self._may_have_been_written():

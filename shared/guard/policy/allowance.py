@@ -1,4 +1,4 @@
-"""What a policy allows of one program: a sub-command, its options, its operands (X17)."""
+"""What a policy allows for one program: a sub-command, its options, its operands (X17)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from shared.guard.words import Glob, Hole, Word, literal_word
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A program with a sub-command, and all that it may be given.
+    """A program with a sub-command, and its allowed arguments.
 
-    `before` are the options that may stand before the sub-command. `words`: an option is a whole
-    word (`find -name`). `pairs` are operands `KEY=VALUE`, by key. `loose`: no option of the program
-    does harm, so a word that may turn out to be one does not matter. `runs_code`: it runs what lies
-    in its directory; `brings`: it puts files there of which nobody has seen the content.
+    `before` holds the options allowed before the sub-command. `words`: an option is a whole word
+    (`find -name`). `pairs` are operands `KEY=VALUE`, by key. `loose`: no option of the program does
+    harm, so a word that may turn out to be one does not matter. `runs_code`: it runs code from its
+    directory; `brings`: it puts files there whose content nobody has seen.
     """
 
     run: tuple[str, ...]
@@ -37,11 +37,11 @@ class Allowance:
 
     @property
     def name(self) -> str:
-        """The program and the sub-command, as the policy names them."""
+        """The program and its sub-command, as the policy names them."""
         return " ".join(self.run)
 
     def misfit(self, words: tuple[Word, ...], ground: Ground) -> "Misfit | None":
-        """Why the words behind the program's name are not allowed; None when they all are."""
+        """Why the words after the program's name are not allowed; None if they all are."""
         try:
             _Fitting(self, ground).fit(words)
         except Misfit as misfit:
@@ -54,7 +54,7 @@ class Misfit(Exception):
 
 
 class OtherSubCommand(Misfit):
-    """The words are of another sub-command of the same program."""
+    """The words belong to another sub-command of the same program."""
 
 
 class _Fitting:
@@ -93,7 +93,7 @@ class _Fitting:
         return self._finish()
 
     def _without_program(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
-        """The options of a shell; its program is followed by itself, a script is an operand."""
+        """A shell's words without its program, which is judged itself; a script is an operand."""
         program = shell_program(words)
         if program.source == "file":
             return words
@@ -101,7 +101,7 @@ class _Fitting:
         return words[: len(words) - count]
 
     def _rest_is(self, kind: str) -> bool:
-        """True where all that is left is a command of its own, or for another program."""
+        """True if the remaining operand is a separate command, or is for another program."""
         slots = self._allowed.slots
         at = len(self._operands)
         return not self._verbs and at < len(slots) and slots[at].kind == kind
@@ -119,7 +119,7 @@ class _Fitting:
         if uncertain and not self._allowed.loose and self._options is not None:
             if isinstance(first, Glob) and first.pattern[:1] not in ("*", "?", "["):
                 return False
-            raise Misfit(f"{word} may turn out to be an option")
+            raise Misfit(f"{word} may be an option at run time")
         return False
 
     @property
@@ -169,7 +169,7 @@ class _Fitting:
             if text == ";" or (text == "+" and before == "{}"):
                 return
             before = text
-        raise Misfit("the command it runs for each match has no end")
+        raise Misfit("the command that it runs for each match has no end")
 
     def _long(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
         name, equals, _ = prefix.partition("=")
@@ -203,7 +203,7 @@ class _Fitting:
                     self._value(name, option, next(rest, None))
                 return
         if word.literal is None:
-            raise Misfit(f"{word} may turn out to be another option")
+            raise Misfit(f"{word} may be another option at run time")
 
     def _misfit_of(self, word: Word, name: str = "") -> Misfit:
         shown = f"{word}" if not name or str(word) == name else f"{name} (in {word})"
@@ -213,7 +213,7 @@ class _Fitting:
         if value is None:
             raise Misfit(f"{name} has no value")
         if value.splits:
-            raise Misfit(f"the value of {name} may turn out to be several words: {value}")
+            raise Misfit(f"the value of {name} may become several words: {value}")
         self._hold(option.value, value, f"the value of {name}")
 
     def _hold(self, kind: str, word: Word, what: str) -> None:
@@ -257,7 +257,7 @@ class _Fitting:
             raise Misfit(f"`{self._allowed.name}` is given too few operands")
         several = any(operand.splits for operand in self._operands)
         if several and len({slot.kind for slot in slots}) > 1:
-            raise Misfit("a word may turn out to be several")
+            raise Misfit("a word may become several")
         waiting = iter(self._operands)
         for slot in slots:
             taken = {"1": 1, "?": min(1, spare), "*": spare, "+": 1 + spare}[slot.count]

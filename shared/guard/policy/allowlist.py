@@ -1,4 +1,4 @@
-"""All that a policy allows, held against everything that a text would run."""
+"""Compares everything that a text would run with all that a policy allows."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _HARMLESS_OUTPUT = re.compile(r"(?i).*\.(log|txt|out|err|html|csv|pid|md)|/dev/.
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What the list says of one run: the allowance that covers it, or why none does."""
+    """What the list says about one run: the allowance that covers it, or why none does."""
 
     run: Run
     allowance: Allowance | None
@@ -30,7 +30,7 @@ class Coverage:
 
     @property
     def runs_code(self) -> bool:
-        """True when the run is of what lies in a directory of the host."""
+        """True when the run executes code from a directory of the host."""
         return self.allowance is not None and self.allowance.runs_code
 
 
@@ -62,17 +62,17 @@ class AllowList:
         code = next((covered.run.part for covered in found if covered.runs_code), None)
         for covered in found:
             if code is not None and covered.doubt is None and self._brings(covered):
-                told = f"it runs what lies there ({code}) and writes there as well"
+                told = f"it runs code from there ({code}) and writes there as well"
                 yield Coverage(covered.run, None, Doubt("written-script", told, covered.run.part))
             else:
                 yield covered
 
     def writes_code(self, covered: Iterable[Coverage]) -> bool:
-        """True when what the runs write may be run later."""
+        """True when later commands may run what these runs write."""
         return any(map(self._brings, covered))
 
     def _brings(self, covered: Coverage) -> bool:
-        """True when a run puts something where code is run from, or may do anything."""
+        """True when a run writes to a place from which code is run, or may do anything."""
         if covered.doubt is not None or (covered.allowance and covered.allowance.brings):
             return True
         here = covered.run.directories
@@ -82,7 +82,7 @@ class AllowList:
         )
 
     def _is_apart(self, word: Word, here: tuple[Word, ...]) -> bool:
-        """True when no code is run from there, as from /tmp."""
+        """True when no code is run from there, as in /tmp."""
         why = self._territory.no_write(word, here)
         return why is None and all(
             self._territory.no_code(word, (directory,)) is not None for directory in here
@@ -96,7 +96,7 @@ class AllowList:
         return self._program(run, ground)
 
     def _by_the_shell(self, run: Run, ground: Ground) -> Doubt | None:
-        """What a run writes, reads and sets beside its arguments."""
+        """What a run writes, reads and sets besides its arguments."""
         words = (*run.writes, *(downloads(run.program, run.argv[1:]) if run.argv else ()))
         for word in words:
             if str(word) != "-" and (why := self._territory.no_write(word, run.directories)):
@@ -128,12 +128,12 @@ class AllowList:
         return Coverage(run, None, Doubt("unlisted-use", f"{run.program}: {best}", run.part))
 
     def _strange_code(self, run: Run, allowance: Allowance) -> Doubt | None:
-        """Why what lies in a run's directory may not be run; None when it runs nothing of that."""
+        """Why code in a run's directory may not be run; None if it runs none."""
         if not allowance.runs_code:
             return None
         for directory in run.directories:
             if why := self._territory.no_code(_WHATEVER, (directory,)):
-                return Doubt("unlisted-place", f"it runs what lies there: {why}", run.part)
+                return Doubt("unlisted-place", f"it runs code from there: {why}", run.part)
         return None
 
     def _candidates(self, run: Run) -> list[Allowance]:

@@ -1,4 +1,4 @@
-"""What is forbidden everywhere unless the operator says otherwise."""
+"""What is forbidden everywhere, unless the operator changes it."""
 
 from shared.guard.policy.policy import shipped_forbidden
 

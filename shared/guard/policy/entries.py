@@ -1,4 +1,4 @@
-"""From the text of a `forbidden_commands` entry to the rule it stands for."""
+"""Turns the text of a `forbidden_commands` entry into its rule."""
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
@@ -25,12 +25,12 @@ _FOR_EXAMPLE = "write it as one command with the options and operands to forbid,
 
 
 def rule_of(entry: str, shfmt: Shfmt) -> Rule:
-    """The rule that an entry stands for.
+    """The rule of an entry.
 
-    An entry is a command of which all that is written must be there for it to hit: `rm -rf /`,
-    `mkfs`, `dd of=/dev/sd*`. Two commands joined by `|` forbid feeding the one to the other;
-    `> PATH` forbids writing to a file. `*`, `?` and `[…]` are patterns. Raises Misconfigured,
-    naming the entry, for everything else.
+    An entry is a command; it matches if everything written in it is present: `rm -rf /`, `mkfs`,
+    `dd of=/dev/sd*`. Two commands joined by `|` forbid feeding one to the other; `> PATH` forbids
+    writing to a file. `*`, `?` and `[…]` are patterns. Raises Misconfigured, naming the entry, for
+    everything else.
     """
     if not isinstance(entry, str):
         raise _refuse(entry, "it is not a text")
@@ -100,7 +100,7 @@ def _text(entry: str, word: WordNode) -> str:
     texts = []
     for part in word.parts:
         if not isinstance(part, Literal):
-            raise _refuse(entry, "a part of it is only known when it runs")
+            raise _refuse(entry, "a part of it is known only when it runs")
         texts.append(part.text)
     return "".join(texts)
 

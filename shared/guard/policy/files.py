@@ -1,4 +1,4 @@
-"""Policy files as people write them, and the sentences that refuse a bad one."""
+"""Policy files as people write them, and the errors for bad ones."""
 
 from typing import Annotated, Self
 from typing import Literal as Choice
@@ -16,7 +16,7 @@ def _as_list(run: object) -> object:
 
 
 class RuleText(Document):
-    """One program with its sub-command: what it may be given (`docs/policies.md`)."""
+    """One program with its sub-command and its allowed arguments (`docs/policies.md`)."""
 
     run: Annotated[list[str], BeforeValidator(_as_list)]
     flags: str = ""
@@ -57,7 +57,7 @@ class RuleText(Document):
 
 
 def _in_full(rule: object) -> object:
-    """A rule that is a mere text allows any words behind it."""
+    """A rule that is plain text allows any words after it."""
     if isinstance(rule, str):
         return {"run": rule, "flags": "any", "operands": "any*", "loose": True}
     return rule
@@ -71,14 +71,14 @@ class AllowText(Document):
 
 
 class ForbidText(Document):
-    """Entries as in `forbidden_commands`, with the reason that people are told."""
+    """Entries as in `forbidden_commands`, with the reason that people see."""
 
     reason: str = Field(min_length=8)
     rules: list[str] = Field(min_length=1)
 
 
 class PlacesText(Document):
-    """Places that are added to those of the levels below (`shared.guard.policy.territory`)."""
+    """Places in addition to those of the levels below (`shared.guard.policy.territory`)."""
 
     write: list[str] = Field(default_factory=list)
     delete: list[str] = Field(default_factory=list)
@@ -91,7 +91,7 @@ class PlacesText(Document):
 
 
 class ChecksText(Document):
-    """Commands whose verdict is known beforehand: a policy that says otherwise is refused."""
+    """Commands with their expected verdicts: a policy that gives another one is refused."""
 
     allow: list[str] = Field(default_factory=list)
     approve: list[str] = Field(default_factory=list)
@@ -99,7 +99,7 @@ class ChecksText(Document):
 
 
 class LevelText(Document):
-    """What can be said for everything, for a group of hosts, or for one host."""
+    """The rules of one level: for everything, for a group of hosts, or for one host."""
 
     profiles: list[str] | None = None
     allow: list[AllowText] = Field(default_factory=list)
@@ -112,7 +112,7 @@ class LevelText(Document):
 
 
 class GroupText(LevelText):
-    """A level for the hosts whose names fit one of `hosts` (`web*`)."""
+    """A level for the hosts whose names match one of `hosts` (`web*`)."""
 
     hosts: list[str] = Field(min_length=1)
 

@@ -1,4 +1,4 @@
-"""How a policy writes down which options and operands a program may be given."""
+"""The notation of a policy for the options and operands that a program may get."""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ Count = Choice["1", "?", "*", "+"]
 _OPTION = re.compile(r"([-+!(),][^\s=]*)(?:(=\??)(\S*))?")
 _COUNTED = re.compile(r"(.+?)([?*+]?)")
 NUMBER = "-#"
-"""Stands for `-5` and every other number behind a dash."""
+"""Represents `-5` and every other number after a dash."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionSpec:
-    """One option that may be given: `value` is the kind of what it takes, "" when it takes none.
+    """One allowed option: `value` is the kind of its value, "" if it takes none.
 
-    `attached`: its value, if any, stands in the same word.
+    `attached`: its value, if any, is part of the same word.
     """
 
     value: str = ""
@@ -24,7 +24,7 @@ class OptionSpec:
 
 
 Options = Mapping[str, OptionSpec] | None
-"""By name, with its dashes. None where every option may be given."""
+"""By name, with dashes. None allows every option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Slot:
 def options(text: str) -> Options:
     """The options of `-a -n= --color=? -o=write -#`, or None for `any`.
 
-    `=` means that a value is needed, of any text unless a kind follows; `=?` that one may be
+    `=` means that a value is required, any text unless a kind follows; `=?` that one may be
     attached. Raises ValueError, saying what is wrong.
     """
     if text.strip() == "any":

@@ -1,4 +1,4 @@
-"""The kinds of operands and values that a policy can name, and what each of them refuses."""
+"""The kinds of operands and values that a policy can name, and what each one refuses."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from shared.guard.words import Word
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where a program runs, and what its policy says of places and variables."""
+    """Where a program runs, and what its policy says about places and variables."""
 
     territory: Territory
     directories: tuple[Word, ...]
@@ -29,9 +29,9 @@ Kind = Callable[[Word, Ground], str | None]
 REST = "rest"
 """The rest of the words is for a program that is judged as a whole."""
 COMMAND = "command"
-"""The rest of the words is a command of its own, which is judged by itself."""
+"""The rest of the words is a separate command, which is judged by itself."""
 EXEC = "exec"
-"""The value goes on to `;` or `{} +`, as that of `find -exec` does."""
+"""The value extends to `;` or `{} +`, like that of `find -exec`."""
 
 _MODE = r"([ugoa]*[+=-][rxX]*|[ug]+[+=-][rwxX]*|[ugoa]*-[rwxX]*)"
 _FORMS = {
@@ -105,7 +105,7 @@ def _program(language: str, harmless: Callable[[str], bool]) -> Kind:
         text = word.literal
         if text is None:
             return f"the {language} that it runs is known only when it runs"
-        return None if harmless(text) else f"the {language} may do more than look: {text[:80]}"
+        return None if harmless(text) else f"the {language} may do more than read: {text[:80]}"
 
     return kind
 
@@ -160,7 +160,7 @@ def _script(word: Word, ground: Ground) -> str | None:
 def _variable(word: Word, ground: Ground) -> str | None:
     name = word.prefix.partition("=")[0]
     if word.literal is None and "=" not in word.prefix:
-        return f"which variable it is, is not known: {word}"
+        return f"the variable is not known: {word}"
     if "=" not in word.prefix or ground.variables.fullmatch(name):
         return None
     return f"no rule lists the variable {name}"
@@ -207,7 +207,7 @@ KINDS: dict[str, Kind] = {
     "script-root": _script_root,
     EXEC: _anything,
 }
-"""Every kind by its name. A name with `|` or `/` in it stands for the words between the bars."""
+"""Every kind by its name. A name with `|` or `/` means the words between the bars."""
 
 
 def kind_of(name: str) -> Kind | None:

@@ -1,4 +1,4 @@
-"""Policies: what decides, put together from the shipped files, the site's, and the host's."""
+"""Policies, built from the shipped files, the site's, and the host's."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -26,13 +26,13 @@ from shared.guard.policy.territory import Territory
 SHIPPED = Path(__file__).parent / "shipped"
 PROFILES = ("strict", "read-only", "files", "packages", "services", "project")
 ENGINE = 1
-"""Counted up whenever the same rules come to mean something else."""
+"""Incremented whenever the meaning of the same rules changes."""
 _PLACES = ("write", "delete", "purge", "devices", "dotfiles", "fixed", "secret", "code")
 
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """An entry of `forbidden_commands`, why it is there, and who put it there."""
+    """An entry of `forbidden_commands`, its reason and its source."""
 
     entry: str
     reason: str = ""
@@ -44,11 +44,11 @@ _NOWHERE_SPECIAL = Territory()
 
 @dataclass(frozen=True, slots=True)
 class CommandPolicy:
-    """All that decides on the commands for one host.
+    """Everything that decides about commands for one host.
 
-    `checks` are commands with the verdict they must get. `unlisted_allowed`: what no rule lists is
-    allowed all the same; only deny rules and what cannot be decided stop a command then.
-    `version` is a digest of everything that decides.
+    `checks` are commands with the verdicts that they must get. `unlisted_allowed`: commands that no
+    rule lists are allowed; only deny rules and undecidable commands are stopped. `version` is a
+    digest of everything that decides.
     """
 
     forbidden: tuple[Forbidden, ...] = ()
@@ -71,13 +71,13 @@ _DECIDING = ("forbidden", "allowances", "territory", "variables", "programs", "u
 
 
 def only_forbidden(entries: Iterable[str]) -> CommandPolicy:
-    """A policy that allows all that no entry forbids and that can be decided."""
+    """A policy that allows every decidable command that no entry forbids."""
     return CommandPolicy(tuple(map(Forbidden, entries)), unlisted_allowed=True)
 
 
 @cache
 def looks() -> CommandPolicy:
-    """The policy of what only looks at a host: the profile `read-only`, with no place to write."""
+    """The policy for read-only commands: the profile `read-only`, with no place to write."""
     territory = replace(_territory([_base()]), write=(), delete=(), purge=())
     return CommandPolicy(
         forbidden=shipped_forbidden(),
@@ -90,7 +90,7 @@ def looks() -> CommandPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The shipped policy with what a site has added to it; `for_host` says what holds where."""
+    """The shipped policy with a site's additions; `for_host` gives the policy of one host."""
 
     text: SiteText | None = None
     source: str = "shipped"
@@ -112,7 +112,7 @@ class Site:
                 *map(Forbidden, forbidden),
             ),
             allowances=(
-                # the most specific first: the first that fits is the one that counts
+                # the most specific first: the first match counts
                 *(a for s, text in reversed(levels) for a in _allowances(text.allow, s)),
                 *_profiles((base.profiles if chosen is None else chosen) or (), self.source),
             ),
@@ -125,7 +125,7 @@ class Site:
         )
 
     def _levels(self, name: str | None) -> Iterator[tuple[str, LevelText]]:
-        """Those that hold for the host, the most general first, with their sources."""
+        """The levels that apply to the host, the most general first, with their sources."""
         if self.text is None:
             return
         yield self.source, self.text
@@ -201,7 +201,7 @@ def _profile_allowances(name: str) -> tuple[Allowance, ...]:
 
 
 def _profiles(names: Iterable[str], source: str) -> Iterator[Allowance]:
-    """The allowances of profiles and of those that they include, each profile once."""
+    """The allowances of profiles and of the profiles that they include, each once."""
     waiting = list(names)
     wanted: dict[str, None] = {}
     while waiting:

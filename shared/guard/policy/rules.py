@@ -1,4 +1,4 @@
-"""Rules over argv: what a `forbidden_commands` entry forbids (X17)."""
+"""Rules about argv: what a `forbidden_commands` entry forbids (X17)."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -25,7 +25,7 @@ def names_of(program: str) -> tuple[str, ...]:
 
 
 class Rule(Protocol):
-    """One entry, ready to be held against runs."""
+    """One entry, ready to be compared with runs."""
 
     @property
     def entry(self) -> str:
@@ -33,10 +33,10 @@ class Rule(Protocol):
 
     @property
     def programs(self) -> frozenset[str] | None:
-        """The only programs it can be about, or None when it may be about any."""
+        """The only programs that it can match, or None for any."""
 
     def match(self, run: Run, given: Arguments) -> Match:
-        """Whether the run is what the rule forbids; `given` are its sorted arguments."""
+        """Whether the rule forbids the run; `given` holds its sorted arguments."""
 
 
 class PathPattern:

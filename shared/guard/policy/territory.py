@@ -1,4 +1,4 @@
-"""Where a command may write, delete and read without a person's word (X17)."""
+"""Where a command may write, delete and read without an approval (X17)."""
 
 import re
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class Territory:
             return None
         for pattern in self._secret_patterns:
             if pattern.match(path) is not Match.NO:
-                return f"{path} may turn out to be a secret ({pattern.text})"
+                return f"{path} may be a secret at run time ({pattern.text})"
         return None
 
     def _device(self, path: str) -> bool:
@@ -111,7 +111,7 @@ class Territory:
             if not below and self._device(text):
                 continue
             if self._root_of(text, roots, below=below) is None:
-                return f"{path} is not a place that is {done} without a person's word"
+                return f"{path} is not a place that is {done} without an approval"
             if why := self._why_reserved(text):
                 return f"{path}: {why}"
         return None
