@@ -17,7 +17,7 @@ def to_undo(revisions: Sequence[Revision], attempts: Iterable[Attempt]) -> tuple
     """
     if not revisions:
         return ()
-    wanted = _rollbacks_wanted(revisions)
+    wanted = _requested_rollbacks(revisions)
     ran: dict[tuple[int, int], int] = {}
     undone: dict[tuple[int, int], int] = {}
     for moment, attempt in enumerate(attempts):
@@ -37,7 +37,7 @@ def to_undo(revisions: Sequence[Revision], attempts: Iterable[Attempt]) -> tuple
     )
 
 
-def _rollbacks_wanted(revisions: Sequence[Revision]) -> dict[tuple[int, int], Subtask]:
+def _requested_rollbacks(revisions: Sequence[Revision]) -> dict[tuple[int, int], Subtask]:
     *earlier, newest = revisions
     return {
         (revision.revision, subtask.ordinal): subtask

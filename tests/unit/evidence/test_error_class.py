@@ -1,4 +1,4 @@
-"""The class of an error is judged from what the attempt left behind (S1.32)."""
+"""The class of an error follows from the results of the attempt (S1.32)."""
 
 from datetime import UTC, datetime
 

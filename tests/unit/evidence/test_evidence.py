@@ -1,4 +1,4 @@
-"""What the executor says about a failed step: hypotheses, failed assumptions, the host's state."""
+"""The evidence of a failed step: hypotheses, failed assumptions, the host's state."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def test_every_assumption_has_a_case() -> None:
 
 
 def test_failed_assumptions_are_said_once_and_only_of_what_failed() -> None:
-    """Repeated tries add nothing, successful ones say nothing, and a red check counts too."""
+    """Repeated and successful tries add nothing; a red check counts too."""
     absent = ended("x", 100, stderr="E: Unable to locate package nginx")
     attempts = [
         attempt(1, result=absent),

@@ -1,4 +1,4 @@
-"""What the tests of the executor begin with: orders, a log, a guard and a clock of their own."""
+"""Builders and fakes for tests of passes: orders, a log, a guard and a clock."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ class ScriptedProbe:
 
 @dataclass
 class ScriptedJudge:
-    """Denies and asks by pattern; remembers every text it has judged."""
+    """Denies and asks for approval by pattern; remembers every text that it has judged."""
 
     deny: str | None = None
     approve: str | None = None
@@ -71,7 +71,7 @@ class ScriptedJudge:
 
 @dataclass
 class MemoryLog:
-    """Keeps what a pass wrote; says that it is cancelled once `stop` answers True."""
+    """Keeps what a pass wrote; reports a cancel once `stop` returns True."""
 
     stop: Callable[["MemoryLog"], bool] = lambda _: False
     unwanted_keys: set[str] = field(default_factory=set)
@@ -100,7 +100,7 @@ class MemoryLog:
 
 @dataclass
 class Pass:
-    """A pass that was carried out, with all that it touched."""
+    """A finished pass, with everything that it touched."""
 
     result: PassResult
     shell: ScriptedShell
@@ -139,7 +139,7 @@ def subtasks(*given: Subtask | str) -> tuple[Subtask, ...]:
 
 
 def subtask(command: str, key: str = "s1", **fields: object) -> Subtask:
-    """A subtask with what the test wants to say about it."""
+    """A subtask with the fields that the test sets."""
     return Subtask(ordinal=1, key=key, title="", command=command, **fields)  # type: ignore[arg-type]
 
 
@@ -179,7 +179,7 @@ def order(
 
 @dataclass
 class Approving:
-    """Approves texts as the test says, as often as asked; keeps what was used, and by which key."""
+    """Approves the texts that the test names, as often as asked; keeps the keys that used them."""
 
     approved: Callable[[str], bool] = lambda _: False
     used: list[tuple[str, str]] = field(default_factory=list)
@@ -220,7 +220,7 @@ def carried_out(
     approved: Callable[[str], bool] = lambda _: False,
     settle: tuple[float, ...] = (),
 ) -> Pass:
-    """Carry out a pass; fails when a text reached the shell that the guard has not judged."""
+    """Carry out a pass; fail if a text reached the shell that the guard had not judged."""
     judge, log, clock = judge or ScriptedJudge(), log or MemoryLog(), clock or SteppingClock()
     means = shell_means(what, shell, judge, log, clock, looks=looks)
     result = carry_out(what, means, log, clock, approvals=Approving(approved), settle=settle)
@@ -249,7 +249,7 @@ def attempt(
     correction: str | None = None,
     reason: str = "",
 ) -> Attempt:
-    """An attempt as it was recorded before."""
+    """An attempt that was recorded before."""
     return Attempt(
         key=f"R7-1-r{revision}-{subtask}-p{pass_no}-t{try_no}",
         run_id=7,

@@ -1,4 +1,4 @@
-"""Approvals in a pass: asked for, used directly before a start, and never for something else."""
+"""Approvals in a pass: requested, used directly before a start, and never for another text."""
 
 from dataclasses import dataclass, field
 
@@ -58,7 +58,7 @@ def asked(result: PassResult) -> list[tuple[int, SubtaskPart, str]]:
 
 
 def test_a_pass_that_waits_says_all_that_its_subtask_asks_for() -> None:
-    """At once, so that a person is not asked three times about one subtask."""
+    """All at once, so that nobody is asked three times about one subtask."""
     one = subtask("ask-run", check="ask-check", preconditions=("ask-pre", "fine"))
     shell = ScriptedShell(default=None)
     result = passed(order(one, "ask-later"), shell)
@@ -115,7 +115,7 @@ def test_a_pass_that_is_driven_on_has_the_approval_that_it_had() -> None:
 
 
 def test_an_approved_check_may_be_looked_at_as_often_as_the_pass_needs_it() -> None:
-    """Before, and after: it is one look for a person. Another pass is another look."""
+    """Before and after count as one look for a person. Another pass is another look."""
     one = subtask("run", check="ask-check")
     approvals, shell = OnceApproved({"ask-check"}), ScriptedShell({"ask-check": [1, 0]})
     assert passed(order(one), shell, approvals).ending is Ending.DONE
@@ -125,7 +125,7 @@ def test_an_approved_check_may_be_looked_at_as_often_as_the_pass_needs_it() -> N
 
 
 def test_a_command_whose_end_nobody_knows_is_not_run_again_on_its_approval() -> None:
-    """Declared idempotent, it would be repeated; a person approved one start."""
+    """It is idempotent and would be repeated, but a person approved only one start."""
     unknown = CommandResult("ask-run", None, b"", b"", NOON, NOON, unknown=Unknown.SHELL_KILLED)
     shell = ScriptedShell(default=None)
     shell.remember("R7-1-r0-1-p1-t0", "ask-run", unknown, label='[null, "ask-run"]')
@@ -138,7 +138,7 @@ def test_a_command_whose_end_nobody_knows_is_not_run_again_on_its_approval() -> 
 
 
 def test_a_check_that_may_not_be_looked_at_any_more_is_the_operator_s() -> None:
-    """The command ran under an earlier driver; what came of it stays unsaid until it may."""
+    """The command ran under an earlier driver; its outcome is unknown until the check may run."""
     shell = ScriptedShell(default=None)
     shell.remember("R7-1-r0-1-p1-t0", "run", ended("run"), label='[null, "run"]')
     with pytest.raises(Misconfigured, match="its check may not run"):
@@ -146,7 +146,7 @@ def test_a_check_that_may_not_be_looked_at_any_more_is_the_operator_s() -> None:
 
 
 def test_a_correction_is_not_what_was_approved() -> None:
-    """Approved or not: it was ours, and nobody was asked about it."""
+    """Approved or not: the plan did not contain it, and nobody was asked about it."""
     command, absent = "apt-get install -y nginx", "E: Unable to locate package nginx"
     shell = ScriptedShell({command: Answer(100, stderr=absent)})
     judge = ScriptedJudge(approve="apt-get")
@@ -162,7 +162,7 @@ PLANNED = Policy(autonomy="plan")
 
 
 def test_where_plans_are_approved_nothing_else_runs() -> None:
-    """Whatever the guard says: the row of the plan may have been changed since."""
+    """Whatever the guard says: somebody may have changed the row of the plan since."""
     shell = ScriptedShell(default=None)
     result = passed(order("fine", "also", policy=PLANNED), shell)
     assert result.ending is Ending.NEEDS_APPROVAL

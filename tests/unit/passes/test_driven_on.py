@@ -1,4 +1,4 @@
-"""Passes that somebody drove before, commands that nobody knows the end of, and ended ones."""
+"""Passes with an earlier driver, commands with an unknown end, and commands that were ended."""
 
 import json
 from dataclasses import replace
@@ -30,7 +30,7 @@ def label(command: str, correction: str | None = None) -> str:
 
 
 def test_what_was_started_before_is_not_started_again() -> None:
-    """Its check is not looked at first: it would be green, and the attempt would be lost."""
+    """Its check does not run first: it would be green, and the attempt would be lost."""
     shell = ScriptedShell({"check": 0, "two": 0})
     shell.remember(key(1), "one", result("one"), label("one"))
     done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
@@ -41,7 +41,7 @@ def test_what_was_started_before_is_not_started_again() -> None:
 
 
 def test_a_correction_that_was_begun_is_gone_on_with() -> None:
-    """Whatever would be chosen now: the host has changed since."""
+    """Whatever the rules would choose now: the host has changed since."""
     shell = ScriptedShell({"true": 0})
     failed = attempt(1, Outcome.FAILED, command="do it")
     shell.remember(key(1, 1), "sudo do it", result("sudo do it"), label("sudo do it", "sudo"))
@@ -64,7 +64,7 @@ def test_a_person_is_asked_where_nobody_knows() -> None:
 
 
 def test_a_green_check_says_that_it_ran() -> None:
-    """Done is what the check says is done."""
+    """The check decides what is done."""
     shell = ScriptedShell({"check": 0, "two": 0})
     shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", check="check"), "two"), shell)
@@ -83,7 +83,7 @@ def test_a_red_check_says_that_it_did_not() -> None:
 
 
 def test_what_may_run_twice_runs_again() -> None:
-    """Where the plan says that it is idempotent."""
+    """If the plan says that it is idempotent."""
     shell = ScriptedShell({"one": 0})
     shell.remember(key(1), "one", result("one", None, unknown=Unknown.SHELL_KILLED), label("one"))
     done = carried_out(order(subtask("one", "a", idempotent=True)), shell)
@@ -91,7 +91,7 @@ def test_what_may_run_twice_runs_again() -> None:
 
 
 def test_it_does_not_run_again_for_ever() -> None:
-    """After three unknown ends a person is asked all the same."""
+    """After three unknown ends, a person decides nevertheless."""
     shell = ScriptedShell()
     for number in range(3):
         lost = result("one", None, unknown=Unknown.SHELL_KILLED)
@@ -111,7 +111,7 @@ def test_what_is_critical_never_runs_again_unasked() -> None:
 
 
 def test_a_command_that_an_operator_ended_has_failed() -> None:
-    """It counts, and no correction follows; what does not need it goes on."""
+    """It counts, and no correction follows; subtasks that do not need it go on."""
     shell = ScriptedShell({"one": Says(takes=9), "two": 0})
     log = MemoryLog(unwanted_keys={key(1)})
     done = carried_out(order(subtask("one", "a"), subtask("two", "b", needs=())), shell, log=log)
@@ -123,7 +123,7 @@ def test_a_command_that_an_operator_ended_has_failed() -> None:
 
 
 def test_errors_go_on_over_a_person_s_answer() -> None:
-    """The pass that waited for it had come to no end of its own."""
+    """The pass that waited for it was not over."""
     failed = attempt(1, Outcome.FAILED, command="one")
     unknown = attempt(2, Outcome.UNKNOWN, command="two")
     ran = replace(unknown, outcome=Outcome.OK, told_by_person=Answer.RAN)

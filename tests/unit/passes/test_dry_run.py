@@ -1,4 +1,4 @@
-"""What a dry run foretells, and that it changes nothing."""
+"""What a dry run predicts, and that it changes nothing."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def foreseen(
     looks: ScriptedJudge | None = None,
     policy: Policy = DRY,
 ) -> Pass:
-    """A dry run; of texts beginning with `alter` a mere look is not allowed."""
+    """A dry run; texts that begin with `alter` are not allowed as looks."""
     return carried_out(
         order(*given, policy=policy),
         shell or ScriptedShell(default=None),
@@ -142,7 +142,7 @@ def test_each_subtask_is_foretold(
     outcome: Outcome,
     reason: str,
 ) -> None:
-    """S0.17, S0.88: nothing reaches the host but what looks."""
+    """S0.17, S0.88: only looks reach the host."""
     shell = ScriptedShell(answers, default=None)  # type: ignore[arg-type]
     done = foreseen(given, shell=shell, judge=ScriptedJudge(deny="^never", approve="^ask"))
     assert shell.commands == ran
@@ -154,7 +154,7 @@ def test_each_subtask_is_foretold(
 
 
 def test_all_is_foretold_whatever_stands_before_it() -> None:
-    """A denial blocks the step at the end, told with its reason (S0.61); nothing is left out."""
+    """A denial blocks the step at the end, with its reason (S0.61); no subtask is left out."""
     done = foreseen("never-a", "ask-b", "c", judge=ScriptedJudge(deny="^never", approve="^ask"))
     assert [a.prediction for a in done.attempts] == [
         Prediction.DENIED,
@@ -166,7 +166,7 @@ def test_all_is_foretold_whatever_stands_before_it() -> None:
 
 
 def test_what_was_foretold_before_is_not_looked_at_again() -> None:
-    """A pass that is driven on goes on where it was."""
+    """The next driver of a pass goes on where the last one stopped."""
     shell = ScriptedShell({"is-there": 1}, default=None)
     first = foreseen(subtask("a", check="is-there"), shell=shell)
     again = carried_out(

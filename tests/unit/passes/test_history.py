@@ -24,7 +24,7 @@ UPDATED = "apt-get update; apt-get install --fix-missing -y nginx"
 
 
 def test_what_a_resumed_pass_has_done_is_not_repeated() -> None:
-    """Green attempts of this pass are done, whatever their check would say now."""
+    """Subtasks with green attempts in this pass are done, whatever their check would say now."""
     shell = ScriptedShell()
     earlier = [attempt(1, Outcome.OK), attempt(2, Outcome.SATISFIED)]
     given = order("a", subtask("b", "s2", check="look", needs=("s1",)), "c", earlier=earlier)
@@ -67,7 +67,7 @@ def test_a_resumed_pass_has_the_retries_left_that_it_had() -> None:
 
 
 def test_a_resumed_pass_passes_over_a_correction_that_was_left_out() -> None:
-    """It settled nothing: the next rule is asked about the failure before it."""
+    """It settled nothing: the next rule looks at the failure before it."""
     earlier = [
         attempt(1, command=INSTALL, result=ABSENT),
         attempt(1, Outcome.NEEDS_APPROVAL, try_no=1, number=2, correction="apt_update_fix_missing"),
@@ -87,7 +87,7 @@ def test_a_resumed_pass_ends_at_a_correction_that_was_denied() -> None:
 
 
 def test_a_resumed_pass_runs_no_text_again() -> None:
-    """What ran before under any name is not proposed again."""
+    """A command that ran before, under any name, is not proposed again."""
     earlier = [
         attempt(1, command=UPDATED, result=ABSENT),
         attempt(1, command=INSTALL, result=ABSENT, try_no=1, number=2, correction="old_rule"),
@@ -201,7 +201,7 @@ def test_an_unmet_precondition_says_nothing_about_the_check() -> None:
 
 
 def test_errors_before_a_correction_that_nobody_approved_do_not_count_on() -> None:
-    """That pass came to an end of its own: only a planned string stops for an approval."""
+    """That pass was over: only a planned text stops for an approval."""
     earlier = [
         attempt(1),
         attempt(1, Outcome.NEEDS_APPROVAL, try_no=1, number=2, correction="apt_no_recommends"),
@@ -211,7 +211,7 @@ def test_errors_before_a_correction_that_nobody_approved_do_not_count_on() -> No
 
 
 def test_another_try_of_a_failed_pass_starts_at_0_errors() -> None:
-    """S1.4 for `recovery: retry`, S1.13 after a resume: the pass before was answered already."""
+    """S1.4 for `recovery: retry`, S1.13 after a resume: the earlier pass had its answer."""
     earlier = [attempt(1, number=n, try_no=n - 1) for n in range(1, 5)]
     for recovery in Recovery:
         done = carried_out(
@@ -224,7 +224,7 @@ def test_another_try_of_a_failed_pass_starts_at_0_errors() -> None:
 
 
 def test_errors_before_an_approval_count_on_after_it() -> None:
-    """A pass that stopped for an approval is gone on with, not tried again."""
+    """A pass that stopped for an approval is continued, not tried again."""
     earlier = [
         attempt(1, number=1, pass_no=1),
         attempt(2, Outcome.NEEDS_APPROVAL, pass_no=1),

@@ -47,7 +47,7 @@ def outcomes(attempts: list[Attempt]) -> list[tuple[int, Outcome]]:
 
 
 def test_all_goes_well() -> None:
-    """A check that is green already is not worked for."""
+    """If the check is already green, no work is done."""
     workshop = Workshop(WORKS, {"there"})
     what = order(subtask("write", check="written"), subtask("x", "s2", check="there"), "test")
     result, attempts = passed(what, workshop)
@@ -77,7 +77,7 @@ def test_a_remedy_is_tried_and_counts() -> None:
 
 
 def test_the_threshold_ends_the_pass() -> None:
-    """What comes after it is not begun."""
+    """Nothing after it starts."""
     policy = Policy(error_threshold_per_step=2)
     each = [subtask(f"fail {n}", f"s{n}", needs=()) for n in range(1, 5)]
     workshop = Workshop()
@@ -145,7 +145,7 @@ def test_a_rollback_that_fails_stops_the_revision() -> None:
 
 
 def test_a_dry_run_predicts_and_does_nothing() -> None:
-    """Each by itself; what may change something is not looked at."""
+    """Each by itself; a text that may change something does not run."""
     what = order(
         subtask("a", check="there"),
         subtask("b", "s2", check="absent"),
@@ -170,7 +170,7 @@ def test_a_dry_run_predicts_and_does_nothing() -> None:
 
 
 def test_the_next_driver_goes_on_where_the_first_was_lost() -> None:
-    """What that one began is waited for, not begun again, remedies included."""
+    """It waits for what the first driver started, remedies too, and does not start it again."""
     workshop = Workshop(WORKS)
     what = order("wrte", "test")
     lost = MemoryLog()
@@ -185,7 +185,7 @@ def test_the_next_driver_goes_on_where_the_first_was_lost() -> None:
 
 
 def test_a_person_is_asked_before_what_the_guard_does_not_allow() -> None:
-    """Text for text; what was approved runs once it was cleared."""
+    """Text by text; an approved text runs once it is cleared."""
     what = order(subtask("write", check="written"), "test")
     workshop = Workshop(WORKS)
     result, _ = passed(what, workshop, asked={"write"})

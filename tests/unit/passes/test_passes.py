@@ -64,7 +64,7 @@ def test_needs_in_a_circle_are_rejected_before_anything_runs() -> None:
 
 
 def test_a_lost_connection_is_the_callers_to_handle() -> None:
-    """What the shell raises passes through; the attempt is left without an end."""
+    """Errors of the shell pass through; the attempt has no end."""
     shell = ScriptedShell({"two": Transient("connection lost", stage="ssh")})
     log = MemoryLog()
     with pytest.raises(Transient):
@@ -107,7 +107,7 @@ def test_a_check_that_turns_green_is_proof() -> None:
 
 
 def test_a_check_that_could_not_be_read_before_is_reported_as_never_red() -> None:
-    """A check that timed out beforehand said nothing, so its green proves nothing."""
+    """A check that timed out beforehand says nothing, so a green one proves nothing."""
     shell = ScriptedShell({"is-there": [Answer(takes=99.0), 0]})
     done = carried_out(order(subtask("make-it", check="is-there")), shell)
     assert done.outcomes == [(1, Outcome.OK)]
@@ -135,7 +135,7 @@ def test_the_check_decides_and_not_the_exit_code() -> None:
 
 
 def test_a_service_gets_its_moment() -> None:
-    """A check that is red right after exit code 0 is looked at again, after growing pauses."""
+    """A check that is red right after exit code 0 runs again, after growing pauses."""
     shell = ScriptedShell({"is-up": [1, 1, 1, 0]})
     done = carried_out(order(subtask("start", check="is-up")), shell, settle=(0.5, 2.0, 9.0))
     assert shell.commands == ["is-up", "start", "is-up", "is-up", "is-up"]
@@ -144,7 +144,7 @@ def test_a_service_gets_its_moment() -> None:
 
 
 def test_the_moment_ends() -> None:
-    """After the last pause the check is what it is."""
+    """After the last pause, the result of the check stands."""
     shell = ScriptedShell({"is-up": 1})
     done = carried_out(
         order(subtask("start", check="is-up"), policy=ONCE), shell, settle=(0.5, 2.0)
@@ -159,7 +159,7 @@ def test_the_moment_ends() -> None:
 def test_looks_and_pauses_stay_within_the_check_timeout(
     takes: float, timeouts: list[float]
 ) -> None:
-    """However many pauses are asked for, no look is given more than what is left of it."""
+    """However many pauses there are, no look gets more than the time that is left."""
     policy = Policy(check_timeout=10.0, max_retries_per_command=0)
     shell = ScriptedShell({"is-up": Answer(1, takes=takes)})
     done = carried_out(
@@ -171,7 +171,7 @@ def test_looks_and_pauses_stay_within_the_check_timeout(
 
 
 def test_a_failed_command_gets_one_look_and_no_pauses() -> None:
-    """Nothing is expected to come up after a failure."""
+    """After a failure, the check does not wait for a service to start."""
     shell = ScriptedShell({"start": 1, "is-up": 1})
     done = carried_out(
         order(subtask("start", check="is-up"), policy=ONCE), shell, settle=(0.5, 2.0)
@@ -181,7 +181,7 @@ def test_a_failed_command_gets_one_look_and_no_pauses() -> None:
 
 
 def test_a_timeout_counts_and_is_never_corrected() -> None:
-    """What a command did that was ended for its time is not known: it is not run again."""
+    """Nobody knows what a command did before its timeout: it does not run again."""
     shell = ScriptedShell({"slow": Answer(100, stderr="E: Unable to locate package x", takes=5.0)})
     done = carried_out(order(subtask("slow", timeout=2.0)), shell)
     assert done.outcomes == [(1, Outcome.TIMED_OUT)]
@@ -238,7 +238,7 @@ PLANNED = subtask("the-command", check="the-check", preconditions=("the-precondi
 
 @pytest.mark.parametrize("what", ["the-check", "the-precondition", "the-command"])
 def test_a_forbidden_string_of_the_plan_stops_the_step_before_it_runs(what: str) -> None:
-    """S0.61, S0.86, X18: refused and logged, whichever string it is; nothing follows."""
+    """S0.61, S0.86, X18: any denied text is refused and logged; nothing follows."""
     shell = ScriptedShell({"the-check": 1})
     done = carried_out(order(PLANNED, "next"), shell, judge=ScriptedJudge(deny=what))
     assert what not in shell.commands
@@ -252,7 +252,7 @@ def test_a_forbidden_string_of_the_plan_stops_the_step_before_it_runs(what: str)
 
 @pytest.mark.parametrize("what", ["the-check", "the-precondition", "the-command"])
 def test_what_nobody_has_approved_waits(what: str) -> None:
-    """X17: the attempt carries the very string to approve; with the approval it runs."""
+    """X17: the attempt contains the exact text to approve; with the approval it runs."""
     judge = ScriptedJudge(approve=what)
     shell = ScriptedShell({"the-check": [1, 0]})
     done = carried_out(order(PLANNED), shell, judge=judge)

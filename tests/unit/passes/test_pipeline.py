@@ -21,7 +21,7 @@ from tests.unit.passes.given import (
 
 
 def good(number: int, *, check: bool, preconditions: int) -> Subtask:
-    """A subtask whose check says no at first and yes afterwards."""
+    """A subtask whose check is red at first and green afterwards."""
     return subtask(
         f"do {number}",
         key=f"s{number}",
@@ -48,7 +48,7 @@ def test_a_pass_that_goes_well_is_pipelined_whole(shapes: list[tuple[bool, int]]
 
 
 def test_the_next_ones_are_taken_to_be_done_where_one_is() -> None:
-    """Their checks alone are pipelined; when one says no it is as before."""
+    """Only their checks are pipelined; when one is red, everything is as before."""
     subtasks = [good(n, check=True, preconditions=0) for n in range(6)]
     done = carried_out(order(*subtasks), ScriptedShell({"check 4": [1, 0], "check 5": [1, 0]}))
     assert done.shell.commands == [
@@ -69,7 +69,7 @@ def test_what_the_guard_does_not_let_pass_is_not_pipelined() -> None:
 
 
 def test_a_critical_command_is_not_pipelined() -> None:
-    """A person has to confirm it, directly before."""
+    """A person has to confirm it directly before it runs."""
     done = carried_out(order("first", subtask("second", key="s2", critical=True)), ScriptedShell())
     assert done.shell.pipelined == ["first"]
 
@@ -82,7 +82,7 @@ def test_after_a_failure_it_is_pipelined_anew() -> None:
 
 
 def test_what_a_cancelled_pass_had_begun_is_recorded() -> None:
-    """One command was over the moment it was to be ended, and the next had begun."""
+    """One command ended just before it was to be ended, and the next had started."""
     shell = ScriptedShell()
     cut_off = CommandResult("second", None, b"", b"", NOON, NOON, ended_by=EndedBy.CANCEL)
     shell.begin(attempt(subtask=2).key, "second", cut_off)

@@ -1,4 +1,4 @@
-"""What a pass promises about corrections: how many, which, and what they count."""
+"""What a pass promises about corrections: how many, which ones, and how they count."""
 
 import re
 
@@ -67,7 +67,7 @@ def test_no_correction_when_it_is_switched_off() -> None:
 
 
 def test_no_correction_beyond_the_threshold() -> None:
-    """The threshold ends the pass even where a correction is left."""
+    """The threshold ends the pass even if a correction is left."""
     policy = Policy(error_threshold_per_step=1)
     shell = ScriptedShell(default=ABSENT)
     done = carried_out(order(INSTALL, policy=policy), shell)
@@ -76,7 +76,7 @@ def test_no_correction_beyond_the_threshold() -> None:
 
 
 def test_a_correction_is_not_repeated_on_the_same_subtask_but_may_serve_another() -> None:
-    """Each rule once a subtask and pass."""
+    """Each rule applies once per subtask and pass."""
     policy = Policy(error_threshold_per_step=10, max_retries_per_command=5)
     shell = ScriptedShell(default=ABSENT)
     free = subtask(INSTALL, "other", needs=())
@@ -119,7 +119,7 @@ def test_a_failed_check_may_be_corrected_too() -> None:
 
 
 def test_a_correction_that_would_need_an_approval_is_recorded_and_left_out() -> None:
-    """It was ours, not the plan's: the step does not stop for it, and it uses up no retry."""
+    """The plan did not ask for it: the step does not stop for it, and it uses up no retry."""
     shell = ScriptedShell({SEARCH: "nginx1 - x\n", "apt-get install -y nginx1": 0}, default=ABSENT)
     policy = Policy(max_retries_per_command=1)
     judge = ScriptedJudge(approve="update")
@@ -200,7 +200,7 @@ def test_a_lock_that_is_never_given_back_is_one_error_and_uses_up_no_retry() -> 
 
 
 def test_waiting_for_a_lock_uses_up_no_retry() -> None:
-    """What fails after the waiting is corrected as often as what fails at once."""
+    """A command that fails after waiting gets as many corrections as one that fails at once."""
     shell = ScriptedShell({INSTALL: LOCKED, re.compile("--fix-missing"): 0}, default=ABSENT)
     done = carried_out(order(INSTALL, policy=Policy(max_retries_per_command=1)), shell)
     assert [(a.outcome, a.correction) for a in done.attempts] == [
@@ -210,7 +210,7 @@ def test_waiting_for_a_lock_uses_up_no_retry() -> None:
 
 
 def test_cancelling_ends_the_waiting_for_a_lock() -> None:
-    """No lock is waited for on behalf of nobody."""
+    """Once the pass is cancelled, it waits for no lock."""
     clock = SteppingClock()
     log = MemoryLog(stop=lambda _: clock.waits != [])
     shell = ScriptedShell({"apt-get update": LISTS_LOCKED}, default=None)
@@ -238,7 +238,7 @@ def test_a_lock_met_by_a_corrected_command_does_not_change_the_corrections_name(
 
 
 def test_a_name_that_resolves_again_lets_the_command_repeat() -> None:
-    """S0.40: looked at until it is there, then repeated once."""
+    """S0.40: the rule waits until it is there, then repeats the command once."""
     shell = ScriptedShell(
         {"curl example.org": [UNRESOLVED, 0], "getent hosts example.org": [2, 2, 0]}, default=None
     )

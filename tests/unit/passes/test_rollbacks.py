@@ -1,4 +1,4 @@
-"""Rollbacks in a pass: before anything of it, through the guard, an attempt of their own kind."""
+"""Rollbacks in a pass come first, pass the guard, and are attempts of their own kind."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ RAN = (attempt(1, Outcome.OK, result=ended()), attempt(2, result=ended(), number
 
 
 def revised(*undo: Undo, policy: Policy | None = None) -> PassOrder:
-    """A pass over a new list, which wants these undone first."""
+    """A pass over a new list, which asks for these rollbacks first."""
     return order(
         "one", revision=1, pass_no=2, earlier=RAN, undo=undo or (LAST, FIRST), policy=policy
     )
@@ -56,7 +56,7 @@ def test_what_ran_is_undone_before_the_new_list_begins() -> None:
 
 
 def test_one_that_fails_waits_for_a_person() -> None:
-    """Nothing further is undone, and nothing of the list begins; it is no error of the step."""
+    """No more rollbacks run, and nothing of the list starts; it is not an error of the step."""
     done = carried_out(revised(), ScriptedShell({"undo b": 3}))
     assert done.result.ending is Ending.ROLLBACK_FAILED
     assert done.result.reason == "rollback of T1.1.2 (revision 0): exit code 3"
@@ -120,7 +120,7 @@ def test_where_plans_are_approved_all_rollbacks_are_asked_about_at_once() -> Non
 def test_one_that_an_earlier_driver_started_is_not_started_again(
     code: int | None, ending: Ending
 ) -> None:
-    """Whatever the guard says by now; what nobody knows the end of is asked about."""
+    """Whatever the guard says by now; a person decides about a rollback with an unknown end."""
     shell = ScriptedShell()
     known = replace(
         ended("undo b", code), unknown=None if code is not None else Unknown.SHELL_KILLED
@@ -132,7 +132,7 @@ def test_one_that_an_earlier_driver_started_is_not_started_again(
 
 
 def test_a_driver_that_goes_on_gives_an_attempt_its_number_again() -> None:
-    """It was recorded, and the pass was not reported: the record is the same."""
+    """It was recorded, but the pass was not reported: the record is the same."""
     first = carried_out(revised(), ScriptedShell({"undo b": 3})).attempts[0]
     shell = ScriptedShell()
     shell.remember(first.key, "undo b", ended("undo b", 3))

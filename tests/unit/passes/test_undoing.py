@@ -20,7 +20,7 @@ A, B, C = (
 
 
 def revisions(*keys: str, earlier: Sequence[Sequence[Subtask]] = ((A, B, C),)) -> list[Revision]:
-    """The lists that have failed, and one that wants these undone."""
+    """The lists that have failed, and one that asks for these rollbacks."""
     listed = [Revision(1, n, AUTHOR, tuple(given)) for n, given in enumerate(earlier)]
     return [*listed, Revision(1, len(earlier), AUTHOR, (replace(A, key="n"),), rollback=keys)]
 
@@ -64,7 +64,7 @@ def test_what_did_not_run_is_not_undone(idle: Outcome) -> None:
 
 
 def test_what_nobody_knows_the_end_of_may_have_run() -> None:
-    """Unless a person has said that it did not."""
+    """Unless a person says that it did not run."""
     unknown = attempt(1, Outcome.UNKNOWN)
     assert commands(revisions("a"), [unknown]) == ["undo a"]
     said = replace(unknown, told_by_person=Answer.NOT_RUN)
@@ -86,7 +86,7 @@ def test_what_was_undone_is_not_undone_again_unless_it_ran_since() -> None:
 
 
 def test_what_two_lists_did_in_the_same_way_is_undone_once() -> None:
-    """By its last run; other words are another rollback."""
+    """Its last run counts; a different text is a different rollback."""
     other = replace(A, rollback="undo a in another way")
     same = revisions("a", earlier=[(A,), (A,)])
     assert [u.revision for u in to_undo(same, [ran(1), ran(1, revision=1)])] == [1]
@@ -96,7 +96,7 @@ def test_what_two_lists_did_in_the_same_way_is_undone_once() -> None:
 
 
 def test_an_earlier_wish_is_not_carried_over() -> None:
-    """The newest list says what is to be undone before it."""
+    """The newest list names the rollbacks that come before it."""
     first, second = revisions("a")
     third = Revision(1, 2, AUTHOR, (B,))
     assert to_undo([first, second, third], [ran(1)]) == ()
@@ -116,7 +116,7 @@ def test_a_rollback_is_a_command_of_its_own() -> None:
 def test_each_rollback_stands_for_a_run_that_none_has_followed(
     story: list[tuple[int, bool, bool]],
 ) -> None:
-    """Whatever happened: undone is exactly what ran after its last rollback that went well."""
+    """Whatever happened: exactly what ran after its last good rollback is undone."""
     tried = [
         (undone(n, Outcome.OK if well else Outcome.FAILED) if is_rollback else ran(n))
         for n, is_rollback, well in story

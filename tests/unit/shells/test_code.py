@@ -1,4 +1,4 @@
-"""What a pass promises of snippets of code."""
+"""What a pass promises about snippets of code."""
 
 from shared.domain.plan import SubtaskKind
 from tests.fakes.scripted_shell import Answer, ScriptedShell

@@ -1,4 +1,4 @@
-"""What an installation forbids stays forbidden, whatever list a task brings."""
+"""Whatever an installation forbids stays forbidden, whichever list a task brings."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from workers.roles.executor import Guards
 
 @pytest.mark.parametrize("own", [(), ("reboot",), ("uptime",), ("uptime --pretty", "halt")])
 def test_a_worker_forbids_what_its_own_settings_forbid(own: tuple[str, ...]) -> None:
-    """Nor does a row help that is older than the list, or that another program wrote."""
+    """A row that is older than the list, or that another program wrote, does not help."""
     guards = Guards(forbidden=("uptime",))
     assert guards(own, "web1").judge("uptime -p").kind is VerdictKind.DENY
     assert Guards()((), "web1").judge("uptime -p").kind is VerdictKind.ALLOW
@@ -17,7 +17,7 @@ def test_a_worker_forbids_what_its_own_settings_forbid(own: tuple[str, ...]) -> 
 
 
 def test_a_list_that_says_the_same_is_the_same_policy() -> None:
-    """Else an approval that was given under the one would not serve under the other."""
+    """Otherwise an approval under one of them would not count under the other."""
     entries = ("uptime", "halt")
     here = Guards(forbidden=entries)
     versions = {here(own, "web1").version for own in ((), entries, ("halt",))}

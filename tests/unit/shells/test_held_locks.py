@@ -61,13 +61,13 @@ COMMANDS = ("apt update", "apt-get install -y nginx", "dpkg -i a.deb", "flock -n
 
 @pytest.mark.parametrize("output", HELD_BY_SOMEBODY)
 def test_a_message_that_names_a_holder_says_that_the_lock_is_held(output: str) -> None:
-    """Of every program whose words we know."""
+    """For every program whose messages we know."""
     assert somebody_holds(output)
 
 
 @pytest.mark.parametrize("output", HELD_BY_NOBODY)
 def test_a_matter_of_rights_or_room_is_no_held_lock(output: str) -> None:
-    """And nothing in the tables waits for it."""
+    """No rule in the tables waits for it."""
     assert not somebody_holds(output)
     for command in COMMANDS:
         failure = FailedCommand(command, 100, stderr=output)

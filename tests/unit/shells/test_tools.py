@@ -1,4 +1,4 @@
-"""Only its own tools may be started by a step that names them (S3.10)."""
+"""A step that names its tools may start only those (S3.10)."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_what_is_forbidden_stays_so_whatever_the_tools_are() -> None:
 
 
 def test_no_tools_are_none() -> None:
-    """An empty list lets the shell's own words through, and nothing else."""
+    """An empty list allows only the built-ins of the shell."""
     judge = ToolsJudge(GUARD, GUARD.programs, ())
     assert judge.judge("echo x").allowed
     assert judge.judge("ls").denied
