@@ -1,1 +1,1 @@
-"""What crosses a border: plan files, answers of models, bundles; and their JSON Schemas."""
+"""The data formats at the borders: plan files, answers of models, bundles; with JSON Schemas."""

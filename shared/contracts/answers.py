@@ -1,4 +1,4 @@
-"""What a model's answer must look like; the descriptions of the fields are instructions to it."""
+"""The form of a model's answers; the descriptions of the fields are instructions to the model."""
 
 from typing import Annotated, Literal
 
@@ -70,7 +70,7 @@ class RefineAnswer(Document):
 
     @property
     def question(self) -> Question | None:
-        """What a person is to be asked before the task can be planned, None for nothing."""
+        """The question to a person before the task can be planned, None for none."""
         asked = self.ask_question.strip()
         return Question(asked, tuple(self.ask_options)) if asked else None
 

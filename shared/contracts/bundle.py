@@ -1,4 +1,4 @@
-"""The bundle as JSON: what is stored, shown, and handed to a planner."""
+"""The bundle as JSON: stored, shown, and sent to a planner."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def bundle_to_json(bundle: Bundle) -> dict[str, Any]:
 
 
 def bundle_from_json(data: object) -> Bundle:
-    """The bundle that `bundle_to_json` gave; keys that a later version added are passed over.
+    """The bundle that `bundle_to_json` gave; keys that a later version added are ignored.
 
     Raises Defect when the data is not a bundle, for only this program writes them.
     """

@@ -22,7 +22,7 @@ class Context(BaseModel):
 
 
 class FailureOutput(Document):
-    """What is said of a snippet that failed and did not say why itself (S1.28)."""
+    """The message for a snippet that failed without giving a reason (S1.28)."""
 
     task_id: Annotated[Text, Field(description="What it is about; for those who read it.")] = ""
     status: Literal["Error"] = "Error"
@@ -58,20 +58,20 @@ class CodeResult(BaseModel):
 
     @property
     def error(self) -> str:
-        """What went wrong, in its own words; empty when it says nothing."""
+        """What went wrong, in its own words; empty if it does not say."""
         given = None if self.context is None else self.context.error
         return "" if given is None else str(given)
 
     @property
     def question(self) -> Question | None:
-        """What it has to know before it can go on, None for nothing."""
+        """The question that must be answered before it can go on, None for none."""
         if self.status != "needs_input" or not self.next_questions:
             return None
         return Question("\n".join(self.next_questions), tuple(self.options))
 
 
 def result_in(printed: str) -> CodeResult | None:
-    """The innermost result in what a snippet printed: its last line; None where there is none."""
+    """The innermost result in the last line that a snippet printed; None if there is none."""
     lines = printed.strip().splitlines()
     try:
         found = json.loads(lines[-1]) if lines else None

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, told so that a person (or a model) can put it right."""
+"""Turns pydantic's findings into errors that a person (or a model) can act on."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from shared.contracts.yamltext import Path, YamlText, spell_path
 
 
 class Document(BaseModel):
-    """A mapping with known keys only; an unknown one is refused with the nearest that is known."""
+    """A mapping with known keys only; an unknown key is refused, with the nearest known one."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Document(BaseModel):
 
 
 def unknown(key: object, known: Iterable[str]) -> str:
-    """That a key, or a name, is unknown; what was probably meant; what is allowed."""
+    """Says that a key or name is unknown, which one was probably meant, and what is allowed."""
     allowed = sorted(known)
     near = get_close_matches(str(key), allowed, n=1)
     meant = f"did you mean {near[0]!r}? " if near else ""
@@ -55,7 +55,7 @@ def faults(error: ValidationError) -> list[tuple[Path, str]]:
 
 
 def describe(error: ValidationError) -> str:
-    """All faults, one a line: the path, the value, what is allowed."""
+    """All faults, one per line: the path, the value, what is allowed."""
     return "\n".join(f"{spell_path(path)}: {fault}" for path, fault in faults(error))
 
 

@@ -1,4 +1,4 @@
-"""The form of a plan that is given by hand, or recorded in a library of known jobs."""
+"""The form of a plan that is given by hand, or recorded in a runbook."""
 
 from typing import Annotated, Literal
 
@@ -159,6 +159,6 @@ def subtasks_of(documents: list[SubtaskDocument], policy: Policy) -> tuple[Subta
 
 
 def first_line(command: str, *, longest: int = 60) -> str:
-    """The command's first line that is not blank, shortened: a title for who gave none."""
+    """The first line of the command that is not blank, shortened: the default title."""
     line = next((line.strip() for line in command.splitlines() if line.strip()), "")
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

@@ -1,4 +1,4 @@
-"""What an executor is asked, and what it answers (S3.13–S3.30): the form of a pass."""
+"""The request to an executor and its response (S3.13–S3.30): the form of a pass."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
@@ -67,16 +67,16 @@ class ExecutorResponse(Document):
 
 
 def validate_request(request: ExecutorRequest | Mapping[str, Any]) -> ExecutorRequest:
-    """The request, if it is one.
+    """The request in the data.
 
-    Raises ValueError, naming every fault, when task_id or goal is empty, allowed_tools is neither
-    a list nor None (S3.29), or anything else of it is not as the schema says.
+    Raises ValueError, naming every fault, when task_id or goal is empty, allowed_tools is neither a
+    list nor None (S3.29), or anything else of it is not as the schema says.
     """
     return _validate(ExecutorRequest, request)
 
 
 def validate_response(response: ExecutorResponse | Mapping[str, Any]) -> ExecutorResponse:
-    """The response, if it is one.
+    """The response in the data.
 
     Raises ValueError, naming every fault, when task_id is empty or the status is not allowed
     (S3.30), or anything else of it is not as the schema says.

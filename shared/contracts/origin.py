@@ -1,4 +1,4 @@
-"""Where a text came from, and who must act when it is wrong."""
+"""Where a text comes from, and who must act if it is wrong."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from shared.domain.next_step import Advice
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A text's name as a person knows it, and the error that its faults become.
+    """The name of a text for people, and the error family for its faults.
 
     `family` is Rejected for what a planner or a person gave, Misconfigured for what an operator
     has installed.

@@ -18,7 +18,7 @@ from shared.domain.plan import (
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text of several lines as a block, as a person would."""
+    """Writes text of several lines as a block, like a person."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         return True
@@ -83,7 +83,7 @@ def _step(step: Step, depends_on: tuple[int, ...], keys: dict[int, str]) -> dict
 
 
 def _details(step: Step) -> dict[str, Any]:
-    """What a step says beside its place in the plan, where it is not what is said anyway."""
+    """The fields of a step, except its place in the plan and default values."""
     tools = step.allowed_tools
     said = {
         "step_type": step.step_type,

@@ -117,7 +117,7 @@ def _revision(read: YamlText, policy: Policy, origin: Origin) -> tuple[Subtask, 
 
 
 def authorship(planner: PlannerName | None) -> tuple[Author, Recovery]:
-    """Who gets a step's evidence, and what follows a failed pass unless the step says it (X6)."""
+    """Who gets a step's evidence, and the default recovery of a failed pass (X6)."""
     if planner is None:
         return BY_HAND, Recovery.RETRY
     if planner == "human":

@@ -1,4 +1,4 @@
-"""One step of a plan: what a plan file's step and a planner's answer are both made of."""
+"""One step of a plan: the common form of plan files and planners' answers."""
 
 from typing import Annotated, Any
 
@@ -47,11 +47,11 @@ class PlanStep(Document):
 
     @property
     def own_group(self) -> str | None:
-        """The group that it runs beside; none for one that says that it may not (S3.8)."""
+        """The group that it runs beside; none if it may not run in parallel (S3.8)."""
         return None if self.parallelizable is False else self.parallel_group
 
     def details(self) -> dict[str, Any]:
-        """What it says beside its place in the plan, as fields of a `Step`."""
+        """Everything except its place in the plan, as fields of a `Step`."""
         tools = self.allowed_tools
         return {
             "step_type": self.step_type,

@@ -1,4 +1,4 @@
-"""A goal broken up into tasks of development, each carried out and reviewed (S3.31–S3.54)."""
+"""A goal divided into development tasks, each carried out and reviewed (S3.31–S3.54)."""
 
 from typing import Annotated, Any, Literal
 
@@ -41,7 +41,7 @@ class DevTask(Document):
 
 
 class ProjectAnalysis(Document):
-    """What is there of a project, and what is still to be done."""
+    """What a project has already, and what is still missing."""
 
     current_state: Text
     already_done: list[Text] = Field(default_factory=list)
@@ -49,7 +49,7 @@ class ProjectAnalysis(Document):
 
 
 class ProjectPlan(Document):
-    """A project's goal, broken up."""
+    """A project's goal, divided into tasks."""
 
     project_goal: Annotated[Text, Field(min_length=1)]
     tasks: list[DevTask] = Field(default_factory=list)
@@ -79,7 +79,7 @@ class ProjectPlan(Document):
 
 
 class ReviewResult(Document):
-    """What a reviewer says of a task that was carried out."""
+    """A reviewer's verdict on a finished task."""
 
     approved: bool
     summary: Text = ""

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what crosses a border, by name."""
+"""The JSON Schemas of all data formats, by name."""
 
 from collections.abc import Callable
 from typing import Any

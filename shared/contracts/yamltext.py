@@ -1,4 +1,4 @@
-"""YAML as a person wrote it: plain data, and the line on which each part of it stands."""
+"""YAML as a person wrote it: plain data, with the line of each part."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Path = tuple[str | int, ...]
 
 MAX_BYTES = 1_048_576
 MAX_NODES = 50_000
-"""An alias counts as often as it is used, so a small text cannot unfold into a huge one."""
+"""Every use of an alias counts, so a small text cannot expand into a huge one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,13 @@ class YamlText:
     lines: Mapping[Path, int]
 
     def line(self, path: Path) -> int:
-        """The line of a value, or of the nearest thing around it that stands in the text."""
+        """The line of a value, or of the nearest part around it that is in the text."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def place(self, path: Path) -> str:
-        """Where a value stands, as people read it; data without a text has no lines."""
+        """The place of a value for people; data without a text has no lines."""
         return f"line {self.line(path)}: {spell_path(path)}" if self.lines else spell_path(path)
 
 
@@ -47,7 +47,7 @@ def spell_path(path: Path) -> str:
 def read_yaml(text: str, origin: Origin) -> YamlText:
     """The text's data. Raises the origin's error for what is not one plain YAML document.
 
-    A key that stands twice is an error, for one of the two values would be lost without a word.
+    A duplicate key is an error, because one of its values would be lost silently.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise origin.error(f"larger than {MAX_BYTES} bytes")

@@ -1,4 +1,4 @@
-"""Where the value of a secret may stand: never in an argument, nor in a file on the host (X19).
+"""Where a secret's value may appear: never in an argument or in a file on the host (X19).
 
 `${secret:NAME}` reaches the guard as `"${REPLAN_SECRET_NAME}"`, a variable that the command's
 environment carries. What it holds is never looked at.

@@ -1,4 +1,4 @@
-"""Programs with their words as a host would see them; what is not known stays unknown."""
+"""Programs with their words as a host would see them; unknown parts stay unknown."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 HOME = "\ue000"
 """Stands for the unknown home directory inside texts; a command that holds it is never read."""
 
-"""How the variables begin that hold secrets; the rest is the name of the secret."""
+"""The prefix of variables that hold secrets; the rest is the name of the secret."""
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -165,12 +165,12 @@ class Run:
 
 
 def literal_word(text: str) -> Word:
-    """A word of which everything is known."""
+    """A word that is known completely."""
     return Word((Text(text),))
 
 
 def unknown_word(*, split: bool = False, makers: tuple["Run", ...] = ()) -> Word:
-    """A word of which nothing is known."""
+    """A word that is completely unknown."""
     return Word((Hole(split=split, makers=makers),))
 
 

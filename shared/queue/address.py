@@ -1,4 +1,4 @@
-"""The address of the broker, as it is used."""
+"""The address of the broker."""
 
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -7,9 +7,9 @@ _CHECKED = "ssl_cert_reqs"
 
 
 def with_certificate_check(broker_url: str) -> str:
-    """The address, and for `rediss://` the certificate is checked unless it says otherwise.
+    """The address; for `rediss://`, with a certificate check unless it says otherwise.
 
-    Left alone, kombu checks none when the address names no requirement.
+    By default, kombu checks no certificate if the address does not ask for it.
     """
     parts = urlsplit(broker_url)
     asked = parse_qsl(parts.query, keep_blank_values=True)

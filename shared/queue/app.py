@@ -19,14 +19,14 @@ from shared.queue.events import CalmEvents
 
 
 def task_name(queue: str) -> str:
-    """The name that a queue's messages are sent under."""
+    """The task name of a queue's messages."""
     return f"replan.{queue}"
 
 
 JOBS_A_MESSAGE = 8
-"""Jobs that one message may ring for: what a worker does for a message it does once for all.
+"""Jobs that one message may ring for: a worker handles them together.
 
-What it has no place for it rings for again, so that others share in it.
+It rings again for jobs that it has no room for, so that other workers share them.
 """
 
 _MESSAGE = re.compile(
@@ -35,7 +35,7 @@ _MESSAGE = re.compile(
 
 
 def message_id(*job_ids: int) -> str:
-    """A name for one message about jobs, by which Celery and Flower know it."""
+    """A name for one message about jobs, as Celery and Flower show it."""
     word = "job" if len(job_ids) == 1 else "jobs"
     return f"{word}-{'-'.join(map(str, job_ids))}.{uuid4().hex[:8]}"
 
@@ -107,7 +107,7 @@ def knock(broker_url: str) -> None:
 
 
 class CeleryBell:
-    """Sends by name, so that nobody imports a worker to ask one."""
+    """Sends by name, so no sender imports a worker."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
@@ -127,7 +127,7 @@ class CeleryBell:
                 )
 
     def ringing(self, queue: str) -> int:
-        """How many jobs the messages that nobody has taken ring for, at most. Raises Transient."""
+        """The most jobs that unread messages can ring for. Raises Transient."""
         with _translate_errors(), self._app.connection_or_acquire() as connection:
             declared = connection.default_channel.queue_declare(queue, passive=False)
             return int(declared.message_count) * JOBS_A_MESSAGE

@@ -1,4 +1,4 @@
-"""The connection to the broker: after an absence it is there again within two seconds."""
+"""The connection to the broker: it is back two seconds after the broker at the latest."""
 
 from typing import Any
 
@@ -13,18 +13,18 @@ _LONGEST_PAUSE = 1.4
 
 
 class SteadyConnection(Connection):
-    """Tries again every 1.4 seconds at the latest, and drops what is no message.
+    """Tries again at least every 1.4 seconds, and drops invalid messages.
 
-    Left alone, Celery's consumer waits two seconds longer after each try, up to thirty, and no
-    setting of it reaches that wait.
+    By default, Celery's consumer waits two seconds longer after each try, up to thirty, and no
+    setting changes that.
     """
 
     def get_transport_cls(self) -> type[Transport]:
-        """The only one that there is: every address is one of Redis."""
+        """The only transport: every address is a Redis address."""
         return Transport
 
     def ensure_connection(self, *args: Any, **kwargs: Any) -> Connection:
-        """Connect, however long that takes; raises when `max_retries` tries were in vain."""
+        """Connect, however long that takes; raises after `max_retries` failed tries."""
         paced = {
             "interval_start": _FIRST_PAUSE,
             "interval_step": _LONGER_BY,

@@ -1,4 +1,4 @@
-"""What workers tell Flower: in groups, once a second, however many jobs they do."""
+"""The events for Flower: sent in groups, once a second, for any number of jobs."""
 
 from time import monotonic
 from typing import Any
@@ -7,10 +7,10 @@ from celery.app.events import Events
 from celery.events.dispatcher import EventDispatcher
 
 EVERY = 1.0
-"""Seconds between two groups. The last of a busy time goes out with the next sign of life."""
+"""Seconds between two groups. The last group is sent with the next sign of life."""
 
 AT_ONCE = 500
-"""So many events go out whenever they come."""
+"""This many events are sent at once, without waiting."""
 
 
 class CalmDispatcher(EventDispatcher):  # type: ignore[misc]
@@ -25,7 +25,7 @@ class CalmDispatcher(EventDispatcher):  # type: ignore[misc]
         super().__init__(*args, **{**kwargs, "buffer_limit": AT_ONCE})
 
     def flush(self, errors: bool = True, groups: bool = True) -> None:
-        """Publish what has gathered, unless that was done a moment ago."""
+        """Publish the buffered events, unless some were published a moment ago."""
         gathered = sum(map(len, list(self._group_buffer.values())))
         if gathered < AT_ONCE and monotonic() - self._flushed < EVERY:
             return
@@ -33,7 +33,7 @@ class CalmDispatcher(EventDispatcher):  # type: ignore[misc]
         super().flush(errors, groups)
 
     def send(self, type: str, *args: Any, **fields: Any) -> None:  # noqa: A002 - Celery's name
-        """Send or buffer an event; with a sign of life goes what has been waiting."""
+        """Send or buffer an event; a sign of life sends the buffered ones, too."""
         super().send(type, *args, **fields)
         if type == "worker-heartbeat":
             self.flush()

@@ -1,6 +1,6 @@
-"""The way from the broker: what is no message is dropped on it, and nothing else changes.
+"""Reads from the broker and drops invalid messages; everything else stays as it is.
 
-Whoever can write to the broker can put anything under the names of our queues. Left alone, Kombu
+Whoever can write to the broker can put anything under the names of our queues. By default, Kombu
 and Celery unpack it outside every handler: one such entry ends the worker that reads it.
 """
 
@@ -22,9 +22,9 @@ _ENCODINGS: Final = frozenset({None, "", "base64"})
 
 
 def fault_of(message: object, queue: str) -> str:
-    """What is wrong with an entry of a queue, nothing where Kombu can make a message of it.
+    """What is wrong with an entry of a queue; empty if Kombu can make a message of it.
 
-    What is asked for in it is looked at later; see `workers.process.messages`.
+    Its content is checked later; see `workers.process.messages`.
     """
     if not isinstance(message, dict):
         return "it is not an object"
@@ -56,7 +56,7 @@ def _fault_of_body(body: object, encoding: object) -> str:
 
 
 class Channel(redis.Channel):
-    """Reads queues and the control channel; what cannot be read is dropped and logged."""
+    """Reads queues and the control channel; drops and logs unreadable entries."""
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
@@ -77,7 +77,7 @@ class Channel(redis.Channel):
             raise Empty from error
 
     def _removed_foreign_keys(self) -> bool:
-        """Remove what lies under the name of a queue and is not a list; whether there was any."""
+        """Remove a key with the name of a queue that is not a list; True if there was one."""
         keys = [
             self._q_for_pri(queue, priority)  # type: ignore[no-untyped-call]
             for queue in self.active_queues

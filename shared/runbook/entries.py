@@ -49,11 +49,11 @@ def _compile(pattern: str) -> str:
 
 
 Pattern = Annotated[Text, AfterValidator(_compile)]
-"""A regular expression that something has to be there for."""
+"""A regular expression that does not match the empty text."""
 
 
 class Alternative(Document):
-    """What to do instead when the output of what failed matches."""
+    """What to do instead if the output of the failure matches."""
 
     step: Text | None = None
     when: Pattern
@@ -70,7 +70,7 @@ class Alternative(Document):
 
     @property
     def names(self) -> frozenset[str]:
-        """What the evidence can tell it."""
+        """The parameters that the evidence can fill."""
         return frozenset(re.compile(self.when).groupindex)
 
     def document(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Alternative(Document):
 
 
 class RunbookJob(Document):
-    """A job that is known: how it is asked for, its steps, its alternatives."""
+    """A known job: the prompts that it matches, its steps, its alternatives."""
 
     id: Text
     match: Annotated[list[Pattern], Field(min_length=1)]
@@ -110,12 +110,12 @@ class RunbookJob(Document):
 
     @property
     def names(self) -> frozenset[str]:
-        """Its parameters: what a prompt can tell it, and what has a value of its own."""
+        """Its parameters: those that a prompt can fill, and those with a default."""
         told = (name for pattern in self.match for name in re.compile(pattern).groupindex)
         return frozenset((*self.parameters, *told))
 
     def document(self) -> dict[str, Any]:
-        """The plan file of the job, its parameters still to be filled in."""
+        """The plan file of the job, with its parameters still open."""
         steps = [step.model_dump(exclude_unset=True) for step in self.steps]
         return {"summary": self.summary, "planner": "runbook", "steps": steps}
 
@@ -124,7 +124,7 @@ class RunbookJob(Document):
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in self.match)
 
     def asked_in(self, prompt: str) -> dict[str, str] | None:
-        """The parameters of the job when the prompt asks for it, else None."""
+        """The parameters of the job if the prompt matches it, else None."""
         flat = " ".join(prompt.split())
         for pattern in self._patterns:
             found = pattern.search(flat)

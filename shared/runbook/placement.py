@@ -1,4 +1,4 @@
-"""Whether a parameter stands where whatever it holds is read as one value, and never as code."""
+"""Whether a parameter stands where any value is read as one value, and never as code."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Parameters in a runbook: `${name}` becomes the value, written for who will read it."""
+"""Parameters in a runbook: `${name}` becomes the value, quoted for its reader."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,9 +52,9 @@ class _DocumentText:
 def fill(value: Any, parameters: Mapping[str, str], *, reader: Reader = Reader.PERSON) -> Any:
     """A document with the parameters filled in.
 
-    Only lower-case names that are parameters are replaced: `${HOME}` stays the shell's own. In what
-    a shell reads the value is quoted, so that it is one word whatever it holds; in a snippet of
-    Python it is a text. `faults` tells where that would not hold.
+    Only lower-case names that are parameters are replaced: `${HOME}` stays the shell's own. For a
+    shell the value is quoted, so it is always one word; in a Python snippet it is a string.
+    `faults` says where that would fail.
     """
     match value:
         case str():
@@ -80,9 +80,9 @@ def parameters_in(document: Any, names: Iterable[str]) -> set[str]:
 def faults(document: Any, names: Iterable[str]) -> list[str]:
     """What is wrong with the parameters of a document, the place of each fault first.
 
-    A parameter inside quotes, a comment, backticks or a here-document is one, for what its value
-    holds could end these and become a command; so is a name that nearly is one of the parameters,
-    which a shell would take for a variable that is empty.
+    A parameter inside quotes, a comment, backticks or a here-document is a fault, because its value
+    could end these and become a command. So is a misspelt parameter, which a shell would take for
+    an empty variable.
     """
     known = sorted(names)
     return [

@@ -1,4 +1,4 @@
-"""Options and operands that are themselves a command, or a program in another language."""
+"""Options and operands that contain a command, or a program in another language."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""How the programs that rules speak of spell their options."""
+"""How the programs in rules spell their options."""
 
 import re
 from dataclasses import dataclass, field

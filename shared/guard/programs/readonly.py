@@ -1,4 +1,4 @@
-"""Small programs inside arguments of which it is certain that they only look: awk, sed, jq, SQL."""
+"""Small programs inside arguments that certainly only read: awk, sed, jq, SQL."""
 
 import re
 

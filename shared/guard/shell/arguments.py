@@ -1,4 +1,4 @@
-"""Follows commands and programs that stand inside the arguments, or in the input, of others."""
+"""Follows commands and programs inside the arguments or the input of others."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ _READS_ITS_OWN = frozenset(
 def follow_arguments(
     walk: Interpreter, program: str, words: tuple[Word, ...], scope: Scope, given: Input
 ) -> None:
-    """Follow all that the arguments and the input of a program hold and it would run."""
+    """Follow everything in the arguments and the input of a program that it would run."""
     for code in codes(program, words):
         if isinstance(code, Embedded):
             walk.code(code.text, "sh", scope.child(), given)
@@ -40,7 +40,7 @@ def follow_arguments(
     if program == "find":
         _find(walk, words, scope, given)
     if places := deletions(program, words):
-        # to delete all that is found below a place is to delete the place
+        # deleting everything below a place means deleting the place
         walk.add_run(
             (literal_word("rm"), literal_word("-r"), literal_word("-f"), *places), "rm", scope
         )

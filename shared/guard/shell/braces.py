@@ -12,7 +12,7 @@ _SEQUENCE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 
 
 class TooManyWords(ValueError):
-    """The braces stand for more words than are looked at."""
+    """The braces expand to too many words."""
 
 
 _Unit = str | Part
@@ -20,7 +20,7 @@ _Unit = str | Part
 
 
 def expand_braces(word: WordNode) -> list[WordNode]:
-    """The words that a word stands for; raises TooManyWords."""
+    """The words that a word expands to; raises TooManyWords."""
     units = _units(word)
     if "{" not in units:
         return [word]

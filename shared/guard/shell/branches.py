@@ -29,7 +29,7 @@ class Branching(Protocol):
         """How many runs have been found."""
 
     def doubt(self, rule: str, reason: str) -> None:
-        """Something cannot be decided."""
+        """Note something that cannot be decided."""
 
     def block(self, block: Block, scope: Scope, given: Input) -> Effect:
         """Follow statements, one after the other."""

@@ -1,4 +1,4 @@
-"""Commands that the shell carries out itself, as they change what it knows."""
+"""Commands that the shell runs itself, and how they change its state."""
 
 import re
 from collections.abc import Callable

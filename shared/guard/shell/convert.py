@@ -1,4 +1,4 @@
-"""From the JSON of shfmt to the tree of `tree.py`, refusing every node it does not know."""
+"""Converts shfmt's JSON to the tree of `tree.py`; refuses every unknown node."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ from shared.guard.shell.tree import (
 )
 
 Node = dict[str, Any]
-"""A node of shfmt's JSON: the only place where it is known."""
+"""A node of shfmt's JSON: only this module knows that format."""
 
 MOST_STATEMENTS = 2000
 _DEFAULT_OPERATORS = frozenset({"-", ":-", "+", ":+", "=", ":=", "?", ":?"})

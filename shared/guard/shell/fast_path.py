@@ -1,4 +1,4 @@
-"""Commands so plain that their words are certain without a parser."""
+"""Commands so simple that their words are certain without a parser."""
 
 import re
 

@@ -78,7 +78,7 @@ class Walk:
     # what is found
 
     def doubt(self, rule: str, reason: str) -> None:
-        """Something cannot be decided."""
+        """Note something that cannot be decided."""
         self.findings.doubts.append(Doubt(rule, reason, self._part))
 
     def add_run(

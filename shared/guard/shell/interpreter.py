@@ -25,7 +25,7 @@ class Interpreter(Protocol):
     local: set[str]
 
     def doubt(self, rule: str, reason: str) -> None:
-        """Something cannot be decided."""
+        """Note something that cannot be decided."""
 
     def add_run(
         self,

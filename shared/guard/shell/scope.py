@@ -1,4 +1,4 @@
-"""What is known at one point of a text: variables, functions, where it runs."""
+"""The known state at one point of a text: variables, functions, directories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Variables that change which programs run, or what a program does."""
+"""Variables that change which programs run, or what they do."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Files that a command text writes itself, as it may run them later."""
+"""Files that a command text writes and may run later."""
 
 from dataclasses import dataclass
 
