@@ -201,7 +201,7 @@ def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Les
 def matching(connection: Connection, failure: FailurePattern) -> tuple[StoredFix, ...]:
     """The fixes for a failure that are not retired, the most successful first."""
     asked = {"signature": failure.signature, "family": failure.family}
-    return tuple(_known(row) for row in connection.execute(_MATCHING, asked))
+    return tuple(_fix_of_row(row) for row in connection.execute(_MATCHING, asked))
 
 
 def of_targets(
@@ -217,7 +217,7 @@ def of_families(
 ) -> tuple[StoredFix, ...]:
     """Fixes for those families of hosts, the most successful first."""
     asked = {"families": list(families), "limit": limit}
-    return tuple(_known(row) for row in connection.execute(_OF_FAMILIES, asked))
+    return tuple(_fix_of_row(row) for row in connection.execute(_OF_FAMILIES, asked))
 
 
 def page(
@@ -228,14 +228,14 @@ def page(
     With `every`, retired ones are included.
     """
     chosen = {"every": every, "number": None, "after": after, "limit": limit}
-    return tuple(_known(row) for row in connection.execute(_LISTED, chosen))
+    return tuple(_fix_of_row(row) for row in connection.execute(_LISTED, chosen))
 
 
 def find(connection: Connection, number: int) -> StoredFix | None:
     """The fix of that number."""
     chosen = {"every": True, "number": number, "after": 0, "limit": 1}
     row = connection.execute(_LISTED, chosen).one_or_none()
-    return None if row is None else _known(row)
+    return None if row is None else _fix_of_row(row)
 
 
 def fix_of(connection: Connection, run_id: int, step: int, revision: int) -> int | None:
@@ -296,7 +296,7 @@ def _digest(signature: str, family: str, fix: Fix) -> str:
     return hashlib.sha256(json.dumps([signature, family, said]).encode()).hexdigest()
 
 
-def _known(row: Any) -> StoredFix:
+def _fix_of_row(row: Any) -> StoredFix:
     return StoredFix(
         id=row.id,
         signature=row.signature,
