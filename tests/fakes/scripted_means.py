@@ -1,4 +1,4 @@
-"""A means that carries out subtasks without any shell, as an agent would: as a test says."""
+"""Means that carry out subtasks without a shell, as an agent would, and as a test says."""
 
 from collections.abc import Collection, Generator, Mapping
 from contextlib import closing

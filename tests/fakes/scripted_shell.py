@@ -103,7 +103,7 @@ class ScriptedShell:
         self._begun.add(key)
 
     def cancel_pipeline(self) -> None:
-        """What has begun is recalled."""
+        """Recall what has started."""
         self._forget()
         self._recalled |= self._begun
 
@@ -126,7 +126,7 @@ class ScriptedShell:
         self._recalled.add(key)
 
     def resume(self) -> None:
-        """Have the next driver of the pass come: all that was started is recalled."""
+        """Have the next driver of the pass come: it recalls everything that was started."""
         self._recalled |= self._kept.keys()
 
     def recall(self, key: str) -> CommandRecord | None:

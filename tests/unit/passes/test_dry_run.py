@@ -14,7 +14,7 @@ from tests.unit.passes.given import MemoryLog, Pass, ScriptedJudge, carried_out,
 DRY = Policy(dry_run_mode=True)
 
 
-def foreseen(
+def predictions(
     *given: Subtask | str,
     shell: ScriptedShell | None = None,
     judge: ScriptedJudge | None = None,
@@ -135,7 +135,7 @@ def told(done: Pass) -> list[str]:
         ),
     ],
 )
-def test_each_subtask_is_foretold(
+def test_each_subtask_is_predicted(
     given: Subtask,
     answers: dict[str, object],
     ran: list[str],
@@ -144,7 +144,7 @@ def test_each_subtask_is_foretold(
 ) -> None:
     """S0.17, S0.88: only looks reach the host."""
     shell = ScriptedShell(answers, default=None)  # type: ignore[arg-type]
-    done = foreseen(given, shell=shell, judge=ScriptedJudge(deny="^never", approve="^ask"))
+    done = predictions(given, shell=shell, judge=ScriptedJudge(deny="^never", approve="^ask"))
     assert shell.commands == ran
     assert done.outcomes == [(1, outcome)]
     assert told(done) == [reason]
@@ -153,9 +153,9 @@ def test_each_subtask_is_foretold(
     assert done.result.errors == 0
 
 
-def test_all_is_foretold_whatever_stands_before_it() -> None:
+def test_all_is_predicted_whatever_stands_before_it() -> None:
     """A denial blocks the step at the end, with its reason (S0.61); no subtask is left out."""
-    done = foreseen("never-a", "ask-b", "c", judge=ScriptedJudge(deny="^never", approve="^ask"))
+    done = predictions("never-a", "ask-b", "c", judge=ScriptedJudge(deny="^never", approve="^ask"))
     assert [a.prediction for a in done.attempts] == [
         Prediction.DENIED,
         Prediction.NEEDS_APPROVAL,
@@ -168,7 +168,7 @@ def test_all_is_foretold_whatever_stands_before_it() -> None:
 def test_what_was_foretold_before_is_not_looked_at_again() -> None:
     """The next driver of a pass goes on where the last one stopped."""
     shell = ScriptedShell({"is-there": 1}, default=None)
-    first = foreseen(subtask("a", check="is-there"), shell=shell)
+    first = predictions(subtask("a", check="is-there"), shell=shell)
     again = carried_out(
         order(subtask("a", check="is-there"), policy=DRY, earlier=first.attempts),
         ScriptedShell(default=None),

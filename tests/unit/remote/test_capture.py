@@ -1,4 +1,4 @@
-"""What is kept of a stream."""
+"""The bytes that are kept of a stream."""
 
 from hypothesis import given
 from hypothesis import strategies as st

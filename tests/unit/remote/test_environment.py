@@ -7,7 +7,7 @@ from workers.shells.remote.signals import exit_code_of
 
 
 def test_nothing_of_the_workers_own_environment_is_passed_on() -> None:
-    """Settings, keys and whatever else stands there are not the command's to read."""
+    """A command must not read the worker's settings, keys, or anything else in there."""
     own = {
         "PATH": "/somewhere/bin",
         "REPLAN_SERVER_DATABASE_URL": "postgresql://secret",

@@ -1,4 +1,4 @@
-"""Facts of a host in, what should be known of it out."""
+"""From the facts of a host to what the operator should know about it."""
 
 from collections.abc import Mapping
 

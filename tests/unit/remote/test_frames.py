@@ -1,4 +1,4 @@
-"""What a runner says, however it is cut into pieces."""
+"""The frames of a runner, however they are cut into pieces."""
 
 from collections.abc import Iterable
 from itertools import pairwise

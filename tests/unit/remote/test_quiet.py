@@ -1,4 +1,4 @@
-"""What paramiko would log about a lost connection is told in our words, once."""
+"""We report once, in our own words, what paramiko would log about a lost connection."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a host's log of a pass says."""
+"""Reading a host's log of a pass."""
 
 import pytest
 from hypothesis import given

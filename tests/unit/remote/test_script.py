@@ -1,4 +1,4 @@
-"""What a command may be."""
+"""The limits of a command's text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The scripted shell itself: other tests lean on it."""
+"""The scripted shell itself, because other tests rely on it."""
 
 import re
 

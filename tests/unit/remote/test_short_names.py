@@ -1,4 +1,4 @@
-"""A runner's text is sent under short names, and is the same program."""
+"""A runner's text is sent with short names, and stays the same program."""
 
 import re
 import subprocess

@@ -23,7 +23,7 @@ PARAMIKO = [
 
 
 def test_the_list_is_not_empty() -> None:
-    """Else the next test could not fail."""
+    """Otherwise the next test could not fail."""
     assert ssh_exception.SSHException in PARAMIKO
     assert len(PARAMIKO) > 10
 
