@@ -262,7 +262,7 @@ def test_a_worker_that_lost_its_lease_before_the_cancellation_says_nothing(
 
 @pytest.mark.parametrize(
     ("answers", "told"),
-    [(None, "did not answer"), (False, "no worker was at it"), (True, "could not say")],
+    [(None, "did not answer"), (False, "no worker held it"), (True, "could not say")],
     ids=["its lease ran out", "its pass was put off", "it let go of it"],
 )
 def test_what_a_cancelled_step_leaves_running_is_called_unknown(

@@ -149,7 +149,7 @@ class MemoryStore:
             leased = slot.lease_until is not None and slot.lease_until >= self.now
             if self._left_running(tried) and slot.state != "open" and not leased:
                 why = "did not answer" if slot.lease_until else "could not say"
-                told = f"its worker {why}" if slot.owned else "no worker was at it"
+                told = f"its worker {why}" if slot.owned else "no worker held it"
                 tried.attempt = replace(tried.attempt, outcome=Outcome.UNKNOWN, reason=told)
                 tried.running = False
                 closed += 1

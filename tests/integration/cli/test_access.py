@@ -163,7 +163,7 @@ def test_the_doctor_says_that_the_database_may_only_be_read(
         patched.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
         findings = cli.json("doctor", code=1)["details"]["findings"]
     wrong = {finding["check"]: finding for finding in findings if not finding["ok"]}
-    assert "may only be read" in wrong["database"]["reason"]
+    assert "is read-only" in wrong["database"]["reason"]
 
 
 def test_the_doctor_names_the_task_whose_rows_are_not_what_its_events_lead_to(
