@@ -1,4 +1,4 @@
-"""A person's word for what is to run: who says it, for what exactly, and what no word is for."""
+"""A person's approval: who gives it, for exactly what, and what cannot be approved."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -33,7 +33,7 @@ POLICY_CMD = NextStep.of("guard rules")
 
 
 def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
-    """The guards that a task's commands are held against, by the name of the host.
+    """The guards that judge a task's commands, by the name of the host.
 
     Raises Misconfigured when the site's policy cannot be used.
     """
@@ -42,19 +42,19 @@ def guards_of(server: ServerSettings, policy: Policy) -> GuardFor:
 
 
 def require_approvable(view: InterventionView) -> None:
-    """Raise Rejected unless that intervention waits for a person to approve what would run."""
+    """Raise Rejected unless the intervention waits for a person to approve what would run."""
     if view.closed_at is not None:
         raise too_late(view)
     if view.kind == InterventionKind.BLOCKED:
         raise Rejected(
-            f"{view.name} is about a forbidden command, which no approval lets run: {view.reason}; "
-            "either the step gets another command or the policy another rule",
+            f"{view.name} is about a forbidden command, which cannot be approved: {view.reason}; "
+            "change the command of the step, or the rule in the policy",
             stage="guard",
             next_step=view.next_step,
         )
     if view.kind == InterventionKind.PLAN_APPROVAL:
         raise Rejected(
-            f"{view.name} is about a whole plan, which is approved as one, or replaced",
+            f"{view.name} is about a whole plan: approve it as a whole, or replace it",
             stage="input",
             next_step=view.next_step,
         )
@@ -68,11 +68,11 @@ def require_approvable(view: InterventionView) -> None:
 
 
 def too_late(view: InterventionView) -> Rejected:
-    """That the question is not open any more, and what was said."""
-    what = "waits for nobody any more"
+    """The error for an intervention that is closed, with the answer that it got."""
+    what = "is no longer waiting"
     if view.answer:
         by = f" by {view.answered_by}" if view.answered_by else ""
-        what = f"was answered already: {view.answer}{by}"
+        what = f"has already been answered: {view.answer}{by}"
     return Rejected(
         f"{view.name} {what}",
         stage="input",
@@ -81,7 +81,7 @@ def too_late(view: InterventionView) -> Rejected:
 
 
 def refuse_forbidden(asked: Iterable[ApprovalRequest], guard_for: GuardFor) -> None:
-    """Raise Rejected when the guard forbids one of the texts by now: no approval is for that."""
+    """Raise Rejected when the guard now forbids one of the texts: it cannot be approved."""
     for each in asked:
         verdict = guard_for(each.subject.host.name).judge(each.subject.command)
         if verdict.denied:
@@ -91,9 +91,9 @@ def refuse_forbidden(asked: Iterable[ApprovalRequest], guard_for: GuardFor) -> N
 def approvals_of(
     asked: Iterable[ApprovalRequest], scope: ApprovalScope, by: str, expires_at: datetime
 ) -> tuple[Approval, ...]:
-    """A person's word for each: once where it stands, or wherever the task has the same bytes.
+    """A person's approval of each: once where it stands, or wherever the task has the same bytes.
 
-    It counts once it is signed.
+    An approval is valid once it is signed.
     """
     subjects = (each.subject for each in asked)
     wanted = (s if scope is ApprovalScope.ONCE else s.anywhere() for s in subjects)
@@ -104,10 +104,10 @@ def approvals_of(
 def texts_to_approve(
     plan: Plan, task: int, hosts: Iterable[Host], guard_for: GuardFor
 ) -> tuple[ApprovalRequest, ...]:
-    """All that a whole plan would run and a person has to see, on every host.
+    """Everything that a plan would run and a person has to see, on every host.
 
-    Every command, and the checks and preconditions that the guard does not allow by itself. Raises
-    Rejected when something in it is forbidden.
+    That is every command, and the checks and preconditions that the guard does not allow by itself.
+    Raises Rejected when the plan contains something forbidden.
     """
     found: list[ApprovalRequest] = []
     for host in hosts:
@@ -127,7 +127,7 @@ def texts_to_approve(
 
 
 def _texts(plan: Plan) -> Iterable[tuple[SubtaskPlace, SubtaskPart, str]]:
-    """All that a plan asks a host, where it stands, in the bytes that reach it."""
+    """Every text that a plan sends to a host, with its place, in the bytes that reach the host."""
     for step in plan.steps:
         for subtask in step.subtasks:
             place = SubtaskPlace(step.ordinal, 0, subtask.ordinal)
@@ -140,8 +140,8 @@ def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:
     step, subtask = (None, None) if place is None else (place.step, place.subtask)
     ref = Ref(subject.task, step, subtask, target=subject.host.name)
     return Rejected(
-        f"{ref} is forbidden, and no approval lets it run: {verdict.reason} (rule {verdict.rule}); "
-        "either the step gets another command or the policy another rule",
+        f"{ref} is forbidden and cannot be approved: {verdict.reason} (rule {verdict.rule}); "
+        "change the command of the step, or the rule in the policy",
         stage="guard",
         next_step=POLICY_CMD,
     )

@@ -1,4 +1,4 @@
-"""What a person may do with a command that runs: end it."""
+"""What a person may do with a running command: end it."""
 
 from collections.abc import Callable
 
@@ -17,10 +17,10 @@ from shared.store import jobs
 
 @act("attempt.cancel")
 def cancel(caller: Caller, ref: Ref) -> Done[AttemptLine]:
-    """End one command that runs: it has failed then, and its step goes on from there.
+    """End a running command: it counts as failed, and its step continues from there.
 
-    Its worker hears of it when this is committed. Without a number it is the one that runs. Raises
-    Rejected when there is no such attempt, or no worker has it in hand.
+    Its worker learns of it at the commit. Without a number, `ref` means the running attempt. Raises
+    Rejected when there is no such attempt, or no worker is running it.
     """
     attempt = _attempt(caller, ref)
     with caller.database.begin() as connection:
@@ -56,5 +56,5 @@ def _attempt(caller: Caller, ref: Ref) -> AttemptLine:
 
 def _not_in_hand(attempt: AttemptLine) -> str:
     if attempt.running:
-        return "is in no worker's hands any more: its task was cancelled, or its step goes on anew"
-    return f"has ended already: {attempt.outcome.replace('_', ' ')}"
+        return "no longer belongs to a worker: its task was cancelled, or its step has moved on"
+    return f"has already ended: {attempt.outcome.replace('_', ' ')}"

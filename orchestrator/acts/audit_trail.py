@@ -10,7 +10,7 @@ from orchestrator.acts.verbs import act
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Where the chain ends, and what is wrong with it: nothing when it is whole."""
+    """Where the chain ends, and its faults: none when it is intact."""
 
     head: Anchor
     faults: tuple[ChainFault, ...]
@@ -18,7 +18,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Entries of the audit, the newest first; there are older ones after `next`, unless None."""
+    """Entries of the audit, newest first; older ones follow after `next`, unless it is None."""
 
     links: tuple[AuditEntry, ...]
     next: int | None = None
@@ -34,7 +34,7 @@ def entries(
     around: int | None = None,
     after: int | None = None,
 ) -> Entries:
-    """What people did, the newest first; see `audit.newest`."""
+    """What people did, newest first; see `audit.newest`."""
     with caller.database.begin() as connection:
         found = audit.newest(
             connection, limit=limit + 1, actor=actor, ref=ref, around=around, after=after
@@ -45,9 +45,9 @@ def entries(
 
 @act("audit.verify")
 def verify(caller: Caller, anchor: str | None = None) -> Verification:
-    """Whether the audit is as it was written, and as it was when its `anchor` was noted.
+    """Whether the audit is unchanged since it was written, and since its `anchor` was noted.
 
-    Raises Rejected for what is not an anchor, Misconfigured when the chain has lost its head.
+    Raises Rejected when `anchor` is not a valid anchor, Misconfigured when the chain has no head.
     """
     known = None if anchor is None else parse_anchor(anchor)
     head, faults = audit.verify(caller.database, known)

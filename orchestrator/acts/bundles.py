@@ -15,10 +15,10 @@ from shared.domain.next_step import NextStep
 
 @act("bundle.send")
 def send(caller: Caller, ref: Ref, note: str = "") -> Done[StepLine]:
-    """Send the evidence that waits for a person to the planner of its step, as it was shown.
+    """Send evidence that a person has held to the planner of its step, as it was shown.
 
-    Bundles wait where `hold_bundles` is set, where `send_to_planner_after_threshold` is not, and
-    where revisions are used up. Raises Rejected when none of that step waits.
+    Bundles wait when `hold_bundles` is set, when `send_to_planner_after_threshold` is off, and when
+    no revisions are left. Raises Rejected when no bundle of the step waits.
     """
     with caller.database.begin() as connection:
         at, ordinal = require_step(connection, ref)
@@ -26,7 +26,7 @@ def send(caller: Caller, ref: Ref, note: str = "") -> Done[StepLine]:
         held = held_pass(connection, at.run_id, ordinal)
     if held is None:
         raise Rejected(
-            f"no bundle of {step.ref} waits to be sent: it is {step.phase}",
+            f"no bundle of {step.ref} is waiting to be sent: the step is {step.phase}",
             stage="input",
             next_step=NextStep.of("step show", step.ref),
         )

@@ -1,4 +1,4 @@
-"""Who acts, and with what: the same for every face, and the only place that asks for a role."""
+"""Who acts, and with what: the same for every face, and the only place that checks roles."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,20 +10,20 @@ from orchestrator.access.roles import ON_THE_MACHINE, require
 from orchestrator.acts.signing import Signer
 from shared.settings import Settings
 
-if TYPE_CHECKING:  # SQLAlchemy loads when the database is asked for
+if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from sqlalchemy import Connection
 
     from shared.store.database import Database
 
 Reading: TypeAlias = "AbstractContextManager[Connection]"
-"""A transaction in which views are read."""
+"""A transaction for reading views."""
 
 
 class Caller:
-    """Who acts, the settings of the face that it came by, and what acts work with.
+    """Who acts, the settings of the face in use, and what acts work with.
 
     The database is opened, and the signing key read, when an act needs them. `on_machine` is true
-    for an account on this machine: it may also do what no token is for.
+    for an account on this machine, which may also do what tokens may not.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class Caller:
 
     @classmethod
     def of_account(cls, settings: Settings, database: "Database | None" = None) -> "Caller":
-        """The account that this process runs under: an admin."""
+        """The account that runs this process: an admin."""
         return cls(account(), settings, database=database, on_machine=True)
 
     @cached_property
     def database(self) -> "Database":
-        """The database, of this program's version. Raises Misconfigured or Transient."""
+        """The database, at this program's version. Raises Misconfigured or Transient."""
         if self._given is not None:
             return self._given
         from shared.store.database import Database
@@ -72,7 +72,7 @@ class Caller:
 
     @contextmanager
     def reading(self, verb: str) -> Iterator["Connection"]:
-        """A transaction for the views that a verb shows: one moment. Raises what `may` raises."""
+        """A transaction for the views of a verb: one snapshot. Raises what `may` raises."""
         self.may(verb)
         with self.database.reading() as connection:
             yield connection

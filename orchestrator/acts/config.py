@@ -14,7 +14,7 @@ from shared.settings import KEYS
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting: its value as JSON has it, and where the value came from."""
+    """A setting: its value as JSON, and where the value comes from."""
 
     scope: str
     key: str
@@ -27,9 +27,9 @@ class SettingLine:
 def show(
     caller: Caller, key: str | None = None, overrides: Sequence[str] = ()
 ) -> tuple[SettingLine, ...]:
-    """Every setting, or one, as a task would see it that is submitted with such overrides.
+    """Every setting, or one, as a task submitted with these overrides would see it.
 
-    What is secret is not shown. Raises Rejected for an unknown key, Misconfigured for an override.
+    Secret values are not shown. Raises Rejected for an unknown key, Misconfigured for an override.
     """
     settings = caller.settings.with_agent(overrides)
     if key is not None and key not in KEYS:
@@ -46,7 +46,7 @@ def show(
 
 
 def _json(value: object) -> Any:
-    """The value as JSON has it; what an address holds of passwords is not shown."""
+    """The value as JSON; passwords in addresses are masked."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, tuple):

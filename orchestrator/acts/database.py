@@ -1,6 +1,6 @@
-"""What a person may do with the database: bring it to this program's version, and ask for its own.
+"""What a person may do with the database: migrate it, and ask for its version.
 
-These acts are why `Caller.database`, which demands the right version, is not used here.
+`Caller.database` requires the right version, so these acts do not use it.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from shared.store.migrate import Version, require_current, upgrade, version
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The version that the database has, and why this program cannot use it, if it cannot."""
+    """The version of the database, and why this program cannot use it, if it cannot."""
 
     version: Version
     problem: Misconfigured | None
@@ -26,7 +26,7 @@ class Status:
 def migrate(caller: Caller) -> Version:
     """Bring the database to this program's version; safe to repeat. Raises Misconfigured.
 
-    It is entered in the audit when that has changed the version: the audit begins with it.
+    A changed version is entered in the audit, which begins with this entry.
     """
     database = Database(caller.settings.server.database_url, pooled=False)
     before = version(database)
@@ -40,7 +40,7 @@ def migrate(caller: Caller) -> Version:
 
 @act("db.status")
 def status(caller: Caller) -> Status:
-    """Which version the database has, and which one is needed. Raises Transient."""
+    """The version of the database, and the one that this program needs. Raises Transient."""
     database = Database(caller.settings.server.database_url, pooled=False)
     found = version(database)
     try:

@@ -1,4 +1,4 @@
-"""What came of an act."""
+"""The result of an act."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -10,7 +10,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that the caller should know besides; `next_step` is what to do about it."""
+    """Something else that the caller should know; `next_step` is what to do about it."""
 
     reason: str
     next_step: Advice | None = None
@@ -18,10 +18,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T_co]):
-    """What came of an act: a value that every face renders in its own way.
+    """The result of an act: a value that every face renders in its own way.
 
-    `taken` is false when facts were recorded and no coordinator has taken them up in time; the
-    value then shows how things stood before it.
+    `taken` is false when facts were recorded but no coordinator has read them in time; the value
+    then shows the state before the act.
     """
 
     value: T_co

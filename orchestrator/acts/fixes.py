@@ -25,20 +25,20 @@ class NamedFix:
 
 @act("fix.retire")
 def retire(caller: Caller, number: int, note: str = "") -> Done[NamedFix]:
-    """Offer a fix no more. Raises Rejected when there is none, or it is retired."""
+    """Stop offering a fix. Raises Rejected when it does not exist or is already retired."""
     because = f"retired by {caller.actor.name}" + (f": {note}" if note else "")
     fix = _name(number)
     with caller.database.begin() as connection:
         known = require_fix(connection, number)
         if known.retired_at or not fixes.retire(connection, number, because):
-            raise _refusal(number, "is retired already", NextStep.of("fix list"))
+            raise _refusal(number, "is already retired", NextStep.of("fix list"))
         audit.record(connection, caller.actor, Act("fix.retire", fix.ref, {"note": note}))
     return Done(fix)
 
 
 @act("fix.restore")
 def restore(caller: Caller, number: int) -> Done[NamedFix]:
-    """Offer a retired fix again, its uses counted afresh. Raises Rejected."""
+    """Offer a retired fix again, with its counters at zero. Raises Rejected."""
     fix = _name(number)
     with caller.database.begin() as connection:
         require_fix(connection, number)
@@ -50,10 +50,10 @@ def restore(caller: Caller, number: int) -> Done[NamedFix]:
 
 @act("fix.edit")
 def edit(caller: Caller, number: int, given: PlanText) -> Done[NamedFix]:
-    """Put other subtasks into a fix, its uses counted afresh; `given` has the form of a revision.
+    """Replace the subtasks of a fix and reset its counters; `given` has the form of a revision.
 
-    Raises Rejected when there is none, when something in them has the form of a secret, and when
-    another fix is just that already.
+    Raises Rejected when there is no such fix, when a subtask contains what looks like a secret, and
+    when another fix is already the same.
     """
     fix = _name(number)
     replacement = load_revision(
@@ -66,14 +66,14 @@ def edit(caller: Caller, number: int, given: PlanText) -> Done[NamedFix]:
         known = require_fix(connection, number)
         if holds_secret(replacement):
             raise Rejected(
-                "something in it has the form of a secret: name it, ${secret:NAME}",
+                "it contains what looks like a secret: write ${secret:NAME} in its place",
                 stage="input",
                 next_step=NextStep.of("secret set", Blank("NAME")),
             )
         author = f"human/{caller.actor.name}"
         if not fixes.edit(connection, known, replacement, author=author):
             other = NextStep.of("fix list", all=True)
-            raise _refusal(number, "would be what another fix is already", other)
+            raise _refusal(number, "would be the same as another fix", other)
         commands = [subtask.command for subtask in replacement]
         audit.record(connection, caller.actor, Act("fix.edit", fix.ref, {"commands": commands}))
     return Done(fix)

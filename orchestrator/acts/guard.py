@@ -1,4 +1,4 @@
-"""What a person may ask of the guard: what it says of a command, and its rules."""
+"""What a person may ask the guard: its verdict on a command, and its rules."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from shared.guard.policy.allowlist import Coverage
 
 @dataclass(frozen=True, slots=True)
 class Under:
-    """Under which policy is judged: that of a `host`, and the file of the settings or another."""
+    """The policy to judge under: that of a `host`, from the file in the settings or another."""
 
     host: str | None = None
     policy: Path | None = None
@@ -21,7 +21,7 @@ class Under:
 
 @dataclass(frozen=True, slots=True)
 class ProgramLine:
-    """One program that a command would run: its words, and what was found about it."""
+    """A program that a command would run: its words, and what the guard found."""
 
     runs: str
     at: str
@@ -33,7 +33,7 @@ class ProgramLine:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the guard says of a command, program by program; `version` is the policy's."""
+    """The guard's verdict on a command, program by program; `version` is the policy's."""
 
     verdict: Verdict
     programs: tuple[ProgramLine, ...]
@@ -42,7 +42,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """One rule; `source` is who made it."""
+    """A rule; `source` is who made it."""
 
     verdict: str
     rule: str
@@ -52,7 +52,7 @@ class RuleLine:
 
 @dataclass(frozen=True, slots=True)
 class RuleList:
-    """The rules that hold: those that deny before those that allow."""
+    """The rules in force: those that deny before those that allow."""
 
     rules: tuple[RuleLine, ...]
     version: str
@@ -70,7 +70,7 @@ def check(caller: Caller, command: str, interpreter: str, under: Under) -> Judge
 def verdicts(
     caller: Caller, commands: Iterable[str], interpreter: str, under: Under
 ) -> Iterator[Verdict]:
-    """What the guard says of each of many commands. Raises Misconfigured."""
+    """The guard's verdict on each of many commands. Raises Misconfigured."""
     caller.may("guard.check")
     guard = _guard(caller, under)
     for command in commands:
@@ -79,7 +79,7 @@ def verdicts(
 
 @act("guard.rules")
 def rules(caller: Caller, program: str | None, under: Under) -> RuleList:
-    """Every rule that holds, or those about one program. Raises Misconfigured."""
+    """Every rule in force, or those about one program. Raises Misconfigured."""
     guard = _guard(caller, under)
     denied = (
         RuleLine("deny", f.entry, f.reason, f.source)

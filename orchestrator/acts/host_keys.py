@@ -1,4 +1,4 @@
-"""Whether the key that a host shows is accepted: a person says so, or nobody does."""
+"""Whether to accept the key that a host shows: only a person decides that."""
 
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -13,7 +13,7 @@ Ask = Callable[[Host, str], bool]
 """Asks a person whether the key of this fingerprint is the host's."""
 
 Tell = Callable[[Host, str], None]
-"""Says which key is taken at its word."""
+"""Reports a key that is accepted without asking."""
 
 
 def require_acceptance(
@@ -25,9 +25,9 @@ def require_acceptance(
 ) -> None:
     """Return when the key may be pinned: `accept` names it (or is `any`), or `ask` says yes.
 
-    Where nobody can be asked (None), this machine's own addresses are taken at their word, which
-    is told. Raises
-    Misconfigured when the host shows another key than the one named, and Rejected otherwise.
+    Where nobody can be asked (`ask` is None), keys of this machine's own addresses are accepted,
+    and `tell` reports them. Raises Misconfigured when the host shows a key other than the named
+    one, and Rejected otherwise.
     """
     if accept in {ANY, fingerprint}:
         return
@@ -50,7 +50,7 @@ def require_acceptance(
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an address is one of this machine."""
     try:
         return ip_address(address).is_loopback
     except ValueError:

@@ -24,9 +24,9 @@ NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 
 @dataclass(frozen=True, slots=True)
 class SshOptions:
-    """How a host is reached by SSH, as far as the person says it; None leaves it as it is.
+    """How to reach a host by SSH; None leaves an option unchanged.
 
-    Passwords and passphrases name a secret: `${secret:NAME}`.
+    Passwords and passphrases are references to secrets: `${secret:NAME}`.
     """
 
     address: str | None = None
@@ -50,7 +50,7 @@ class LocalOptions:
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """A host and what a worker found there; no report where none was asked for."""
+    """A host and what a worker found there; the report is None where there was no check."""
 
     name: str
     report: HostReport | None
@@ -58,9 +58,9 @@ class HostCheck:
 
 @dataclass(frozen=True, slots=True)
 class Enrolment(HostCheck):
-    """What came of enrolling a host; it is not `enrolled` while the report says why it cannot be.
+    """The result of enrolling a host; `enrolled` is false when the report says why it failed.
 
-    `fingerprint` is that of its key, empty for this machine.
+    `fingerprint` is that of the host key, empty for this machine.
     """
 
     fingerprint: str = ""
@@ -86,11 +86,11 @@ def add(
     replaced: bool = False,
     check: bool = True,
 ) -> Done[Enrolment]:
-    """Enrol a host; one that is reached by SSH under the key that it shows now.
+    """Enrol a host; an SSH host is pinned to the key that it shows now.
 
-    The key is accepted when `accept` is its fingerprint or `any`, or when `ask` says so, which is
-    asked with the host and the fingerprint; see `host_keys.require_acceptance`. Raises Rejected and
-    Misconfigured for what cannot be used, Transient where the host is away.
+    The key is accepted when `accept` is its fingerprint or `any`, or when `ask`, called with the
+    host and the fingerprint, returns true; see `host_keys.require_acceptance`. Raises Rejected and
+    Misconfigured for options that cannot be used, Transient when the host cannot be reached.
     """
     _check_name(name)
     if isinstance(options, LocalOptions):
@@ -107,7 +107,7 @@ def add(
 
 @act("host.check")
 def check(caller: Caller, name: str) -> Done[HostCheck]:
-    """Log in to a host and look at what stands in the way. Raises Rejected and Misconfigured."""
+    """Log in to a host and look for problems. Raises Rejected and Misconfigured."""
     with caller.database.begin() as connection:
         host = hosts.get(connection, name)
         hosts.require_trusted(host)
@@ -122,7 +122,7 @@ def check(caller: Caller, name: str) -> Done[HostCheck]:
 
 @act("host.remove")
 def remove(caller: Caller, name: str) -> Done[NamedHost]:
-    """Take a host out of the inventory. Raises Rejected while something needs it."""
+    """Remove a host from the inventory. Raises Rejected while something needs it."""
     with caller.database.begin() as connection:
         hosts.remove(connection, name)
         audit.record(connection, caller.actor, Act("host.remove", name))
@@ -157,7 +157,7 @@ def _notes(report: HostReport | None) -> tuple[Note, ...]:
 def _check_name(name: str) -> None:
     if not re.fullmatch(NAME_SHAPE, name):
         raise Rejected(
-            f"{name!r} is not a valid name for a host: letters, digits, '.', '_' and '-'",
+            f"{name!r} is not a valid host name: use letters, digits, '.', '_' and '-'",
             stage="input",
         )
 
@@ -167,8 +167,8 @@ def _check_options(options: SshOptions) -> None:
         given = getattr(options, option)
         if given is not None and name_of(given) is None:
             raise Rejected(
-                f"--{option.replace('_', '-')} names a secret as ${{secret:NAME}} and never takes "
-                "the secret itself",
+                f"--{option.replace('_', '-')} takes the name of a secret, ${{secret:NAME}}, "
+                "never the secret itself",
                 stage="input",
                 next_step=NextStep.of("host add", help=True),
             )
@@ -181,7 +181,7 @@ def _check_options(options: SshOptions) -> None:
 
 
 def _describe(name: str, before: Host | None, options: SshOptions) -> Host:
-    """The host as it is to be: as said, else as it is enrolled; trusted anew."""
+    """The host with the given options, the others as they are enrolled; trusted again."""
     known = before if before is not None and before.connection is ConnectionKind.SSH else Host(name)
     said = {field.name: getattr(options, field.name) for field in fields(options)}
     if options.sudo is None and options.sudo_password:

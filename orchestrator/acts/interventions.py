@@ -1,4 +1,4 @@
-"""What a person may do with what waits for a person: answer it, approve it, deny it."""
+"""What a person may do with an intervention: answer it, approve it, deny it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from shared.domain.task import StepPhase, TaskPhase
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was said of an intervention, and where the task or step stands that had asked."""
+    """The answer to an intervention, and the phase of the task or step that asked."""
 
     ref: Ref
     phase: TaskPhase | StepPhase
@@ -43,11 +43,11 @@ class Answered:
 
 @act("intervention.answer")
 def answer(caller: Caller, name: str, given: str | Answer | None) -> Done[Answered]:
-    """Answer a question, or say how a command ended that nobody else can tell of (an `Answer`).
+    """Answer a question, or say how a command with an unknown outcome ended (an `Answer`).
 
-    The task or step that asked goes on from there; the errors of a step stay counted. Raises
-    Rejected when that is not what it asks, for an answer that is none of its options, and when it
-    was answered already.
+    The task or step that asked continues; its errors stay counted. Raises Rejected when the
+    intervention asks something else, when the answer is not one of its options, and when it has
+    already been answered.
     """
     asked = _intervention(caller, name)
     if isinstance(given, Answer):
@@ -57,10 +57,11 @@ def answer(caller: Caller, name: str, given: str | Answer | None) -> Done[Answer
 
 @act("intervention.approve")
 def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE) -> Done[Answered]:
-    """Let run what a step asks to run, exactly as it is shown, as often as the `scope` says.
+    """Let a step run what it asks to run, exactly as shown, as often as the `scope` allows.
 
-    It serves for no other bytes, host, account or policy. Raises Rejected when it does not ask
-    that, for what is forbidden by now, and when it was answered already.
+    The approval covers no other bytes, host, account or policy. Raises Rejected when the
+    intervention asks something else, when the guard now forbids a text, and when it has already
+    been answered.
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)
@@ -85,9 +86,9 @@ def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE
 
 @act("intervention.deny")
 def deny(caller: Caller, name: str, note: str = "") -> Done[Answered]:
-    """Do not let run what a step asks to run; its planner, who reads the note, finds another way.
+    """Do not let a step run what it asks to run; its planner reads the note and finds another way.
 
-    Raises Rejected when it does not ask that, and when it was answered already.
+    Raises Rejected when the intervention asks something else or has already been answered.
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)
@@ -104,7 +105,7 @@ def deny(caller: Caller, name: str, note: str = "") -> Done[Answered]:
 
 @act("intervention.key")
 def public_key(caller: Caller) -> str:
-    """The public half of the key that signs what the caller approves; made when there is none."""
+    """The public half of the key that signs the caller's approvals; created if there is none."""
     return caller.signer.public
 
 
@@ -115,7 +116,7 @@ def _decide(
     word: str,
     fact_at: Callable[[StepLine], CommandsApproved | ApprovalDenied],
 ) -> Done[Answered]:
-    """Post a person's word for or against what a step would run. Raises Rejected when too late."""
+    """Post a person's decision about what a step would run. Raises Rejected when it is too late."""
     step = _step(caller, asked.ref)
     entry = Act(verb, str(step.ref), {"intervention": asked.name, "answer": word})
     taken = _post_at(caller, entry, asked.ref, fact_at(step))
@@ -189,9 +190,9 @@ def _refuse_unless_unknown(asked: InterventionView) -> None:
 
 def _too_late_to_tell(asked: InterventionView) -> Rejected:
     if asked.answer is not None:
-        what = f"was answered already: {asked.answer.replace('_', ' ')}"
+        what = f"has already been answered: {asked.answer.replace('_', ' ')}"
     else:
-        what = "waits for nobody any more"
+        what = "is no longer waiting"
     return Rejected(
         f"{asked.name} {what}",
         stage="input",
@@ -200,7 +201,7 @@ def _too_late_to_tell(asked: InterventionView) -> Rejected:
 
 
 def _post_at(caller: Caller, entry: Act, ref: Ref, fact: RunFact) -> bool:
-    """Post a fact to the run that an intervention is about."""
+    """Post a fact to the run of an intervention."""
     with caller.database.begin() as connection:
         place, _ = require_step(connection, ref)
     return post(caller, entry, [(place.task_id, place.run_id, fact)])
@@ -217,7 +218,7 @@ def _step(caller: Caller, ref: Ref) -> StepLine:
 
 
 def _phase(caller: Caller, ref: Ref) -> TaskPhase | StepPhase:
-    """Where the task or step stands that had asked."""
+    """The phase of the task or step that asked."""
     with caller.database.begin() as connection:
         if ref.target is None or ref.step is None:
             return task_view(connection, ref.of_task()).phase

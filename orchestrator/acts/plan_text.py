@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """YAML as a person gave it; `source` is what errors call it, as a rule the path of its file."""
+    """YAML from a person; errors name its `source`, usually the path of its file."""
 
     text: str
     source: str

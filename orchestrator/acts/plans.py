@@ -1,4 +1,4 @@
-"""What a person may do with a plan: give it, approve it, go on with it, replay its planning."""
+"""What a person may do with a plan: provide it, approve it, resume it, replay its planning."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ RESUMED = "Plan resumed successfully"
 
 @dataclass(frozen=True, slots=True)
 class PlanApproval:
-    """A task whose plan waits to be approved, or did, and all that its approval lets run."""
+    """A task whose plan waits for approval or got it, and everything that the approval lets run."""
 
     task: TaskView
     wanted: tuple[ApprovalView, ...]
@@ -46,7 +46,7 @@ class PlanApproval:
 
 @dataclass(frozen=True, slots=True)
 class _PendingPlan:
-    """A plan that waits for a person's word; `until` is how long that word would serve."""
+    """A plan that waits for a person's approval; `until` is when that approval would expire."""
 
     task: TaskView
     plan: Plan
@@ -56,10 +56,10 @@ class _PendingPlan:
 
 @act("plan.provide")
 def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
-    """Give the plan of a task that waits for a person to plan it.
+    """Provide the plan of a task that waits for a person to plan it.
 
-    Raises Rejected for a plan that cannot be carried out or wants another autonomy, and when the
-    task does not wait for one.
+    Raises Rejected for a plan that cannot be carried out or asks for another autonomy, and when the
+    task does not wait for a plan.
     """
     view = _task(caller, ref)
     policy = view.policy
@@ -67,8 +67,8 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     check_plan(plan)
     if plan.autonomy not in {None, policy.autonomy}:
         raise Rejected(
-            f"{given.source} wants autonomy {plan.autonomy}, and {view.ref} was submitted with "
-            f"{policy.autonomy}, which stays: leave it out",
+            f"{given.source} asks for autonomy {plan.autonomy}, but {view.ref} was submitted with "
+            f"{policy.autonomy}, which cannot change: remove it from the plan",
             stage="plan",
             next_step=NextStep.of("task show", view.ref),
         )
@@ -84,7 +84,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
 
 
 def preview_approval(caller: Caller, ref: Ref) -> PlanApproval:
-    """What `approve` would let run. Raises what it raises."""
+    """What `approve` would let run. Raises the same errors."""
     caller.may("plan.approve")
     pending = _pending_plan(caller, ref.of_task())
     return PlanApproval(pending.task, _requests(pending.asked))
@@ -92,10 +92,10 @@ def preview_approval(caller: Caller, ref: Ref) -> PlanApproval:
 
 @act("plan.approve")
 def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
-    """Let a plan begin that waits for a person: exactly its commands, on each of its hosts.
+    """Let a waiting plan begin: exactly its commands, on each of its hosts.
 
-    Raises Rejected when it does not wait for that, when something in it is forbidden, and when it
-    became another plan meanwhile.
+    Raises Rejected when the plan does not wait for approval, when it contains something forbidden,
+    and when it has changed in the meantime.
     """
     place = ref.of_task()
     pending = _pending_plan(caller, place)
@@ -110,7 +110,7 @@ def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
     after = _task(caller, place)
     if taken and _waits_for_approval(after):
         raise Rejected(
-            f"the plan of {after.ref} is another one by now: look at it again",
+            f"the plan of {after.ref} has changed: look at it again",
             stage="plan",
             next_step=NextStep.of("plan approve", after.ref, list=True),
         )
@@ -136,10 +136,10 @@ def _pending_plan(caller: Caller, ref: Ref) -> _PendingPlan:
 def _refuse_unless_plan_waits(task: TaskView) -> None:
     if _waits_for_approval(task):
         return
-    how = "approved already" if task.policy.autonomy == PLAN else "not to be approved first"
+    how = "is already approved" if task.policy.autonomy == PLAN else "needs no approval"
     raise Rejected(
         f"the plan of {task.ref} does not wait for an approval: the task is {task.phase}"
-        + (f", and its plan {how}" if task.steps_planned else ""),
+        + (f", and the plan {how}" if task.steps_planned else ""),
         stage="plan",
         next_step=NextStep.of("task show", task.ref),
     )
@@ -155,9 +155,9 @@ def _requests(asked: Iterable[ApprovalRequest]) -> tuple[ApprovalView, ...]:
 
 @act("plan.resume")
 def resume(caller: Caller, plan_id: str) -> Done[TaskView]:
-    """Go on with a plan by its id, `12` or `T12`, after the cause was removed (S1.16, S1.18).
+    """Resume a plan by its id, `12` or `T12`, after the cause was removed (S1.16, S1.18).
 
-    Raises what `resume_task` raises, and Rejected for what is not a plan's id.
+    Raises what `resume_task` raises, and Rejected when `plan_id` is not a valid id.
     """
     text = plan_id.strip()
     ref = parse_ref(f"T{text}" if text.isdigit() else text).of_task()
@@ -168,11 +168,11 @@ def resume(caller: Caller, plan_id: str) -> Done[TaskView]:
 def replay(
     caller: Caller, ref: Ref, model: str, *, call: int | None = None
 ) -> Done[dict[str, Any]]:
-    """Ask another model what was asked for a task, or for a step of it; nothing follows from it.
+    """Ask another model a question that was asked for a task or one of its steps; nothing follows.
 
-    The kept question is asked as it was: that of the `call`, or the newest that was answered. It is
-    paid for, and counts towards the caps. Raises Rejected when there is none, and what asking a
-    model raises.
+    The stored question is asked unchanged: that of the `call`, or the newest that was answered. The
+    call costs money and counts towards the caps. Raises Rejected when there is no such question,
+    and what asking a model raises.
     """
     with caller.database.begin() as connection:
         chosen = call_to_replay(connection, ref, call)

@@ -1,4 +1,4 @@
-"""Posting the facts of an act, and waiting until a coordinator has taken them up."""
+"""Posting the facts of an act, and waiting until a coordinator has read them."""
 
 import time
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from shared.store import inbox, model_calls
 from shared.store.inbox import Report
 
 PATIENCE = 5.0
-"""Seconds to wait for a coordinator to take a fact up."""
+"""Seconds to wait for a coordinator to read a fact."""
 
 _LOOK_EVERY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class CostCap:
-    """What models may cost for a task from now on, in dollars; 0 is no cap."""
+    """What models may cost for a task from now on, in dollars; 0 means no cap."""
 
     task_id: int
     dollars: float
 
 
 def post(caller: Caller, act: Act, reports: Sequence[Report], cap: CostCap | None = None) -> bool:
-    """Report the facts of an act; returns whether a coordinator has taken them up in `PATIENCE`.
+    """Report the facts of an act; returns whether a coordinator read them within `PATIENCE`.
 
-    A `cap` that the act changes is written with them.
+    A `cap` that the act changes is written in the same commit.
     """
     with caller.database.begin() as connection:
         if cap is not None:

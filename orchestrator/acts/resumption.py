@@ -1,4 +1,4 @@
-"""Going on with a task after the cause was removed: what its acts have in common."""
+"""Resuming a task after the cause was removed: what the acts have in common."""
 
 from collections.abc import Iterator
 
@@ -18,18 +18,18 @@ _BY_ANSWER = {
     InterventionKind.UNKNOWN: "you say how its command ended",
     InterventionKind.QUESTION: "you answer its question",
 }
-"""What waits for somebody's word, and no resumption is that word."""
+"""What waits for an answer, which a resumption cannot give."""
 
 
 def resume_task(
     caller: Caller, verb: str, ref: Ref, *, cost_cap: float | None = None
 ) -> Done[TaskView]:
-    """Go on after the cause was removed (S1.12–S1.16): what failed runs again, nothing else does.
+    """Resume after the cause was removed (S1.12–S1.16): what failed runs again.
 
-    The counters of all steps are cleared. With a `cost_cap` (dollars) models may cost that much for
-    the task from now on, and only what waits for that goes on, from where it was. The notes name
-    what still waits for an answer. Raises Rejected, and records nothing, when there is no such
-    task, when it has ended for good, and when it waits for answers alone.
+    The counters of all steps are cleared. With a `cost_cap` (dollars), models may cost that much
+    for the task from now on, and only what waits for the cap continues from where it was. The notes
+    name what still waits for an answer. Raises Rejected, and records nothing, when there is no such
+    task, when it has ended for good, and when it waits only for answers.
     """
     with caller.database.begin() as connection:
         before = task_view(connection, ref)
@@ -50,21 +50,21 @@ def resume_task(
 def _refuse_ended(task: TaskView) -> None:
     if task.phase in {"done", "cancelled"}:
         raise Rejected(
-            f"{task.ref} is {task.phase}: there is nothing to go on with",
+            f"{task.ref} is {task.phase}: there is nothing to resume",
             stage="input",
             next_step=NextStep.of("task report", task.ref),
         )
 
 
 def _refuse_unanswered(task: TaskView) -> None:
-    """A resumption is no answer: refused where nothing waits for anything else."""
+    """A resumption is not an answer: refuse it when the task waits only for answers."""
     waiting = [i for i in task.interventions if i.kind not in _BY_ANSWER]
     held_up = {s.phase for run in task.runs for s in run.steps} & {"blocked", "error", "skipped"}
     asked = next((i for i in task.interventions if i.kind in _BY_ANSWER), None)
     if asked is not None and not waiting and not held_up:
         how = _BY_ANSWER[InterventionKind(asked.kind)]
         raise Rejected(
-            f"{asked.ref} waits until {how} ({asked.name}): to resume is no answer",
+            f"{asked.ref} waits until {how} ({asked.name}): resuming it does not answer that",
             stage="input",
             next_step=asked.next_step,
         )

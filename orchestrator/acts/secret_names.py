@@ -1,4 +1,4 @@
-"""Names of secrets in a plan, looked at before anything of it is written."""
+"""Names of secrets in a plan, checked before anything is written."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from shared.secrets.expansion import to_environment
 
 
 def check_secrets(subtasks: Iterable[Subtask], *, where: str) -> None:
-    """Raise Rejected, with the place, for a `${secret:NAME}` that no command could be given."""
+    """Raise Rejected, with the place, for a `${secret:NAME}` that commands cannot receive."""
     for subtask in subtasks:
         for text in (subtask.command, subtask.check, *subtask.preconditions, subtask.rollback):
             try:

@@ -1,4 +1,4 @@
-"""What a person may do with secrets: list their names, check one, keep one."""
+"""What a person may do with secrets: list their names, check one, store one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from shared.secrets.vaults.vault import Entry
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A secret that can be read: how commands get it, and how output shows it."""
+    """A readable secret: how commands receive it, and how output shows it."""
 
     entry: Entry
     written: str
@@ -32,7 +32,7 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A secret that was kept in a file."""
+    """A secret that was stored in a file."""
 
     entry: Entry
     path: Path
@@ -40,13 +40,13 @@ class Kept:
 
 @act("secret.list")
 def names(caller: Caller, environ: Mapping[str, str]) -> tuple[Entry, ...]:
-    """The names of secrets, and the vault that each is in; a keyring and a command list none."""
+    """The names of secrets and the vault of each; a keyring and a command cannot list theirs."""
     return tuple(open_vaults(caller.settings.server, environ).entries())
 
 
 @act("secret.check")
 def check(caller: Caller, name: str, environ: Mapping[str, str]) -> Readable:
-    """Read a secret and hide it; raises Rejected and Misconfigured where that does not work."""
+    """Read a secret and mask it; raises Rejected and Misconfigured when either fails."""
     _require_name(name, "secret.check")
     entry, secret = open_vaults(caller.settings.server, environ).find(name)
     written, _names = to_environment(reference(name))
@@ -55,10 +55,10 @@ def check(caller: Caller, name: str, environ: Mapping[str, str]) -> Readable:
 
 @act("secret.set")
 def keep(caller: Caller, name: str, value: str) -> Done[Kept]:
-    """Keep a secret in the vault of files, and enter in the audit that somebody did.
+    """Store a secret in the vault of files, and enter that in the audit.
 
-    It is kept even where no database can be reached; a note says then that it was not entered.
-    Raises Rejected for a name or a value that cannot be.
+    The secret is stored even when the database cannot be reached; a note then says that the audit
+    has no entry. Raises Rejected for a name or a value that is not valid.
     """
     _require_name(name, "secret.set")
     _require_value(name, value)
@@ -66,21 +66,21 @@ def keep(caller: Caller, name: str, value: str) -> Done[Kept]:
     vault = file_vault(server)
     refuse_what_cannot_be_hidden([Secret(name, value)])
     kept = Kept(Entry(name, vault.label), vault.put(name, value))
-    unlisted = Note("the setting vaults does not list files, so nobody will look there")
+    unlisted = Note("the setting vaults does not list files, so nothing will read it")
     notes = () if "files" in server.vaults else (unlisted,)
     return Done(kept, notes=(*notes, *_audit_notes(caller, name)))
 
 
 def require_settable(caller: Caller, name: str) -> None:
-    """Raise what `keep` would raise about the name: before a person is asked for the value."""
+    """Raise what `keep` would raise about the name, before a person is asked for the value."""
     caller.may("secret.set")
     _require_name(name, "secret.set")
 
 
 def refusal(name: str, why: str) -> Rejected:
-    """That a value is not taken."""
+    """The error for a value that is refused."""
     return Rejected(
-        f"the value of {name} is not taken: {why}",
+        f"the value of {name} is refused: {why}",
         stage="input",
         next_step=NextStep.of("secret set", name),
     )
@@ -91,15 +91,15 @@ def _audit_notes(caller: Caller, name: str) -> tuple[Note, ...]:
         with caller.database.begin() as connection:
             audit.record(connection, caller.actor, Act("secret.set", name))
     except ReplanError as error:
-        return (Note(f"not entered in the audit: {error.reason}", error.next_step),)
+        return (Note(f"the audit has no entry: {error.reason}", error.next_step),)
     return ()
 
 
 def _require_name(name: str, verb: str) -> None:
     if not is_name(name):
         raise Rejected(
-            f"{name!r} is not a valid name of a secret: a letter, then letters, digits and "
-            "underscores, 64 characters at most",
+            f"{name!r} is not a valid name of a secret: use a letter, then letters, digits and "
+            "underscores, at most 64 characters",
             stage="input",
             next_step=help_of(verb),
         )
@@ -109,4 +109,4 @@ def _require_value(name: str, value: str) -> None:
     if not value.strip():
         raise refusal(name, "it is empty")
     if "\0" in value:
-        raise refusal(name, "it holds NUL")
+        raise refusal(name, "it contains NUL")

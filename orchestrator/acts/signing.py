@@ -1,6 +1,6 @@
-"""The key with which the persons on this machine sign what they approve.
+"""The key with which people on this machine sign their approvals.
 
-It stays where persons are: executors know only its public half, and neither the database nor the
+It stays on this machine: executors know only its public half, and neither the database nor the
 broker ever sees it.
 """
 
@@ -16,16 +16,16 @@ from shared.domain.approval import PUBLIC_KEY, Approval, statement
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
 
-if TYPE_CHECKING:  # it takes a while to load, and few commands sign
+if TYPE_CHECKING:  # slow to load, and few commands sign
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PRIVATE_KEY = "approval-key"
 
 
 class Signer:
-    """Signs with the key in a folder; the first one to ask makes it, for its own eyes only.
+    """Signs with the key in a folder; the first to ask creates it, readable by its owner only.
 
-    Raises Misconfigured when it cannot be made or read, or when others may read it.
+    Raises Misconfigured when the key cannot be created or read, or when others may read it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,7 +49,7 @@ class Signer:
         return replace(approval, signature=signature)
 
     def _make(self) -> None:
-        """Whole or not at all: of two that make it at once, both use the one that was first."""
+        """Create the key atomically; two processes that do so at once both use the first key."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -69,7 +69,7 @@ class Signer:
             fresh.replace(path)
 
     def _write_beside(self, text: bytes) -> Path:
-        """A new file beside the key, which only its owner can read."""
+        """A new file beside the key that only its owner can read."""
         descriptor, name = tempfile.mkstemp(prefix=".approval-", dir=self._path.parent)
         with os.fdopen(descriptor, "wb") as file:
             file.write(text + b"\n")
@@ -80,11 +80,11 @@ class Signer:
 
         status = self._path.stat()
         if status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o077:
-            raise self._unusable("it has to be yours, and readable by nobody else")
+            raise self._unusable("it must be yours, and readable by nobody else")
         try:
             return Ed25519PrivateKey.from_private_bytes(b64decode(self._path.read_bytes()))
         except ValueError as error:
-            raise self._unusable("it is no key") from error
+            raise self._unusable("it is not a valid key") from error
 
     def _unusable(self, why: str) -> Misconfigured:
         return Misconfigured(

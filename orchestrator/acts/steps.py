@@ -1,4 +1,4 @@
-"""What a person may do with a step in a run: revise it, have it revised, give it up."""
+"""What a person may do with a step in a run: revise it, have it revised, abandon it."""
 
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
@@ -22,11 +22,11 @@ from shared.domain.next_step import Blank, NextStep
 def revise(
     caller: Caller, ref: Ref, given: PlanText | None = None, note: str = ""
 ) -> Done[StepLine]:
-    """Give a step new subtasks, or, where none are given, have its planner revise it now.
+    """Give a step new subtasks or, without any, have its planner revise it now.
 
-    The step keeps its author: later evidence goes to the planner that wrote it first. What is given
-    may name subtasks of earlier lists under `rollback`: those that ran are undone first. Raises
-    Rejected when there is nothing to revise, no evidence to revise it from, and for subtasks that
+    The step keeps its author: later evidence goes to its first planner. `given` may name subtasks
+    of earlier lists under `rollback`: those that ran are undone first. Raises Rejected when
+    nothing is left to revise, when there is no evidence for a revision, and for subtasks that
     cannot be carried out.
     """
     with caller.database.begin() as connection:
@@ -43,7 +43,7 @@ def revise(
         return _post(caller, "step.revise", ref, _revision_fact(view, policy, given, note))
     if step.phase in {"not_started", "error", "skipped"}:
         raise Rejected(
-            f"{step.ref} is {step.phase}: there is no evidence to revise it from",
+            f"{step.ref} is {step.phase}: there is no evidence for a revision",
             stage="input",
             next_step=NextStep.of("step revise", step.ref, file=Blank("FILE")),
         )
@@ -52,7 +52,7 @@ def revise(
 
 @act("step.abandon")
 def abandon(caller: Caller, ref: Ref) -> Done[StepLine]:
-    """Give a step up that waits for a person: it ends in error. Raises Rejected for any other."""
+    """Abandon a step that waits for a person: it ends in error. Raises Rejected for any other."""
     step = _step(caller, ref)
     if step.phase not in {"waiting", "blocked"}:
         raise Rejected(
@@ -79,7 +79,7 @@ def _refuse_unknown(undone: tuple[str, ...], view: StepView, next_step: NextStep
         named = [s for each in view.revisions for s in each.subtasks if s.key == key]
         if any(subtask.rollback is not None for subtask in named):
             continue
-        why = "says no command that undoes it" if named else "is no subtask of any of its lists"
+        why = "has no rollback command" if named else "is not a subtask of any of its lists"
         raise Rejected(
             f"rollback: {key!r} of {view.step.ref} {why}", stage="revise", next_step=next_step
         )

@@ -1,4 +1,4 @@
-"""What people ask for: tasks, and facts about tasks, put where the coordinator finds them."""
+"""Submitting tasks: they are written where the coordinator finds them."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from shared.wire import encode_fact
 
 _HOSTS = text("SELECT name FROM hosts")
 _EARLIER = text("SELECT id FROM tasks WHERE idempotency_key = :key")
-# All of it in one statement: each further one would cost as long as it takes to ask and be told.
+# One statement for everything: each further one would cost another round trip.
 _INSERT = text(f"""
     WITH targets AS (
         SELECT name, place
@@ -60,12 +60,12 @@ _INSERT = text(f"""
 """)  # noqa: S608 - constants
 
 _PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
-"""Seconds between two tries to learn what became of a submission."""
+"""Seconds between two attempts to learn the outcome of a submission."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A task as a person asks for it; `plan` when it was planned by hand.
+    """A task as a person submits it; `plan` when a person planned it.
 
     Two submissions with the same `key` are one task.
     """
@@ -78,13 +78,13 @@ class Submission:
 
 
 def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
-    """Put the task in and return its number; nothing is written unless everything is right.
+    """Write the task and return its number; nothing is written unless everything is valid.
 
-    The audit names the actor; nobody named is the account of this process.
-    Once, even if the answer to the commit is lost: then it is put in again under the same key.
+    The audit names the actor, by default the account of this process. The task is written once,
+    even when the answer to the commit is lost: it is then submitted again under the same key.
     Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
-    carried out; Misconfigured for a host that was disabled; InDoubt when the database stays away
-    and nobody knows whether the task is there.
+    carried out; Misconfigured for a host that was disabled; InDoubt when the database stays
+    unreachable and nobody knows whether the task exists.
     """
     _check(submission)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
@@ -123,7 +123,7 @@ def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
 def _check(submission: Submission) -> None:
     if not submission.prompt.strip():
         raise Rejected(
-            "the prompt is empty: say in words what is to be achieved",
+            "the prompt is empty: say what you want to achieve",
             stage="input",
             next_step=NextStep.of(
                 "task submit", Blank("install nginx and start it at boot", text=True), host="web1"
@@ -143,7 +143,7 @@ def _check(submission: Submission) -> None:
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
-    # Its runs have their numbers in the statement alone.
+    # Its runs get their numbers only in the statement.
     kind, body = encode_fact(TaskSubmitted(submission.policy, (), submission.plan))
     return audit.values(actor, Act("task.submit", "", _audit_details(submission))) | {
         "targets": list(submission.targets),
@@ -159,7 +159,7 @@ def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
 
 
 def _audit_details(submission: Submission) -> dict[str, Any]:
-    """What the audit keeps: a prompt may hold anything, so it is known by its hash."""
+    """What the audit stores: only the hash of the prompt, which may contain anything."""
     return {
         "targets": list(submission.targets),
         "plan_given": submission.plan is not None,
@@ -172,7 +172,7 @@ def _refusal_of(connection: Connection, target: str) -> Rejected:
     if target in known:
         hosts.require_trusted(hosts.get(connection, target))
     return Rejected(
-        f"host {target!r} is not enrolled; enrolled are {', '.join(sorted(known))}",
+        f"host {target!r} is not enrolled; these are: {', '.join(sorted(known))}",
         stage="input",
         next_step=NextStep.of(
             "host add", target, address=Blank("ADDRESS"), user=Blank("USER"), key=Blank("FILE")

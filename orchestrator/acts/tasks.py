@@ -1,4 +1,4 @@
-"""What a person may do with a task: submit it, cancel it, go on with it, change its limits."""
+"""What a person may do with a task: submit it, cancel it, resume it, change its limits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from shared.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class TaskRequest:
-    """What a person asks for.
+    """A task that a person asks for.
 
-    `settings` are overrides of the `agent` scope (`key=value`). Without a prompt the plan's own
-    summary, or its name, says what it is. Two requests with the same `key` are one task.
+    `settings` are overrides of the `agent` scope (`key=value`). Without a prompt, the plan's
+    summary or name stands for it. Two requests with the same `key` are one task.
     """
 
     prompt: str | None
@@ -41,7 +41,7 @@ class TaskRequest:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The new task, and where it is to be carried out."""
+    """The new task, and its targets."""
 
     ref: Ref
     targets: tuple[str, ...]
@@ -49,7 +49,7 @@ class Submitted:
 
 @act("task.submit")
 def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
-    """Ask for something; all of it is checked before anything is written.
+    """Submit a task; everything is checked before anything is written.
 
     Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
     """
@@ -58,12 +58,12 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
 
 
 def _submission(settings: Settings, request: TaskRequest) -> Submission:
-    """What is asked for, under the settings that it is asked for with."""
+    """The request with the settings that apply to it."""
     policy = settings.with_agent(request.settings).agent
     if request.plan is None:
         return Submission(request.prompt or "", request.targets, policy, key=request.key)
     plan = load_plan(request.plan.text, policy=policy, source=request.plan.source)
-    if plan.autonomy is not None:  # as the plan wants it, unless whoever asks wants otherwise
+    if plan.autonomy is not None:  # the plan's choice, unless the request overrides it
         wanted = [f"autonomy={plan.autonomy}", *request.settings]
         policy = settings.with_agent(wanted).agent
     prompt = request.prompt or plan.summary or request.plan.stem
@@ -72,14 +72,14 @@ def _submission(settings: Settings, request: TaskRequest) -> Submission:
 
 @act("task.cancel")
 def cancel(caller: Caller, ref: Ref) -> Done[TaskView]:
-    """Stop a task: what runs is ended, what has not begun never does.
+    """Stop a task: running commands are ended, and nothing new begins.
 
-    Raises Rejected when there is no such task, or it has ended.
+    Raises Rejected when there is no such task, or when it has ended.
     """
     before = _task(caller, ref)
     if before.ended:
         raise Rejected(
-            f"{before.ref} has ended already: it is {before.phase}",
+            f"{before.ref} has already ended: it is {before.phase}",
             stage="input",
             next_step=NextStep.of("task report", before.ref),
         )
@@ -90,7 +90,7 @@ def cancel(caller: Caller, ref: Ref) -> Done[TaskView]:
 def await_cancellation(
     caller: Caller, ref: Ref, timeout: float, tell: Callable[[TaskView, float], None]
 ) -> TaskView:
-    """Wait up to `timeout` seconds until every worker has said how its command was ended."""
+    """Wait up to `timeout` seconds until every worker has reported how its command ended."""
     return wait_until(
         lambda: _task(caller, ref),
         lambda seen: seen.ended and all(each.word is not Word.AWAITED for each in seen.in_hand),
@@ -101,7 +101,7 @@ def await_cancellation(
 
 @act("task.resume")
 def resume(caller: Caller, ref: Ref, *, cost_cap: float | None = None) -> Done[TaskView]:
-    """Go on after the cause was removed: counters are cleared, what failed runs again.
+    """Resume after the cause was removed: counters are cleared, and what failed runs again.
 
     Raises what `resume_task` raises.
     """
@@ -110,15 +110,15 @@ def resume(caller: Caller, ref: Ref, *, cost_cap: float | None = None) -> Done[T
 
 @act("task.limit")
 def limit(caller: Caller, ref: Ref, changes: Sequence[str]) -> Done[TaskView]:
-    """Change limits (`key=value`) of a task that is under way; they decide what it does next.
+    """Change limits (`key=value`) of a task under way; they apply to what it does next.
 
-    Raises Rejected when it has ended for good, and for what is no such limit; Misconfigured for a
-    value that it cannot have.
+    Raises Rejected when it has ended for good, and for a setting that cannot be changed;
+    Misconfigured for a value that is not valid.
     """
     before = _task(caller, ref)
     if before.phase in {"done", "cancelled"}:
         raise Rejected(
-            f"{before.ref} is {before.phase}: nothing of it is decided any more",
+            f"{before.ref} is {before.phase}: its limits no longer matter",
             stage="input",
             next_step=NextStep.of("task report", before.ref),
         )
@@ -129,12 +129,12 @@ def limit(caller: Caller, ref: Ref, changes: Sequence[str]) -> Done[TaskView]:
 
 
 def _limits(caller: Caller, changes: Sequence[str], ref: Ref) -> dict[str, Value]:
-    """The changes, each checked as the setting that it is."""
+    """The changes, each checked as a setting."""
     names = [change.partition("=")[0].strip() for change in changes]
     foreign = [name for name in names if name not in CHANGEABLE]
     if foreign:
         raise Rejected(
-            f"{', '.join(foreign)} cannot be changed for a task that is under way; "
+            f"{', '.join(foreign)} cannot be changed for a task under way; "
             f"these can: {', '.join(sorted(CHANGEABLE))}",
             stage="input",
             next_step=NextStep.of("task show", ref),

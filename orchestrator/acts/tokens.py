@@ -13,7 +13,7 @@ from orchestrator.acts.verbs import act
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A new token; its text is shown this once, and only its hash is kept."""
+    """A new token; its text is shown only once, and only its hash is stored."""
 
     name: str
     role: str
@@ -30,7 +30,7 @@ class NamedToken:
 
 @act("token.create")
 def create(caller: Caller, name: str, role: str, *, days: int = DAYS) -> Done[IssuedToken]:
-    """Create a token that may do what a role may, for so many days. Raises Rejected."""
+    """Create a token with the rights of a role, valid for `days`. Raises Rejected."""
     wanted = parse_role(role)
     with caller.database.begin() as connection:
         issued = tokens.create(connection, caller.actor, name, wanted, days=days)
@@ -39,14 +39,14 @@ def create(caller: Caller, name: str, role: str, *, days: int = DAYS) -> Done[Is
 
 @act("token.rotate")
 def rotate(caller: Caller, name: str, *, days: int = DAYS) -> Done[IssuedToken]:
-    """Replace a token by a new one of the same role. Raises Rejected when there is none."""
+    """Replace a token with a new one of the same role. Raises Rejected when there is none."""
     with caller.database.begin() as connection:
         return Done(_issued_token(tokens.rotate(connection, caller.actor, name, days=days)))
 
 
 @act("token.revoke")
 def revoke(caller: Caller, name: str) -> Done[NamedToken]:
-    """End a token, so that its name is free again. Raises Rejected when there is none."""
+    """Revoke a token, so that its name is free again. Raises Rejected when there is none."""
     with caller.database.begin() as connection:
         tokens.revoke(connection, caller.actor, name)
     return Done(NamedToken(name))
@@ -54,7 +54,7 @@ def revoke(caller: Caller, name: str) -> Done[NamedToken]:
 
 @act("token.list")
 def list_tokens(caller: Caller, *, every: bool = False) -> tuple[Token, ...]:
-    """The tokens by name; those that were revoked too, if `every` one is asked for."""
+    """The tokens by name; with `every`, the revoked ones too."""
     with caller.database.begin() as connection:
         return tokens.list_tokens(connection, every=every)
 

@@ -1,4 +1,4 @@
-"""One function for each verb that acts: registered, and done only by those who may."""
+"""One function for each verb that acts: registered, and called only for those who may."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,7 +16,7 @@ ACTS: dict[str, Callable[..., Any]] = {}
 def act(
     verb: str,
 ) -> Callable[[Callable[Concatenate[Caller, P], R]], Callable[Concatenate[Caller, P], R]]:
-    """Make a function the act of a verb: it is called only for a caller who `may` do the verb."""
+    """Make a function the act of a verb; it runs only for a caller who `may` do the verb."""
 
     def register(
         function: Callable[Concatenate[Caller, P], R],

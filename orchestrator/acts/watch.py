@@ -1,4 +1,4 @@
-"""Looking again and again, until there is nothing more to see."""
+"""Polling until there is nothing more to see."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,9 +30,9 @@ def watch(
     tell: Callable[[Message], None],
     look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
 ) -> TaskView:
-    """Hand on each message of a task as it comes, and each look at the whole; returns the last one.
+    """Pass on each message of a task as it comes, and each view of it; returns the last view.
 
-    It ends when the task has ended or waits for a person.
+    It returns when the task has ended or waits for a person.
     """
     cursor = BEGINNING
     told_of_stall = False
@@ -56,12 +56,12 @@ def watch(
 
 
 def tail(caller: Caller, ref: Ref, tell: Callable[[OutputPiece], None]) -> AttemptView:
-    """Hand on each piece of output of an attempt as it comes; returns the attempt once it ended."""
+    """Pass on each piece of output of an attempt as it comes; returns the ended attempt."""
     after = 0
     while True:
         with caller.reading("attempt.tail") as connection:
             view = attempt_view(connection, ref)
-            ref = view.attempt.ref  # this one, also when a newer one begins
+            ref = view.attempt.ref  # stay with this one when a newer one begins
             pieces = live_output(connection, view.attempt.key, after)
         for piece in pieces:
             after = piece.id
@@ -78,9 +78,9 @@ def wait_until(
     timeout: float,
     tell: Callable[[Seen, float], None],
 ) -> Seen:
-    """Look until it is over, or for `timeout` seconds; returns the last look.
+    """Look until `is_over`, or for `timeout` seconds; returns what was seen last.
 
-    `tell` is called after each look in vain, with the seconds since the first.
+    `tell` is called after each unsuccessful look, with the seconds since the first.
     """
     begun = time.monotonic()
     while True:

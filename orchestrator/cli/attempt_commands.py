@@ -34,10 +34,10 @@ def list_(
     ref: PlaceArgument,
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
-    failed: Annotated[bool, typer.Option("--failed", help="Only those that counted.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only errors that counted.")] = False,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
-    """The newest attempts at a place."""
+    """List the newest attempts of a task, step or subtask."""
     from orchestrator.views.attempts import list_attempts
 
     with call.reading() as connection:
@@ -72,7 +72,7 @@ def show_(
     *,
     full: Annotated[bool, typer.Option("--full", help="The whole output.")] = False,
 ) -> Result:
-    """One attempt: command, output, check, times."""
+    """Show an attempt: its command, output, check and times."""
     from orchestrator.views.attempts import attempt_view
 
     with call.reading() as connection:
@@ -121,7 +121,7 @@ def tail(call: Invocation, ref: RefArgument) -> Result:
         whole = attempt_view(connection, view.attempt.ref, full=True)
 
     def show(console: Console) -> None:
-        # Live output is removed when an attempt ends: what was not seen of it stands in its row.
+        # Live output is removed when an attempt ends; the rest is in its row.
         for name, text in (("stdout", whole.stdout), ("stderr", whole.stderr)):
             console.out(text[told[name] :], end="", highlight=False)
             if text and not text.endswith("\n"):
@@ -135,10 +135,10 @@ def tail(call: Invocation, ref: RefArgument) -> Result:
 def cancel(
     call: Invocation, ref: RefArgument, *, wait: WaitOption = False, timeout: TimeoutOption = 30.0
 ) -> Result:
-    """End one command that runs: it has failed then, and its step goes on from there.
+    """End a running command: it counts as failed, and its step continues from there.
 
-    Without a number it is the one that runs. With --wait it says how the command was ended, and
-    exits with 1 when it may still be there.
+    Without a number, REF means the running attempt. With --wait it reports how the command ended
+    and exits with 1 if it may still be running.
     """
     from orchestrator.acts.attempts import cancel as cancel_attempt
     from orchestrator.cli.await_cancel import attempt_answer, await_attempt

@@ -23,12 +23,12 @@ def list_(
     call: Invocation,
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
-    actor: Annotated[str | None, typer.Option(help="Only what this one did.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only what this person did.")] = None,
     ref: Annotated[str | None, typer.Option(help="Only what was done to this: T12, web1.")] = None,
-    around: Annotated[int | None, typer.Option(min=1, help="Next to this entry.")] = None,
+    around: Annotated[int | None, typer.Option(min=1, help="The entries around this one.")] = None,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
-    """What people did, the newest first: who, what, to what and when."""
+    """List what people did, newest first: who did what, to what, and when."""
     from orchestrator.acts import audit_trail
 
     found = audit_trail.entries(
@@ -58,13 +58,13 @@ def verify(
     call: Invocation,
     *,
     anchor: Annotated[
-        str | None, typer.Option(help="What an earlier verification ended with.")
+        str | None, typer.Option(help="The anchor that an earlier check printed.")
     ] = None,
 ) -> Result:
-    """Whether the audit is as it was written: nothing in it changed, taken out or moved.
+    """Check that no entry of the audit was changed, removed or moved.
 
-    Keep the anchor that it prints where the database's owner cannot write: against somebody who
-    has written the whole chain anew only that helps.
+    Keep the printed anchor where the database's owner cannot write: only an anchor reveals that
+    somebody has rewritten the whole chain.
     """
     from orchestrator.acts import audit_trail
 
@@ -75,7 +75,7 @@ def verify(
         for fault in faults:
             console.print(f"[red]✗[/] entry {fault.seq}: {fault.reason}")
         if not faults:
-            console.print(f"[green]✓[/] {end.seq} entries, and the chain is whole")
+            console.print(f"[green]✓[/] the chain is intact; entries: {end.seq}")
             console.out(f"  anchor: {end}", highlight=False)
         else:
             next_step(console, NextStep.of("audit list", around=faults[0].seq))
@@ -97,7 +97,7 @@ def _brief(entry: "AuditEntry") -> str:
 
 
 def _details(entry: "AuditEntry") -> dict[str, Any]:
-    """What was written; an entry that somebody has tampered with is shown as it is now."""
+    """The details as written; those of a tampered entry are shown as they are now."""
     try:
         details = json.loads(entry.details)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Waiting until what was to be ended has ended, and saying how."""
+"""Waiting for the end of what was cancelled, and reporting it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ _TELL_EVERY = 2.0
 
 
 def cancel_answer(done: Done[TaskView]) -> Result:
-    """The answer of `task cancel` that does not wait."""
+    """The answer of `task cancel` without --wait."""
     answer = post_answer("task.cancel", _details(done.value), taken=done.taken)
 
     def show(console: Console) -> None:
@@ -36,7 +36,7 @@ def cancel_answer(done: Done[TaskView]) -> Result:
 
 
 def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
-    """Wait up to `timeout` seconds until every worker has said how its command was ended."""
+    """Wait up to `timeout` seconds until every worker has reported how its command ended."""
     tell = _Progress(call)
     view = tasks.await_cancellation(
         call.caller,
@@ -67,7 +67,7 @@ def await_task(call: Invocation, ref: Ref, timeout: float) -> Result:
 
 
 def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Result:
-    """Wait up to `timeout` seconds until an attempt has ended; says how."""
+    """Wait up to `timeout` seconds until an attempt has ended; reports how."""
     tell = _Progress(call)
     line = attempts.await_cancellation(
         call.caller,
@@ -84,7 +84,7 @@ def await_attempt(call: Invocation, attempt: AttemptLine, timeout: float) -> Res
 
 
 def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
-    """The answer of `attempt cancel`; a `reason` says why it may still be there."""
+    """The answer of `attempt cancel`; a `reason` says why it may still be running."""
     command = NextStep.of("attempt show", line.ref)
 
     def show(console: Console) -> None:
@@ -108,14 +108,14 @@ def attempt_answer(line: AttemptLine, reason: str = "") -> Result:
 
 
 class _Progress:
-    """Tells a person now and then what is still waited for."""
+    """Reports now and then what the command is still waiting for."""
 
     def __init__(self, call: Invocation) -> None:
         self._call = call
         self._due = _TELL_EVERY
 
     def __call__(self, awaited: str, elapsed: float) -> None:
-        """Say it when it is due; `elapsed` are the seconds waited so far."""
+        """Print the message when it is due; `elapsed` is the seconds waited so far."""
         if self._call.human and elapsed >= self._due:
             self._call.complaints.print(f"{elapsed:.0f} s: waiting for {plain(awaited)}")
             self._due = elapsed + _TELL_EVERY

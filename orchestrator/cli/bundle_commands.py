@@ -20,9 +20,11 @@ def show_(
     call: Invocation,
     ref: Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2@web1.")],
     *,
-    revision: Annotated[int | None, typer.Option(min=0, help="Of that revision.")] = None,
+    revision: Annotated[
+        int | None, typer.Option(min=0, help="The bundle of this revision.")
+    ] = None,
 ) -> Result:
-    """The evidence of a step, byte for byte as its planner receives it."""
+    """Show the evidence of a step, byte for byte as its planner receives it."""
     from orchestrator.views.plans import bundle_view
 
     with call.reading() as connection:
@@ -32,7 +34,7 @@ def show_(
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] revision {view.revision}, {moment(view.created_at)}")
         if view.evidence:
-            # as it is: the console would break lines, and take tabs and brackets for its own
+            # printed raw: the console would wrap lines and interpret tabs and brackets
             console.out(f"{view.evidence}\n", highlight=False)
         else:
             _show_fields(console, bundle)
@@ -46,12 +48,12 @@ def send(
     call: Invocation,
     ref: Annotated[str, typer.Argument(metavar="REF", help="A step that waits: T12.2@web1.")],
     *,
-    note: Annotated[str, typer.Option(help="What the planner should know beside it.")] = "",
+    note: Annotated[str, typer.Option(help="What else the planner should know.")] = "",
 ) -> Result:
-    """Send the evidence that waits for you to the planner of the step, as it was shown to you.
+    """Send a held bundle to the planner of the step, exactly as it was shown to you.
 
-    Bundles wait where `hold_bundles` is set, where `send_to_planner_after_threshold` is not, and
-    where revisions are used up. (`step revise --now` gathers anew.)
+    Bundles wait when `hold_bundles` is set, when `send_to_planner_after_threshold` is off, and when
+    no revisions are left. (`step revise --now` gathers new evidence.)
     """
     from orchestrator.acts import bundles
 
@@ -60,7 +62,7 @@ def send(
 
 
 def _show_fields(console: Console, bundle: Bundle) -> None:
-    """A bundle from before its text was kept."""
+    """Show a bundle that was stored without its text."""
     console.print(f"{plain(bundle.step_title)}: {plain(bundle.reason)}")
     _paragraph(console, "failed assumptions", bundle.failed_assumptions)
     _paragraph(console, "already tried", bundle.hypotheses)

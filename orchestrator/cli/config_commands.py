@@ -18,10 +18,10 @@ def show_(
     key: Annotated[str | None, typer.Argument(help="Only this key.")] = None,
     *,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="As a task would see it: key=value.")
+        list[str] | None, typer.Option("--set", help="Show what a task with key=value would see.")
     ] = None,
 ) -> Result:
-    """Every setting, its value, and where the value came from."""
+    """Show every setting, its value, and where the value comes from."""
     from orchestrator.acts import config
 
     entries = config.show(call.caller, key, set_ or ())
@@ -37,7 +37,7 @@ def show_(
 
 
 def _setting_text(value: Any) -> str:
-    """The value as it would be typed."""
+    """The value as a person would type it."""
     if value is None:
         return ""
     if isinstance(value, bool):

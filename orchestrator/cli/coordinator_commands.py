@@ -10,9 +10,9 @@ group = typer.Typer(name="coordinator", no_args_is_help=True)
 
 @add(group, "start", example="replan coordinator start")
 def start(call: Invocation) -> Result:
-    """Coordinate until told to stop; several may run at once.
+    """Run a coordinator until it is stopped; several may run at once.
 
-    Waits for the database and the broker, as long as `startup_patience` says, and then ends with 4.
+    Waits up to `startup_patience` for the database and the broker, then exits with 4.
     """
     from orchestrator.wiring import run_coordinator
     from shared.logs import configure_logs

@@ -13,7 +13,7 @@ group = typer.Typer(name="db", no_args_is_help=True)
 
 @add(group, "migrate", example="replan db migrate")
 def migrate(call: Invocation) -> Result:
-    """Bring the database to this program's version; safe to repeat."""
+    """Migrate the database to this program's version; safe to repeat."""
     from orchestrator.acts import database
 
     state = database.migrate(call.caller)
@@ -26,7 +26,7 @@ def migrate(call: Invocation) -> Result:
 
 @add(group, "status", example="replan db status")
 def status(call: Invocation) -> Result:
-    """Which version the database has, and which one is needed."""
+    """Show the version of the database, and the one that is needed."""
     from orchestrator.acts import database
 
     found = database.status(call.caller)

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(call: Invocation) -> Result:
-    """Look at everything that has to be right; exits with 1 when something is not."""
+    """Check this installation; exits with 1 if something is wrong."""
     from orchestrator.doctor import examine
 
     call.caller.may(call.verb)

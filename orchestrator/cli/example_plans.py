@@ -1,4 +1,4 @@
-"""The plans that come with replan, in `examples/`."""
+"""The plans that ship with replan, in `examples/`."""
 
 import shlex
 from pathlib import Path
@@ -7,9 +7,9 @@ from orchestrator.process_command import HOME
 
 
 def example_plan(name: str, *, anywhere: bool = False) -> str:
-    """How the shipped plan of that name is written on a command line that is typed here.
+    """The path of the shipped plan of that name, quoted for a command line typed in this folder.
 
-    With `anywhere` the line serves in every folder.
+    With `anywhere` the path works in every folder.
     """
     path = HOME / "examples" / name
     here = Path.cwd()

@@ -1,4 +1,4 @@
-"""Writing what a finished task is turned into."""
+"""Exporting a finished task to a file."""
 
 import shlex
 from pathlib import Path
@@ -19,10 +19,10 @@ FORMS = ("runbook",)
 
 
 def export_task(call: Invocation, ref: Ref, form: str, output: Path | None) -> Result:
-    """The answer of `task export`; a file that is there already is never written over."""
+    """The answer of `task export`; an existing file is never overwritten."""
     if form not in FORMS:
         raise Rejected(
-            f"{form!r} is nothing that a task can be turned into; there is {', '.join(FORMS)}",
+            f"{form!r} is not a valid export format; use {', '.join(FORMS)}",
             stage="input",
             next_step=NextStep.of("task export", ref, as_="runbook"),
         )
@@ -68,7 +68,7 @@ def _write(path: Path, text: str) -> None:
             file.write(text)
     except FileExistsError as error:
         raise Rejected(
-            f"{path} is there already, and nothing is written over",
+            f"{path} already exists and is not overwritten",
             stage="input",
             next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
         ) from error

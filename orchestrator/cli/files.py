@@ -1,4 +1,4 @@
-"""Files that are named on the command line."""
+"""Files named on the command line."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from shared.domain.next_step import ShellCommand
 
 
 def read_text(path: Path) -> str:
-    """A file's text; raises Rejected, naming it, when it cannot be read."""
+    """The text of a file; raises Rejected, naming the file, when it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

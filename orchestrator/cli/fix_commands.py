@@ -32,11 +32,11 @@ FixArgument = Annotated[str, typer.Argument(metavar="FIX", help="A fix: F7.")]
 def list_(
     call: Invocation,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Those that are retired, too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include retired fixes.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 1000,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
-    """What has put failed steps right, and is tried first where one fails in the same way."""
+    """List the fixes that worked; they are tried first when a step fails in the same way."""
     from orchestrator.views.fixes import list_fixes
 
     with call.reading() as connection:
@@ -47,7 +47,7 @@ def list_(
 
     def show(console: Console) -> None:
         if not found:
-            console.print("nothing has been learnt yet: that happens when a revision works")
+            console.print("no fixes yet: one is learnt when a revision works")
             return
         rows = [
             (
@@ -67,8 +67,9 @@ def list_(
 
 @add(group, "show", example="replan fix show F7")
 def show_(call: Invocation, fix: FixArgument) -> Result:
-    """What a fix is for, what it does, where it was learnt and where it was used."""
+    """Show a fix: what it is for, what it does, where it was learnt and where it was used."""
     from orchestrator.views.fixes import fix_view, parse_fix
+    from orchestrator.views.messages import count_of
     from shared.contracts.plandump import dump_subtasks
 
     with call.reading() as connection:
@@ -82,15 +83,15 @@ def show_(call: Invocation, fix: FixArgument) -> Result:
         console.print(f"{plain(line.reason)}", highlight=False)
         console.print(
             f"learnt from {plain(line.learnt_from)} by {plain(line.author)}, "
-            f"found {line.learnt} times; "
-            f"offered {line.offered} times, worked {line.worked}, failed {line.failed}"
+            f"found {count_of(line.learnt, 'time')}; "
+            f"offered {count_of(line.offered, 'time')}, worked {line.worked}, failed {line.failed}"
         )
         console.print("\n[dim]── when this fails[/]")
         for told in line.failure:
             console.print(plain(told), highlight=False)
-        console.print("\n[dim]── where this stands[/]")
+        console.print("\n[dim]── these subtasks[/]")
         console.out(dump_subtasks(view.replaces).rstrip(), highlight=False)
-        console.print("\n[dim]── this is put[/]")
+        console.print("\n[dim]── are replaced by[/]")
         console.out(dump_subtasks(view.replacement).rstrip(), highlight=False)
         if view.uses:
             console.print("\n[dim]── used[/]")
@@ -108,9 +109,9 @@ def retire(
     call: Invocation,
     fix: FixArgument,
     *,
-    note: Annotated[str, typer.Option(help="Why; it is kept with the fix.")] = "",
+    note: Annotated[str, typer.Option(help="Why; stored with the fix.")] = "",
 ) -> Result:
-    """Have a fix offered no more."""
+    """Stop offering a fix."""
     from orchestrator.acts import fixes
     from orchestrator.views.fixes import parse_fix
 
@@ -121,7 +122,7 @@ def retire(
 
 @add(group, "restore", example="replan fix restore F7")
 def restore(call: Invocation, fix: FixArgument) -> Result:
-    """Have a retired fix offered again; what came of it before no longer counts against it."""
+    """Offer a retired fix again; its earlier failures no longer count against it."""
     from orchestrator.acts import fixes
     from orchestrator.views.fixes import parse_fix
 
@@ -135,9 +136,9 @@ def edit(
     call: Invocation,
     fix: FixArgument,
     *,
-    file: Annotated[Path, typer.Option(help="The subtasks that it is to put there.")],
+    file: Annotated[Path, typer.Option(help="The new subtasks of the fix.")],
 ) -> Result:
-    """Put other subtasks into a fix: the form of a revision, as `fix show` prints it."""
+    """Replace the subtasks of a fix: a file in the form of a revision, as `fix show` prints it."""
     from orchestrator.acts import fixes
     from orchestrator.acts.plan_text import PlanText
     from orchestrator.views.fixes import parse_fix

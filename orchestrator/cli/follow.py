@@ -1,4 +1,4 @@
-"""Following a task as it happens: live on a terminal, plain lines in a pipe, JSON lines."""
+"""Following a task as it runs: live on a terminal, plain lines in a pipe, or JSON lines."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.task import TaskPhase
 
 MOST = 20
-"""Lines of each kind in the moving part."""
+"""Lines of each kind in the live part."""
 
 TONES = {Tone.GOOD: "green", Tone.BAD: "red", Tone.ATTENTION: "yellow"}
 CODES = {
@@ -34,7 +34,7 @@ CODES = {
 
 
 def follow(call: Invocation, ref: Ref) -> Result:
-    """Tell the story of a task until it has ended or waits for a person."""
+    """Print the messages of a task until it has ended or waits for a person."""
     if call.output is Format.JSONL:
         view = watch(call.caller, ref, lambda message: _json_line(call, message))
     elif call.human and call.console.is_terminal:
@@ -71,7 +71,7 @@ def ending(view: TaskView) -> Result:
 
 
 def print_message(console: Console, message: Message) -> None:
-    """One message on one line."""
+    """Print a message on one line."""
     at = message.at.astimezone().strftime("%H:%M:%S")
     style = TONES.get(message.tone, "")
     console.print(
@@ -80,7 +80,7 @@ def print_message(console: Console, message: Message) -> None:
 
 
 def _live(call: Invocation, ref: Ref) -> TaskView:
-    """The story above, the steps and what they are at below, moving."""
+    """Print messages above a live table of steps and running commands."""
     with Live(console=call.console, refresh_per_second=8, transient=True) as live:
         return watch(
             call.caller,
@@ -105,7 +105,7 @@ def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
         for step in run.steps
     ]
     now = [
-        (a.ref, "[cyan]at it[/]", span((view.now - a.started_at).total_seconds()), "", _brief(a))
+        (a.ref, "[cyan]running[/]", span((view.now - a.started_at).total_seconds()), "", _brief(a))
         for a in running
     ]
     shown = [*rows[:MOST], *now[:MOST]]

@@ -16,12 +16,14 @@ from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 from shared.domain.verdict import Verdict
 
-if TYPE_CHECKING:  # the guard loads its parser when a command asks for it
+if TYPE_CHECKING:  # the guard loads its parser only when a command needs it
     from orchestrator.acts.guard import ProgramLine, Under
 
 group = typer.Typer(name="guard", no_args_is_help=True)
 
-POLICY = typer.Option(help="A policy file, in place of the one in the settings.", metavar="FILE")
+POLICY = typer.Option(
+    help="A policy file to use instead of the one in the settings.", metavar="FILE"
+)
 COLOURS = {"allow": "green", "approve": "yellow", "deny": "red"}
 
 
@@ -31,13 +33,13 @@ def check(
     command: Annotated[str | None, typer.Argument(help="A shell command.")] = None,
     *,
     file: Annotated[
-        Path | None, typer.Option(help='Many of them, one {"id", "cmd"} a line.')
+        Path | None, typer.Option(help='Many commands, one {"id", "cmd"} per line.')
     ] = None,
     interpreter: Annotated[str, typer.Option(help="The shell that would run it.")] = "sh",
     host: Annotated[str | None, typer.Option(help="Under the policy of this host.")] = None,
     policy: Annotated[Path | None, POLICY] = None,
 ) -> Result:
-    """Whether the guard would let a command run, and why; nothing is run."""
+    """Ask the guard whether a command may run, and why; nothing is run."""
     from orchestrator.acts.guard import Under
     from orchestrator.acts.guard import check as judge
 
@@ -46,7 +48,7 @@ def check(
         return _many(call, file, interpreter, under)
     if command is None:
         raise Rejected(
-            "say a command, or --file FILE",
+            "name a command, or --file FILE",
             stage="input",
             next_step=NextStep.of("guard check", help=True),
         )
@@ -79,12 +81,14 @@ def check(
 @add(group, "rules", example="replan guard rules --host web1")
 def rules(
     call: Invocation,
-    program: Annotated[str | None, typer.Argument(help="Only what is said of it.")] = None,
+    program: Annotated[
+        str | None, typer.Argument(help="Only the rules about this program.")
+    ] = None,
     *,
     host: Annotated[str | None, typer.Option(help="Under the policy of this host.")] = None,
     policy: Annotated[Path | None, POLICY] = None,
 ) -> Result:
-    """Every rule that holds: what is denied and what is allowed, by whom, and for which reason."""
+    """List every rule in force: what it denies or allows, who made it, and why."""
     from orchestrator.acts.guard import Under
     from orchestrator.acts.guard import rules as rules_of
 
@@ -97,7 +101,7 @@ def rules(
                 f"({plain(each.source)}: {plain(each.reason or 'no reason given')})",
                 highlight=False,
             )
-        console.print("whatever no rule lists asks for a person's approval")
+        console.print("everything else needs a person's approval")
         console.print(f"policy version {found.version}", highlight=False)
 
     return Result("guard.rules", found, show, items=found.rules)
@@ -133,14 +137,16 @@ def _many(call: Invocation, file: Path, interpreter: str, under: "Under") -> Res
 
 
 def _parse_row(file: Path, number: int, line: str) -> tuple[Any, str]:
-    """What one line of a file asks: its id, and the command."""
+    """The id and the command in a line of a file."""
     try:
         asked = json.loads(line)
         row_id, text = asked["id"], asked["cmd"]
         if not isinstance(text, str):
-            raise TypeError(f"cmd is no text but {text!r}")
+            raise TypeError(f"cmd must be text, not {text!r}")
     except (ValueError, KeyError, TypeError) as error:
-        raise Rejected(f'{file}:{number} is no {{"id", "cmd"}}: {error}', stage="input") from error
+        raise Rejected(
+            f'{file}:{number} is not a valid {{"id", "cmd"}}: {error}', stage="input"
+        ) from error
     return row_id, text
 
 

@@ -15,7 +15,7 @@ from orchestrator.envelope import ExitCode
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep
 
-if TYPE_CHECKING:  # SQLAlchemy comes along: `--help` is quick
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from collections.abc import Callable
 
     from orchestrator.acts.done import Done
@@ -34,15 +34,13 @@ def add_(
     name: NameArgument,
     *,
     address: Annotated[
-        str | None, typer.Option(help="Name or IP address; 127.0.0.1 unless said.")
+        str | None, typer.Option(help="Name or IP address; default 127.0.0.1.")
     ] = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="22 unless said.")] = None,
-    user: Annotated[str | None, typer.Option(help="Who logs in.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default 22.")] = None,
+    user: Annotated[str | None, typer.Option(help="The account to log in as.")] = None,
     key: Annotated[Path | None, typer.Option(help="Private key file.")] = None,
-    workdir: Annotated[str | None, typer.Option(help="Where commands start.")] = None,
-    jump: Annotated[
-        str | None, typer.Option(help="The enrolled host that it is reached through.")
-    ] = None,
+    workdir: Annotated[str | None, typer.Option(help="The folder in which commands start.")] = None,
+    jump: Annotated[str | None, typer.Option(help="The enrolled host to connect through.")] = None,
     password: Annotated[str | None, typer.Option(help=SECRET.format("password"))] = None,
     passphrase: Annotated[str | None, typer.Option(help=SECRET.format("key's passphrase"))] = None,
     sudo: Annotated[
@@ -60,12 +58,12 @@ def add_(
         bool,
         typer.Option(
             "--replace-host-key",
-            help="Enrol it anew with the key it shows now; what is not said stays as it is.",
+            help="Enrol it again with the key it shows now; other options stay unless given.",
         ),
     ] = False,
-    check: Annotated[bool, typer.Option(help="Log in and look at it.")] = True,
+    check: Annotated[bool, typer.Option(help="Log in and check the host.")] = True,
 ) -> Result:
-    """Enrol a host: its key is shown, pinned, and from then on the only one accepted."""
+    """Enrol a host: its key is shown and pinned, and no other key is accepted from then on."""
     from orchestrator.acts import hosts
     from orchestrator.acts.hosts import LocalOptions, SshOptions
 
@@ -105,7 +103,7 @@ def add_(
 
 @add(group, "list", example="replan host list")
 def list_(call: Invocation) -> Result:
-    """Every enrolled host."""
+    """List every enrolled host."""
     from orchestrator.acts import hosts
 
     found = hosts.list_hosts(call.caller)
@@ -135,7 +133,7 @@ def list_(call: Invocation) -> Result:
 
 @add(group, "check", example="replan host check web1")
 def check_(call: Invocation, name: NameArgument) -> Result:
-    """Log in to a host and say what stands in the way."""
+    """Log in to a host and report any problems."""
     from orchestrator.acts import hosts
 
     return _check_answer("host.check", hosts.check(call.caller, name))
@@ -143,7 +141,7 @@ def check_(call: Invocation, name: NameArgument) -> Result:
 
 @add(group, "remove", example="replan host remove web1")
 def remove(call: Invocation, name: NameArgument) -> Result:
-    """Take a host out of the inventory."""
+    """Remove a host from the inventory."""
     from orchestrator.acts import hosts
 
     removed = hosts.remove(call.caller, name).value
@@ -151,7 +149,7 @@ def remove(call: Invocation, name: NameArgument) -> Result:
 
 
 def _check_answer(kind: str, done: "Done[HostCheck]") -> Result:
-    """The answer about a host: what stands in the way, or that nothing does."""
+    """The answer about a host: its problems, or that it can be used."""
     checked = done.value
     report = checked.report
     blocking = () if report is None else report.blocking
@@ -189,7 +187,7 @@ def _reasons(done: "Done[Any]") -> tuple[str, ...]:
 
 
 def _key_question(call: Invocation) -> "Ask | None":
-    """Asks the person at the terminal whether a key is the right one; None where nobody is."""
+    """Asks the person at the terminal whether a key is right; None where nobody is there."""
     if not (call.human and sys.stdin.isatty()):
         return None
 
@@ -201,7 +199,7 @@ def _key_question(call: Invocation) -> "Ask | None":
 
 
 def _key_notice(call: Invocation) -> "Callable[[Host, str], None]":
-    """Says which key is taken at its word."""
+    """Reports a key that is accepted without asking."""
     return lambda host, fingerprint: call.complaints.print(_key_of(host, plain(fingerprint)))
 
 

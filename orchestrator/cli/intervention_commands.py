@@ -16,24 +16,26 @@ from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 
-if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
+if TYPE_CHECKING:  # SQLAlchemy loads only when a command needs the database: `--help` is quick
     from orchestrator.acts.done import Done
     from orchestrator.acts.interventions import Answered
 
 group = typer.Typer(name="intervention", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As the list shows it: I7.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in the list: I7.")]
 
 
 @add(group, "list", example="replan intervention list")
 def list_(
     call: Invocation,
-    ref: Annotated[str | None, typer.Argument(metavar="[REF]", help="Only of that task.")] = None,
+    ref: Annotated[
+        str | None, typer.Argument(metavar="[REF]", help="Only those of this task.")
+    ] = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 1000,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
-    """What waits for a person, and what can be typed about it."""
+    """List what waits for a person, and the commands that answer it."""
     from orchestrator.views.interventions import page_of_interventions
     from orchestrator.views.places import require_task
 
@@ -64,7 +66,7 @@ def list_(
 
 @add(group, "show", example="replan intervention show I7")
 def show_(call: Invocation, name: NameArgument) -> Result:
-    """One thing that waits for a person, or did: the evidence, and what can be typed about it."""
+    """Show an intervention: its evidence, and the commands that answer it."""
     from orchestrator.views.interventions import intervention
 
     with call.reading() as connection:
@@ -89,20 +91,20 @@ def answer(
     call: Invocation,
     name: NameArgument,
     reply: Annotated[
-        str | None, typer.Argument(metavar="[ANSWER]", help="To a question: text, or an option.")
+        str | None, typer.Argument(metavar="[ANSWER]", help="For a question: text, or an option.")
     ] = None,
     *,
-    ran: Annotated[bool, typer.Option("--ran", help="It ran, and well: go on after it.")] = False,
-    not_run: Annotated[
-        bool, typer.Option("--not-run", help="It did not run: it is to be run now.")
+    ran: Annotated[
+        bool, typer.Option("--ran", help="It ran successfully: continue after it.")
     ] = False,
+    not_run: Annotated[bool, typer.Option("--not-run", help="It did not run: run it now.")] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Whatever became of it: run it again.")
+        bool, typer.Option("--again", help="Run it again, whatever happened.")
     ] = False,
 ) -> Result:
-    """Answer a question, or say how a command ended that nobody else can tell of.
+    """Answer a question, or say how a command with an unknown outcome ended.
 
-    The task or step that asked goes on from there; the errors of a step stay counted.
+    The task or step that asked continues; its errors stay counted.
     """
     from orchestrator.acts import interventions
     from orchestrator.views.interventions import intervention
@@ -122,12 +124,13 @@ def approve(
     name: NameArgument,
     *,
     for_task: Annotated[
-        bool, typer.Option("--for-task", help="As often as the task has exactly these bytes.")
+        bool, typer.Option("--for-task", help="Wherever the task has exactly these bytes.")
     ] = False,
 ) -> Result:
-    """Let run what a step asks to run, exactly as it is shown: once, unless you say otherwise.
+    """Let a step run what it asks to run, exactly as shown: once, unless you say otherwise.
 
-    It serves for no other bytes, host, account or policy. What is forbidden cannot be approved.
+    The approval covers no other bytes, host, account or policy. Forbidden commands cannot be
+    approved.
     """
     from orchestrator.acts import interventions
 
@@ -138,9 +141,9 @@ def approve(
 
 @add(group, "key", example="replan intervention key")
 def key(call: Invocation) -> Result:
-    """The public half of the key that signs what you approve; it is made when there is none.
+    """Show the public half of the key that signs your approvals; it is created if there is none.
 
-    Executors on other machines believe you once it stands in their setting `approval_keys`.
+    Executors on other machines accept your approvals once their setting `approval_keys` has it.
     """
     from orchestrator.acts import interventions
 
@@ -157,9 +160,11 @@ def deny(
     call: Invocation,
     name: NameArgument,
     *,
-    note: Annotated[str, typer.Option(help="Why, and what instead: its planner reads it.")] = "",
+    note: Annotated[
+        str, typer.Option(help="Why, and what to do instead; the planner reads it.")
+    ] = "",
 ) -> Result:
-    """Do not let run what a step asks to run; its planner is asked for another way."""
+    """Do not let a step run what it asks to run; its planner finds another way."""
     from orchestrator.acts import interventions
 
     return _result("intervention.deny", interventions.deny(call.caller, name, note))
@@ -175,7 +180,7 @@ def _outcome(given: dict[Answer, bool], name: str) -> Answer:
     if len(chosen) == 1:
         return chosen[0]
     raise Rejected(
-        "say one of --ran, --not-run and --again",
+        "give one of --ran, --not-run and --again",
         stage="input",
         next_step=NextStep.of("intervention show", name),
     )

@@ -1,4 +1,4 @@
-"""What waits for a person, and what was in hand at a cancellation, as a person reads it."""
+"""Printing what waits for a person, and what was running at a cancellation."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from rich.console import Console
 
 from orchestrator.cli.tables import first_line, in_colour, next_step, plain
 
-if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.views.approvals import ApprovalView
     from orchestrator.views.attempts import AttemptLine
     from orchestrator.views.cancellations import InHand
@@ -18,14 +18,14 @@ _COLOURS = {"awaited": "yellow", "ended": "green", "left_over": "red", "not_know
 
 
 def show_reasons(console: Console, attempts: Iterable["AttemptLine"]) -> None:
-    """The reason of each attempt whose outcome alone says too little."""
+    """Print the reason of each attempt whose outcome does not explain itself."""
     for attempt in attempts:
         if attempt.outcome in _EXPLAINED and attempt.reason:
             console.print(f"{attempt.ref} {in_colour(attempt.outcome)}: {plain(attempt.reason)}")
 
 
 def show_waiting(console: Console, interventions: Iterable["InterventionView"]) -> None:
-    """Each with its evidence and everything that can be typed about it."""
+    """Print each with its evidence and the commands that answer it."""
     for waits in interventions:
         name = f"{waits.name}, {waits.kind.replace('_', ' ')}"
         console.print(f"\n[yellow]waits for you[/] ({name}) {plain(waits.reason)}")
@@ -35,7 +35,7 @@ def show_waiting(console: Console, interventions: Iterable["InterventionView"]) 
 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:
-    """What is known of a command whose outcome is not, or what would run once it is approved."""
+    """Print what is known about an unknown outcome, or what would run if approved."""
     from orchestrator.views import approvals
     from orchestrator.views import unknown_outcomes as unknowns
 
@@ -46,7 +46,7 @@ def show_evidence(console: Console, waits: "InterventionView") -> None:
 
 
 def show_request(console: Console, wanted: "ApprovalView") -> None:
-    """One text that waits for a person's approval."""
+    """Print a text that waits for a person's approval."""
     from orchestrator.views.approvals import describe
 
     _show(console, describe(wanted))
@@ -61,7 +61,7 @@ def _show(console: Console, parts: Iterable[tuple[str, str]]) -> None:
 
 
 def show_in_hand(console: Console, ended: Iterable["InHand"]) -> None:
-    """How each command was ended that a worker had in hand at a cancellation."""
+    """Print how each command that was running at a cancellation ended."""
     for each in ended:
         command = f" {first_line(each.command, 60)}" if each.command else ""
         word = each.word.value

@@ -1,4 +1,4 @@
-"""One call of the command line: its settings, its output, and the one place that catches."""
+"""A call of the command line: its settings, its output, and the one place that catches errors."""
 
 import inspect
 import os
@@ -19,16 +19,16 @@ from orchestrator.envelope import ExitCode
 from shared.domain.errors import Defect, Rejected, ReplanError
 from shared.settings import Settings, load_settings
 
-if TYPE_CHECKING:  # SQLAlchemy loads when a command asks for the database: `--help` is quick
+if TYPE_CHECKING:  # SQLAlchemy loads only when a command needs the database: `--help` is quick
     from orchestrator.acts.caller import Caller, Reading
 
-FORMAT = typer.Option("--format", help="human, min-json (one object) or jsonl (one a line).")
+FORMAT = typer.Option("--format", help="human, min-json (one object) or jsonl (one per line).")
 CONFIG = typer.Option("--config", help="Settings file instead of replan.toml.", metavar="FILE")
 
 
 @dataclass
 class Invocation:
-    """What every command may use; settings are read, and the database opened, when asked for.
+    """What every command may use; settings are read, and the database opened, when needed.
 
     `verb` is the command's: `task.cancel`.
     """
@@ -52,13 +52,13 @@ class Invocation:
 
     @cached_property
     def caller(self) -> "Caller":
-        """Who calls: the account that this command line runs under."""
+        """Who calls: the account that runs this command line."""
         from orchestrator.acts.caller import Caller
 
         return Caller.of_account(self.settings)
 
     def reading(self) -> "Reading":
-        """A transaction for the views that this command shows."""
+        """A transaction for the views of this command."""
         return self.caller.reading(self.verb)
 
 
@@ -66,9 +66,9 @@ Command = Callable[..., Result]
 
 
 def add(group: typer.Typer, name: str, *, example: str) -> Callable[[Command], Command]:
-    """Register a command under a name, with the options that every command has.
+    """Register a command under a name, with the options of every command.
 
-    The function takes the Invocation first; its docstring is the help, `example` stands below it.
+    The function takes the Invocation first; its docstring is the help, with `example` below it.
     """
 
     def register(function: Command) -> Command:
@@ -99,7 +99,7 @@ def add(group: typer.Typer, name: str, *, example: str) -> Callable[[Command], C
 
 
 def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
-    """Do it and write the answer; returns the exit code. Nothing escapes as a traceback."""
+    """Run a command and write its answer; returns the exit code. No exception escapes."""
     try:
         result = act()
     except ReplanError as error:
@@ -111,7 +111,7 @@ def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.DONE)
-    except Exception as error:  # noqa: BLE001 - a person is never shown a traceback
+    except Exception as error:  # noqa: BLE001 - people never see a traceback
         with _with_traceback(call.environ):
             result = of_error(kind, _defect(error))
     write(result, call.output, call.console, call.complaints)
@@ -129,11 +129,13 @@ def _defect(error: Exception) -> Defect:
 
 
 def _check_text(values: Mapping[str, Any]) -> None:
-    """Nothing is taken that is no text: Postgres stores neither NUL nor half a character."""
+    """Raise Rejected for input that Postgres cannot store: NUL, or half a character."""
     for value in values.values():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and ("\0" in text or not _is_utf8(text)):
-                raise Rejected(f"{text!r} is no text: it holds NUL or is not UTF-8", stage="input")
+                raise Rejected(
+                    f"{text!r} is not valid text: it contains NUL or is not UTF-8", stage="input"
+                )
 
 
 def _is_utf8(text: str) -> bool:

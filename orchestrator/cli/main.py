@@ -15,20 +15,20 @@ from shared.domain.errors import Rejected
 from shared.domain.next_step import ShellCommand
 
 GROUPS = {
-    "task": "What you asked for: submit it, watch it, read its report.",
+    "task": "What you asked for: submit it, watch it, read the report.",
     "plan": "The steps of a task.",
-    "step": "A step in a run: look at it, revise it, give it up.",
+    "step": "A step in a run: look at it, revise it, abandon it.",
     "attempt": "What was tried, with its output.",
     "bundle": "The evidence of a step, as its planner receives it.",
     "intervention": "What waits for a person.",
-    "fix": "What has put failed steps right, and is tried first where one fails like it.",
+    "fix": "Fixes that worked, tried first when a step fails in the same way.",
     "host": "Where commands run.",
-    "secret": "Values that plans name and nobody sees.",
+    "secret": "Values that plans name but never contain.",
     "token": "For programs and colleagues, once there is HTTP: nothing accepts one yet.",
-    "audit": "What people did, chained so that nothing of it can be changed unseen.",
-    "config": "Settings, and where each came from.",
+    "audit": "What people did, in a chain that shows every change.",
+    "config": "Settings, and where each value comes from.",
     "guard": "What may run.",
-    "schema": "The JSON Schemas of machine output.",
+    "schema": "The JSON Schemas of machine-readable output.",
     "db": "The database.",
     "worker": "Processes that do the work.",
     "coordinator": "The process that decides.",
@@ -45,7 +45,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _root(
-    *, show_version: bool = typer.Option(False, "--version", help="Print the version and end.")
+    *, show_version: bool = typer.Option(False, "--version", help="Print the version and exit.")
 ) -> None:
     if show_version:
         typer.echo(f"replan {version('replan')}")
@@ -64,7 +64,7 @@ def build() -> typer.Typer:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit code; see `ExitCode`."""
+    """Run a command line; returns the exit code, see `ExitCode`."""
     make_lenient(sys.stdout, sys.stderr)
     given = sys.argv[1:] if arguments is None else arguments
     try:
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _refuse(given: list[str], error: "_click.ClickException") -> int:
-    """A mistake on the command line itself, told in the wanted format, too."""
+    """Report a mistake on the command line itself, in the requested format."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "replan"
     if type(error).__name__ == "NoArgsIsHelpError":

@@ -24,9 +24,9 @@ RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12.")]
 
 @add(group, "show", example="replan plan show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
-    """The plan of a task as it was first, and the steps by which its planner has changed it.
+    """Show the first plan of a task, and the steps that its planner has added since.
 
-    Revisions are shown by `step show`.
+    `step show` shows revisions.
     """
     from orchestrator.views.plans import plan_view
 
@@ -44,7 +44,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
                 if subtask.check:
                     console.print(f"     [dim]check: {first_line(subtask.check, 100)}[/]")
             if not step.subtasks:
-                console.print("  [yellow]its subtasks are still to be planned[/]")
+                console.print("  [yellow]its subtasks are not planned yet[/]")
 
     return Result("plan.show", view, show)
 
@@ -55,12 +55,12 @@ def approve(
     ref: RefArgument,
     *,
     list_only: Annotated[
-        bool, typer.Option("--list", help="Only list what would be approved.")
+        bool, typer.Option("--list", help="Only list what you would approve.")
     ] = False,
 ) -> Result:
-    """Let a plan begin that waits for you: exactly the commands that are listed, on each host.
+    """Let a waiting plan begin: exactly the listed commands, on each host.
 
-    What a revision changes is asked about anew. What is forbidden cannot be approved.
+    Changes by a revision need a new approval. Forbidden commands cannot be approved.
     """
     from orchestrator.acts import plans
 
@@ -81,7 +81,7 @@ def approve(
 
 @add(group, "resume", example="replan plan resume T12")
 def resume(call: Invocation, ref: RefArgument) -> Result:
-    """Go on with a plan after the cause was removed: the same as `task resume`."""
+    """Resume a plan after the cause was removed: the same as `task resume`."""
     from orchestrator.acts import plans
 
     done = plans.resume(call.caller, ref)
@@ -95,7 +95,7 @@ def provide(
     *,
     file: Annotated[Path, typer.Option(help="The plan.")],
 ) -> Result:
-    """Give the plan of a task that waits for a person to plan it."""
+    """Provide the plan of a task that waits for a person to plan it."""
     from orchestrator.acts import plans
     from orchestrator.acts.plan_text import PlanText
 
@@ -108,7 +108,7 @@ def provide(
 def calls(
     call: Invocation, ref: Annotated[str, typer.Argument(metavar="REF", help="T12, or T12.2.")]
 ) -> Result:
-    """What models were asked for a task or a step: tokens, cost, and how each call ended."""
+    """List the model calls of a task or a step: tokens, cost, and how each call ended."""
     from orchestrator.views.spending import calls_of
 
     with call.reading() as connection:
@@ -125,13 +125,13 @@ def calls(
                 str(c.output_tokens),
                 "?" if c.cost is None else f"${c.cost:.4f}",
                 span(c.seconds),
-                in_colour(plain(c.error or c.stop_reason or ("at it" if not c.ended_at else ""))),
+                in_colour(plain(c.error or c.stop_reason or ("running" if not c.ended_at else ""))),
                 first_line(c.reason, 60),
             )
             for c in found.calls
         ]
         heads = ("call", "for", "role", "model", "in", "out", "cost", "took", "ended", "")
-        console.print(listing(heads, rows) if rows else "no model was asked")
+        console.print(listing(heads, rows) if rows else "no model calls")
 
     return Result("plan.calls", found, show, items=found.calls)
 
@@ -141,17 +141,18 @@ def replay(
     call: Invocation,
     ref: RefArgument,
     *,
-    model: Annotated[str, typer.Option(help="The model that is asked now.")],
+    model: Annotated[str, typer.Option(help="The model to ask now.")],
     step: Annotated[
-        int | None, typer.Option(min=1, help="What was asked last for that step.")
+        int | None, typer.Option(min=1, help="Replay the last question of this step.")
     ] = None,
     number: Annotated[
-        int | None, typer.Option("--call", min=1, help="One call, as `plan calls` numbers them.")
+        int | None,
+        typer.Option("--call", min=1, help="Replay this call; `plan calls` shows the numbers."),
     ] = None,
 ) -> Result:
-    """Ask another model what was asked for a task, and see both answers; nothing follows from it.
+    """Ask another model a stored question of a task and compare both answers; nothing follows.
 
-    The kept question is asked as it was; the call is paid for, and counts towards the caps.
+    The question is asked unchanged. The call costs money and counts towards the caps.
     """
     from orchestrator.acts import plans
 
@@ -172,7 +173,7 @@ def replay(
 
 
 def readable(answer: str) -> str:
-    """An answer with one thing a line, where it is JSON."""
+    """An answer, indented if it is JSON."""
     try:
         return json.dumps(json.loads(answer), indent=2, ensure_ascii=False)
     except ValueError:

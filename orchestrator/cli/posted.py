@@ -1,4 +1,4 @@
-"""The answer to an act whose facts were posted: what came of it, or that nobody coordinates."""
+"""The answer to an act that posts facts: its result, or that no coordinator is running."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,13 +11,13 @@ from orchestrator.envelope import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep, command_line
 
-if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.acts.done import Done, Note
     from orchestrator.views.tasks import TaskView
 
 
 class Placed(Protocol):
-    """Something that stands somewhere."""
+    """Something with a reference and a phase."""
 
     @property
     def ref(self) -> Ref: ...  # noqa: D102 - a field
@@ -27,12 +27,12 @@ class Placed(Protocol):
 
 
 def place_of(view: Placed) -> dict[str, str]:
-    """What it is, and where it stands."""
+    """Its reference and its phase, as JSON."""
     return {"ref": str(view.ref), "phase": view.phase}
 
 
 def post_answer(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
-    """The answer: `details` have a `ref` and its `phase`; `taken` is that of `Done`."""
+    """The answer; `details` have a `ref` and its `phase`, `taken` is that of `Done`."""
     if taken:
 
         def show(console: Console) -> None:
@@ -41,7 +41,7 @@ def post_answer(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
         return Result(kind, details, show, next_step=NextStep.of("task watch", details["ref"]))
 
     def show_recorded(console: Console) -> None:
-        console.print("recorded, but no coordinator has taken it up: is one running?")
+        console.print("recorded, but no coordinator has read it: is one running?")
         next_step(console, NextStep.of("coordinator start"))
 
     return Result(
@@ -50,13 +50,13 @@ def post_answer(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
         show_recorded,
         exit_code=ExitCode.UNREACHABLE,
         stage="coordinator",
-        reason="recorded, but no coordinator has taken it up within 5 s",
+        reason="recorded, but no coordinator has read it within 5 s",
         next_step=NextStep.of("coordinator start"),
     )
 
 
 def resume_answer(kind: str, done: "Done[TaskView]", **more: str) -> Result:
-    """The answer to a resumption, with what still waits for somebody's word."""
+    """The answer to a resumption, with what still waits for an answer."""
     answer = post_answer(kind, {**place_of(done.value), **more}, taken=done.taken)
     return replace(answer, warnings=tuple(map(_line, done.notes)))
 

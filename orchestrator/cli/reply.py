@@ -1,4 +1,4 @@
-"""What a command answers: one result, shown to a person or as JSON (S2.39)."""
+"""The answer of a command: one result, shown to a person or as JSON (S2.39)."""
 
 import json
 import shlex
@@ -19,7 +19,7 @@ from shared.domain.next_step import Advice, ShellCommand, command_line
 
 
 class Format(StrEnum):
-    """How an answer is written."""
+    """The format of an answer."""
 
     HUMAN = "human"
     MIN_JSON = "min-json"
@@ -34,7 +34,7 @@ def _nothing(_console: Console) -> None:
 class Result:
     """The answer of a command; `details` is a value that becomes a JSON object.
 
-    `show` writes it for a person. `items` are what `jsonl` writes one a line instead of the whole.
+    `show` prints it for a person. `jsonl` writes the `items`, one per line, instead of the whole.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class Result:
     warnings: tuple[str, ...] = field(default=())
 
     def envelope(self, kind: str | None = None, details: Any = None) -> Envelope:
-        """The envelope of S2.39; `kind` and `details` stand in for those of the result."""
+        """The envelope of S2.39; `kind` and `details` replace those of the result."""
         return Envelope(
             kind=kind or self.kind,
             code=self.exit_code,
@@ -60,7 +60,7 @@ class Result:
 
 
 def of_error(kind: str, error: ReplanError) -> Result:
-    """The answer for what could not be done."""
+    """The answer for an error."""
     told = envelope.of_error(kind, error)
     if error.next_step is None and isinstance(error, Defect):
         again = ShellCommand("REPLAN_TRACEBACK=1 " + shlex.join(["replan", *sys.argv[1:]]))
@@ -76,7 +76,7 @@ def of_error(kind: str, error: ReplanError) -> Result:
 
 
 def write(result: Result, output: Format, console: Console, complaints: Console) -> None:
-    """Write the answer in the wanted way."""
+    """Write the answer in the requested format."""
     match output:
         case Format.MIN_JSON:
             _line(console, result.envelope())

@@ -1,4 +1,4 @@
-"""The history of a step's revisions, as a person reads it (S0.94)."""
+"""Printing the history of a step's revisions (S0.94)."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,14 +7,14 @@ from rich.console import Console
 
 from orchestrator.cli.tables import first_line, moment, plain
 
-if TYPE_CHECKING:  # the views bring SQLAlchemy along: `--help` is quick
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.views.steps import RevisionView, StepView
 
 
 def show_history(console: Console, view: "StepView") -> None:
-    """Each list of subtasks that the step has had: whose, when, why, and how it went.
+    """Print each list of subtasks of the step: its author, time, reason and result.
 
-    A step that was never revised has no history beyond what is shown of it anyway.
+    A step without revisions has no further history to print.
     """
     if len(view.revisions) == 1:
         return
@@ -36,7 +36,7 @@ def _heading(revision: "RevisionView") -> str:
 
 
 def _lines(revision: "RevisionView", before: frozenset[str]) -> Iterator[str]:
-    """The commands; `+` stands before those that the list before it did not have."""
+    """The commands; `+` marks those that were not in the list before."""
     if revision.rollback:
         yield f"  [yellow]undone first, if it ran:[/] {plain(', '.join(revision.rollback))}"
     for subtask in revision.subtasks:

@@ -17,9 +17,11 @@ group = typer.Typer(name="schema", no_args_is_help=True)
 @add(group, "show", example="replan schema show task.show")
 def show_(
     call: Invocation,  # noqa: ARG001 - every command takes it
-    kind: Annotated[str | None, typer.Argument(help="Whose; none lists them.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="The kind; without one, all are listed.")
+    ] = None,
 ) -> Result:
-    """The JSON Schema of a command's machine output, of a plan file, a bundle or an answer."""
+    """Show the JSON Schema of a command's output, a plan file, a bundle or an answer."""
     from orchestrator.cli.schemas import DETAILS, schema_of
     from shared.contracts import schemas as contracts
 
@@ -30,7 +32,9 @@ def show_(
         )
     if kind not in DETAILS and kind not in contracts.SCHEMAS:
         raise Rejected(
-            f"{kind!r} is no kind of answer", stage="input", next_step=NextStep.of("schema show")
+            f"{kind!r} is not a valid kind of answer",
+            stage="input",
+            next_step=NextStep.of("schema show"),
         )
     schema = schema_of(kind) if kind in DETAILS else contracts.schema_of(kind)
 

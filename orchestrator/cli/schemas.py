@@ -1,4 +1,4 @@
-"""The JSON Schema of every command's machine output: the envelope, with the details of its kind."""
+"""The JSON Schema of every command's output: the envelope with the details of its kind."""
 
 from typing import Any
 
@@ -166,7 +166,7 @@ DETAILS: dict[str, Any] = {
     "audit.line": lambda: _ENTRY,
     "doctor.line": lambda: _view(Finding),
 }
-"""Each kind of answer with the schema of its details; a `…line` is one of a list in `jsonl`."""
+"""Each kind of answer with the schema of its details; a `…line` is an item of a list in `jsonl`."""
 
 
 def schema_of(kind: str) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def _without_definitions(schema: Any, found: dict[str, Any]) -> Any:
-    """The schema; what it and its parts define is `found`, for references begin at the root."""
+    """The schema without definitions; they go to `found`, because references start at the root."""
     if isinstance(schema, list):
         return [_without_definitions(part, found) for part in schema]
     if not isinstance(schema, dict):

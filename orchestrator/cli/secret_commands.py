@@ -1,4 +1,4 @@
-"""`replan secret …`: names and vaults; a value is taken, and never given back."""
+"""`replan secret …`: names and vaults; a value goes in and never comes out."""
 
 import getpass
 import sys
@@ -20,14 +20,14 @@ Name = Annotated[str, typer.Argument(help="A letter, then letters, digits and un
 
 @add(group, "list", example="replan secret list")
 def list_(call: Invocation) -> Result:
-    """The names of secrets, and the vault that each is in; a keyring and a command list none."""
+    """List the names of secrets and their vaults; a keyring and a command cannot list theirs."""
     from orchestrator.acts import secrets
 
     entries = secrets.names(call.caller, call.environ)
 
     def show(console: Console) -> None:
         if not entries:
-            console.print("no secrets yet; replan secret set NAME takes one")
+            console.print("no secrets yet; replan secret set NAME stores one")
             return
         rows = [(f"[bold]{plain(each.name)}[/]", plain(each.vault)) for each in entries]
         console.print(listing(("name", "vault"), rows))
@@ -37,7 +37,7 @@ def list_(call: Invocation) -> Result:
 
 @add(group, "check", example="replan secret check DB_PASSWORD")
 def check(call: Invocation, name: Name) -> Result:
-    """Whether a secret can be read and hidden, which vault it is from, and how commands get it."""
+    """Check that a secret can be read and masked; show its vault and how commands receive it."""
     from orchestrator.acts import secrets
 
     read = secrets.check(call.caller, name, call.environ)
@@ -52,7 +52,7 @@ def check(call: Invocation, name: Name) -> Result:
 
 @add(group, "set", example="replan secret set DB_PASSWORD < password.txt")
 def set_(call: Invocation, name: Name) -> Result:
-    """Take a secret from standard input, or ask for it, and keep it in the vault of files."""
+    """Read a secret from standard input, or ask for it, and store it in the vault of files."""
     from orchestrator.acts import secrets
 
     secrets.require_settable(call.caller, name)
@@ -60,7 +60,7 @@ def set_(call: Invocation, name: Name) -> Result:
     kept = done.value
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{plain(name)}[/] is kept in {plain(kept.path)}")
+        console.print(f"[bold]{plain(name)}[/] is stored in {plain(kept.path)}")
         console.print(plain(f"plans write {reference(name)}"))
 
     return Result(
@@ -74,7 +74,7 @@ def _value(name: str) -> str:
     try:
         return getpass.getpass(f"{name}: ")
     except EOFError:
-        raise _refusal(name, "nothing was given") from None
+        raise _refusal(name, "it is empty") from None
 
 
 def _read_input(name: str) -> str:

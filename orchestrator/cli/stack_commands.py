@@ -31,13 +31,15 @@ def register(app: typer.Typer) -> None:
 def up(
     call: Invocation,
     *,
-    data_dir: Annotated[Path | None, typer.Option(help="Where the data lies.")] = None,
-    executors: Annotated[int, typer.Option(min=1, max=64, help="Executor processes.")] = 1,
+    data_dir: Annotated[Path | None, typer.Option(help="The data folder.")] = None,
+    executors: Annotated[
+        int, typer.Option(min=1, max=64, help="The number of executor processes.")
+    ] = 1,
 ) -> Result:
     """Run Postgres, Valkey, a coordinator and workers on this machine until Ctrl-C.
 
-    Other commands of this user find them by themselves meanwhile. With REPLAN_DATABASE_URL and
-    REPLAN_BROKER_URL set, those servers are used instead of embedded ones.
+    Meanwhile, other commands of this user find them automatically. If REPLAN_DATABASE_URL and
+    REPLAN_BROKER_URL are set, those servers are used instead of embedded ones.
     """
     from orchestrator.embedded.stack import run_stack
     from orchestrator.embedded.watched import ChildEvent
@@ -71,14 +73,14 @@ def up(
 
 
 def program() -> str:
-    """How this program is called from any folder: by its name, or by its path."""
+    """How to call this program from any folder: by its name or its path."""
     return "replan" if shutil.which("replan") else shlex.quote(str(Path(sys.argv[0]).absolute()))
 
 
 def finding(settings: Settings, folder: Path) -> str:
-    """What stands before a command of another terminal, so that it finds what runs in a folder.
+    """The prefix that lets a command in another terminal find what runs in a folder.
 
-    Nothing where it looks there by itself, whatever is set in this terminal alone.
+    It is empty where that command looks there by default.
     """
     usual = not settings.is_given("data_dir")
     if usual and folder.absolute() == settings.server.data_dir.absolute():
@@ -87,7 +89,7 @@ def finding(settings: Settings, folder: Path) -> str:
 
 
 def _existing(call: Invocation) -> tuple[str, str] | None:
-    """The servers that the environment or a settings file names, if both are named."""
+    """The servers from the environment or a settings file, if both are named."""
     if not all(map(call.settings.is_given, ("database_url", "broker_url"))):
         return None
     return call.settings.server.database_url, call.settings.server.broker_url
@@ -96,9 +98,9 @@ def _existing(call: Invocation) -> tuple[str, str] | None:
 def demo(
     call: Invocation,
     *,
-    planner: Annotated[str, typer.Option(help="Who plans: runbook or anthropic.")] = "runbook",
+    planner: Annotated[str, typer.Option(help="The planner: runbook or anthropic.")] = "runbook",
 ) -> Result:
-    """See the loop on this machine: a service is put into operation although its port is taken.
+    """Watch replan work on this machine: it starts a service although the port is taken.
 
     Real commands in a scratch folder, without root, key or network. Nothing is left running.
     """
@@ -111,7 +113,7 @@ def demo(
 
     if planner not in {"runbook", "anthropic"}:
         raise Rejected(
-            f"the demonstration is planned by runbook or anthropic, not {planner!r}",
+            f"{planner!r} is not a valid planner for the demo; use runbook or anthropic",
             stage="input",
             next_step=NextStep.of("demo"),
         )
@@ -120,7 +122,7 @@ def demo(
     say(f"starting Postgres, Valkey, a coordinator and two workers in {plain(folder)} …")
     settings = call.settings.with_agent([f"planner={planner}", f"subtask_planner={planner}"])
     with demonstration.set_stage(folder, call.environ) as stage:
-        say(f"port {stage.port} is taken by somebody else; now asking:")
+        say(f"port {stage.port} is already taken; now asking:")
         say(f'  "{plain(stage.prompt)}"\n')
         with stage.database() as database:
             caller = Caller.of_account(settings, database)
@@ -140,7 +142,7 @@ def demo(
     def show(console: Console) -> None:
         console.out(f"\n{told}\n", highlight=False)
         console.print(
-            f"[bold]{ref}[/] is {in_colour(view.phase)}. Nothing was left running. Look again:"
+            f"[bold]{ref}[/] is {in_colour(view.phase)}. Nothing is left running. To look again:"
         )
         next_step(console, look)
         data = folder / "data"

@@ -24,7 +24,7 @@ RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2, 
 
 @add(group, "show", example="replan step show T12.2@web1")
 def show_(call: Invocation, ref: RefArgument) -> Result:
-    """A step: its subtasks, what was tried, and the history of its revisions."""
+    """Show a step: its subtasks, its attempts, and the history of its revisions."""
     from orchestrator.views.steps import step_view
 
     with call.reading() as connection:
@@ -66,20 +66,20 @@ def revise(
     ref: RefArgument,
     *,
     file: Annotated[Path | None, typer.Option(help="The new subtasks.")] = None,
-    now: Annotated[bool, typer.Option("--now", help="Send it to its planner now.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Have its planner revise it now.")] = False,
     note: Annotated[str, typer.Option(help="What the planner should know.")] = "",
 ) -> Result:
     """Give a step new subtasks yourself (--file), or have its planner revise it (--now).
 
-    The step keeps its author: later evidence goes to the planner that wrote it first. A file may
-    name subtasks of earlier lists under `rollback`: those that ran are undone first.
+    The step keeps its author: later evidence goes to its first planner. A file may name
+    subtasks of earlier lists under `rollback`: those that ran are undone first.
     """
     from orchestrator.acts import steps
     from orchestrator.acts.plan_text import PlanText
 
     if (file is None) is not now:
         raise Rejected(
-            "say either --file FILE or --now",
+            "give either --file FILE or --now",
             stage="input",
             next_step=NextStep.of("step show", ref),
         )
@@ -90,7 +90,7 @@ def revise(
 
 @add(group, "abandon", example="replan step abandon T12.2@web1")
 def abandon(call: Invocation, ref: RefArgument) -> Result:
-    """Give a step up that waits for you: it ends in error."""
+    """Abandon a step that waits for you: it ends in error."""
     from orchestrator.acts import steps
 
     done = steps.abandon(call.caller, parse_ref(ref))

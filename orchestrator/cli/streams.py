@@ -1,4 +1,4 @@
-"""Output that no encoding can break: what a stream has no sign for is written in others."""
+"""Output that works in every encoding: characters that a stream lacks are replaced."""
 
 import codecs
 from typing import Final, TextIO
@@ -20,7 +20,7 @@ _SIGNS: Final = {
 
 
 def make_lenient(*streams: TextIO) -> None:
-    """Have streams write a sign that they have no code for as ASCII, instead of raising."""
+    """Make streams write characters that they cannot encode as ASCII instead of raising."""
     codecs.register_error(_HANDLER, _in_ascii)
     for stream in streams:
         reconfigure = getattr(stream, "reconfigure", None)
@@ -29,7 +29,7 @@ def make_lenient(*streams: TextIO) -> None:
 
 
 def can_write_all(stream: object) -> bool:
-    """Whether the stream has a code for every character."""
+    """Whether the stream can encode every character."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return codecs.lookup(encoding).name.startswith("utf")
 

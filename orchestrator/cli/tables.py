@@ -9,8 +9,8 @@ from rich.table import Table
 
 from shared.domain.next_step import Advice, NextStep, command_line
 
-AFTER = "Only what comes after that number, which a list that was cut ends with."
-"""The help of the option by which a list goes on."""
+AFTER = "Continue after this number, which a shortened list prints at its end."
+"""The help of the option that continues a list."""
 
 COLOURS = {
     "done": "green",
@@ -40,7 +40,7 @@ COLOURS = {
 
 
 def in_colour(word: str) -> str:
-    """A state in its colour."""
+    """A word in the colour of its state."""
     colour = COLOURS.get(word)
     return f"[{colour}]{word}[/]" if colour else escape(word)
 
@@ -56,24 +56,24 @@ def listing(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
 
 
 def plain(text: object) -> str:
-    """Text that is no markup."""
+    """Text with its markup escaped."""
     return escape(str(text))
 
 
 def first_line(text: str, length: int = 80) -> str:
-    """A command on one line."""
+    """The first line of a command, shortened."""
     line, _, rest = text.strip().partition("\n")
     short = line if len(line) <= length else line[: length - 1] + "…"
     return plain(short + (" …" if rest and short == line else ""))
 
 
 def moment(at: datetime | None) -> str:
-    """A time of day here, with its date."""
+    """A local date and time."""
     return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def span(seconds: float | None) -> str:
-    """A span for people."""
+    """A span of time for people."""
     if seconds is None:
         return ""
     if seconds < 60:  # noqa: PLR2004 - a minute
@@ -84,13 +84,13 @@ def span(seconds: float | None) -> str:
 
 
 def tell_rest(console: Console, further: NextStep | None) -> None:
-    """Below a list that was cut: that there is more, and how to see it."""
+    """Below a shortened list, say that there is more and how to see it."""
     if further is not None:
         console.print("[dim]there are more[/]")
         next_step(console, further)
 
 
 def next_step(console: Console, step: Advice | None) -> None:
-    """The command to type next."""
+    """Print the command to type next."""
     if step is not None:
         console.print(f"next: [bold]{plain(command_line(step))}[/]", highlight=False)

@@ -29,43 +29,45 @@ from shared.domain.next_step import Blank, NextStep
 group = typer.Typer(name="task", no_args_is_help=True)
 
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12, or T12@web1.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Until workers say how it was ended.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until workers report how it ended.")]
 TimeoutOption = Annotated[
-    float, typer.Option(min=0.1, max=86_400, help="Seconds to wait, with --wait.")
+    float, typer.Option(min=0.1, max=86_400, help="Seconds to wait with --wait.")
 ]
 
 
 @add(group, "submit", example='replan task submit "install nginx" --host web1 --planner runbook')
 def submit(
     call: Invocation,
-    prompt: Annotated[str | None, typer.Argument(help="What is to be achieved.")] = None,
+    prompt: Annotated[str | None, typer.Argument(help="What you want to achieve.")] = None,
     *,
-    host: Annotated[list[str] | None, typer.Option(help="Where; may be repeated.")] = None,
+    host: Annotated[list[str] | None, typer.Option(help="A target host; repeatable.")] = None,
     local: Annotated[bool, typer.Option("--local", help="On the executor's own machine.")] = False,
-    plan: Annotated[Path | None, typer.Option(help="A plan given by hand.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan file.")] = None,
     planner: Annotated[
-        str | None, typer.Option(help="Who plans: anthropic, runbook or human.")
+        str | None, typer.Option(help="The planner: anthropic, runbook or human.")
     ] = None,
     autonomy: Annotated[
         str | None,
-        typer.Option(help="What an approval holds up: ask (all), auto (what needs it) or plan."),
+        typer.Option(help="How much runs without you: ask, auto or plan."),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
     ] = None,
     taskmaster: Annotated[
         bool | None,
-        typer.Option("--taskmaster/--no-taskmaster", help="Have the prompt improved first."),
+        typer.Option("--taskmaster/--no-taskmaster", help="Improve the prompt first."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing; foretell each subtask.")
+        bool, typer.Option("--dry-run", help="Change nothing; predict each subtask.")
     ] = False,
     key: Annotated[
         str | None, typer.Option(help="Submissions with the same key are one task.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Watch it, and exit as it ends.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Watch the task; the exit code says how it ends.")
+    ] = False,
 ) -> Result:
-    """Ask for something. Everything is checked before anything is written."""
+    """Submit a task. Everything is checked before anything is written."""
     from orchestrator.acts.plan_text import PlanText
     from orchestrator.acts.tasks import TaskRequest
     from orchestrator.acts.tasks import submit as submit_task
@@ -95,16 +97,16 @@ def list_(
     call: Invocation,
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
-    phase: Annotated[str | None, typer.Option(help="Only those in this phase.")] = None,
+    phase: Annotated[str | None, typer.Option(help="Only tasks in this phase.")] = None,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
-    """The newest tasks."""
+    """List the newest tasks."""
     from orchestrator.views.tasks import list_tasks
     from shared.domain.task import TaskPhase
 
     known = [each.value for each in TaskPhase]
     if phase is not None and phase not in known:
-        reason = f"{phase!r} is no phase; there are {', '.join(known)}"
+        reason = f"{phase!r} is not a valid phase; use one of {', '.join(known)}"
         raise Rejected(reason, stage="input", next_step=NextStep.of("task list"))
     with call.reading() as connection:
         found = list_tasks(
@@ -135,7 +137,7 @@ def list_(
 
 @add(group, "show", example="replan task show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
-    """Where a task stands: its runs, its steps, what waits for you."""
+    """Show a task: its runs, its steps, and what waits for you."""
     from orchestrator.views.postponed import describe as describe_postponed
     from orchestrator.views.spending import summary_lines
     from orchestrator.views.tasks import task_view
@@ -191,9 +193,9 @@ def watch(call: Invocation, ref: RefArgument) -> Result:
 def cancel(
     call: Invocation, ref: RefArgument, *, wait: WaitOption = False, timeout: TimeoutOption = 30.0
 ) -> Result:
-    """Stop a task: what runs is ended, what has not begun never does.
+    """Stop a task: running commands are ended, and nothing new begins.
 
-    With --wait it says how each command was ended, and exits with 1 when one may still be there.
+    With --wait it reports how each command ended and exits with 1 if one may still be running.
     """
     from orchestrator.acts.tasks import cancel as cancel_task
     from orchestrator.cli.await_cancel import await_task, cancel_answer
@@ -211,14 +213,14 @@ def resume(
     cost_cap: Annotated[
         float | None,
         typer.Option(
-            min=0, max=100_000, help="What models may cost for it, in dollars; 0: no cap."
+            min=0, max=100_000, help="What models may cost for it, in dollars; 0 means no cap."
         ),
     ] = None,
 ) -> Result:
-    """Go on after the cause was removed: counters are cleared, what failed runs again.
+    """Resume after the cause was removed: counters are cleared, and what failed runs again.
 
-    With --cost-cap a task may cost more from now on, whatever it is at; one that waits for that
-    goes on from where it was.
+    With --cost-cap a task may cost more from now on, in any phase; a task that waits for that
+    continues from where it was.
     """
     from orchestrator.acts.tasks import resume as resume_task
 
@@ -231,9 +233,9 @@ def limit(
     ref: RefArgument,
     changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="The limits.")],
 ) -> Result:
-    """Change limits of a task that is under way; what it does next is decided by them.
+    """Change limits of a task under way; they apply to what it does next.
 
-    It runs nothing by itself: what waits already goes on with `task resume`.
+    This runs nothing: use `task resume` to continue what already waits.
     """
     from orchestrator.acts.tasks import limit as limit_task
 
@@ -247,7 +249,7 @@ def limit(
 
 @add(group, "report", example="replan task report T12 > report.md")
 def report(call: Invocation, ref: RefArgument) -> Result:
-    """What was done, where errors were and what was decided (Markdown)."""
+    """Print what was done, which errors occurred and what was decided (Markdown)."""
     from orchestrator.views.report import markdown
     from orchestrator.views.report import report as compile_report
 
@@ -271,12 +273,12 @@ def export(
     call: Invocation,
     ref: RefArgument,
     *,
-    form: Annotated[str, typer.Option("--as", help="What to make of it: runbook.")] = "runbook",
+    form: Annotated[str, typer.Option("--as", help="The format: runbook.")] = "runbook",
     file: Annotated[
-        Path | None, typer.Option("--output", help="A new file; printed if left out.")
+        Path | None, typer.Option("--output", help="A new file; the default is to print.")
     ] = None,
 ) -> Result:
-    """Turn a finished task into a runbook: the same job, done again without a model."""
+    """Turn a finished task into a runbook that does the same job without a model."""
     from orchestrator.cli.export_file import export_task
 
     return export_task(call, parse_ref(ref), form, file)

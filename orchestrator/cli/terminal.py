@@ -1,4 +1,4 @@
-"""What reaches the terminal: nothing that hosts, models or people have written can steer it."""
+"""What reaches the terminal: text from hosts, models and people cannot control it."""
 
 import re
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ class Terminal(Console):
         self.print(verbatim, end="", style=style, highlight=highlight, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
-        """End quietly: who reads no further has had enough."""
+        """End quietly: the reader has stopped reading."""
         with suppress(SystemExit):
             super().on_broken_pipe()
         raise SystemExit(ExitCode.DONE)

@@ -10,13 +10,13 @@ from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, moment, next_step, plain
 from shared.domain.next_step import NextStep
 
-if TYPE_CHECKING:  # SQLAlchemy comes along: `--help` is quick
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.acts.tokens import IssuedToken
 
 group = typer.Typer(name="token", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
-DaysOption = Annotated[int, typer.Option(help="How long it is good for.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of the token.")]
+DaysOption = Annotated[int, typer.Option(help="The number of days that it is valid.")]
 
 
 @add(group, "create", example="replan token create ci --role operator --days 30")
@@ -24,12 +24,12 @@ def create_(
     call: Invocation,
     name: NameArgument,
     *,
-    role: Annotated[str, typer.Option(help="What it may do: viewer, operator, approver or admin.")],
+    role: Annotated[str, typer.Option(help="Its role: viewer, operator, approver or admin.")],
     days: DaysOption = 90,
 ) -> Result:
-    """Make a token for a program or a colleague; it is shown this once, and only its hash kept.
+    """Create a token for a program or a colleague; it is shown once, and only its hash is stored.
 
-    Nothing accepts a token yet: they are for the HTTP interface that is to come.
+    Nothing accepts a token yet: they are for the coming HTTP interface.
     """
     from orchestrator.acts import tokens
 
@@ -40,9 +40,9 @@ def create_(
 def list_(
     call: Invocation,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Those that were revoked, too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include revoked tokens.")] = False,
 ) -> Result:
-    """The tokens, what each may do and when it was last used; never what opens."""
+    """List the tokens: the role of each and its last use, never its text."""
     from orchestrator.acts import tokens
 
     found = tokens.list_tokens(call.caller, every=every)
@@ -70,7 +70,7 @@ def list_(
 
 @add(group, "rotate", example="replan token rotate ci")
 def rotate(call: Invocation, name: NameArgument, *, days: DaysOption = 90) -> Result:
-    """Replace a token by a new one of the same role; the old one opens nothing from now on."""
+    """Replace a token with a new one of the same role; the old one stops working."""
     from orchestrator.acts import tokens
 
     return _token_answer("token.rotate", tokens.rotate(call.caller, name, days=days).value)
@@ -78,7 +78,7 @@ def rotate(call: Invocation, name: NameArgument, *, days: DaysOption = 90) -> Re
 
 @add(group, "revoke", example="replan token revoke ci")
 def revoke(call: Invocation, name: NameArgument) -> Result:
-    """End a token: it opens nothing from now on, and its name is free again."""
+    """Revoke a token: it stops working, and its name is free again."""
     from orchestrator.acts import tokens
 
     revoked = tokens.revoke(call.caller, name).value

@@ -25,13 +25,13 @@ def start(
     ],
     *,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Jobs carried out side by side.")
+        int | None, typer.Option(min=1, max=1000, help="The number of jobs at the same time.")
     ] = None,
 ) -> Result:
-    """Consume the queues of some roles until told to stop.
+    """Run workers for some roles until they are stopped.
 
-    Waits for the database and the broker, as long as `startup_patience` says, and then ends with 4.
-    Ends with 75, to be started anew, when it was cut off from both for `liveness` seconds.
+    Waits up to `startup_patience` for the database and the broker, then exits with 4. Exits with
+    75, to be restarted, when it has been cut off from both for `liveness` seconds.
     """
     _ = call.settings.server.database_url, call.settings.server.broker_url
     wanted = [] if threads is None else ["--threads", str(threads)]

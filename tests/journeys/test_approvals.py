@@ -38,7 +38,7 @@ def test_a_command_waits_until_a_person_has_approved_it_and_is_done(
     assert ledger.read_text() == "ran\n"
 
     again = ring.replan("intervention", "approve", "I1", check=2)
-    assert "answered already: approved by" in again.stderr
+    assert "already been answered: approved by" in again.stderr
     (row,) = ring.rows("SELECT scope, used_by FROM approvals")
     (tried,) = ring.rows("SELECT key FROM attempts WHERE outcome = 'ok'")
     assert (row.scope, row.used_by) == ("once", tried.key)

@@ -51,7 +51,7 @@ def test_a_person_says_what_became_of_it_and_the_task_is_done(
         *["ok"] * runs,
     ]
     again = ring.replan("intervention", "answer", "I1", "--again", check=2)
-    assert "answered already" in again.stderr
+    assert "already been answered" in again.stderr
     report = ring.replan("task", "report", f"T{task}").stdout
     assert SAID[answer] in report
 

@@ -62,7 +62,7 @@ def test_a_second_word_is_refused(working: Cli, tmp_path: Path, ledger: Path) ->
     working.json("task", "watch", "T1")
     for again in (("approve", "I1"), ("approve", "I1", "--for-task"), ("deny", "I1")):
         refused = working.refused("intervention", *again)
-        assert "I1 was answered already: approved by " in refused["reason"]
+        assert "I1 has already been answered: approved by " in refused["reason"]
         assert refused["next_step_cmd"] == "replan intervention show I1"
     assert lines(ledger) == ["ran"]
 
@@ -145,7 +145,7 @@ def test_a_denial_goes_to_the_planner_with_its_note(
         working("task", "watch", ref).out
     )
     refused = working.refused("intervention", "approve", "I1")
-    assert "answered already: denied by" in refused["reason"]
+    assert "already been answered: denied by" in refused["reason"]
     assert lines(ledger) == []
 
 
@@ -252,7 +252,7 @@ def test_a_key_that_others_can_read_signs_nothing(working: Cli, tmp_path: Path) 
     assert refused["next_step_cmd"] == f"ls -l {path}"
     path.chmod(0o600)
     path.write_text("nonsense")
-    assert "it is no key" in working.refused("intervention", "approve", "I1")["reason"]
+    assert "not a valid key" in working.refused("intervention", "approve", "I1")["reason"]
 
 
 def test_what_hides_from_the_eye_is_shown(working: Cli, tmp_path: Path) -> None:

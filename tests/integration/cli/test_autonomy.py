@@ -62,7 +62,7 @@ def test_a_whole_plan_is_listed_approved_and_carried_out(
     (waits,) = working.json("intervention", "list")["details"]["interventions"]
     assert waits["kind"] == "plan_approval"
     assert waits["commands"][0] == f"replan plan approve {ref} --list"
-    assert "approved as one" in working.refused("intervention", "approve", "I1")["reason"]
+    assert "approve it as a whole" in working.refused("intervention", "approve", "I1")["reason"]
     listed = working.json("plan", "approve", ref, "--list")["details"]
     assert listed["approved"] is False
     assert [w["command"] for w in listed["wanted"]] == [one, two]
@@ -138,7 +138,7 @@ def test_plans_that_ask_for_nothing_cannot_be_approved(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
     ref = submit(working, plan_file(tmp_path, plain("true")), code=0)
-    assert "not to be approved first" in working.refused("plan", "approve", ref)["reason"]
+    assert "needs no approval" in working.refused("plan", "approve", ref)["reason"]
     assert "no task T99" in working.refused("plan", "approve", "T99")["reason"]
     dry = submit(
         working,

@@ -234,7 +234,7 @@ def test_a_policy_that_cannot_be_used(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_guarding_nothing_or_an_unreadable_file(cli: Cli, tmp_path: Path) -> None:
-    assert "say a command" in cli.refused("guard", "check")["reason"]
+    assert "name a command" in cli.refused("guard", "check")["reason"]
     assert "cannot be read" in cli.refused("guard", "check", "--file", tmp_path)["reason"]
     lines = tmp_path / "lines"
     lines.write_text('{"id": 1, "cmd": "ls"}\nnonsense\n')

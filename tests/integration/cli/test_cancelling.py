@@ -111,7 +111,7 @@ def test_a_worker_that_has_not_answered_is_waited_for_and_named(
     assert f"{ref}.1.1#1@localhost" in answer["reason"]
     assert answer["details"]["in_hand"][0]["word"] == "awaited"
     refused = coordinated.refused("attempt", "cancel", f"{ref}.1.1")
-    assert "in no worker's hands" in refused["reason"]
+    assert "no longer belongs to a worker" in refused["reason"]
 
 
 def test_the_wait_is_told(coordinated: Cli, worker: ScriptedWorker, ref: str) -> None:
@@ -192,7 +192,7 @@ def test_one_command_is_ended_and_its_step_goes_on(
     assert answer["details"]["reason"] == "ended by an operator"
     for number in ("", "#1"):
         refused = coordinated.refused("attempt", "cancel", f"{ref}.1.1{number}")
-        assert "has ended already: failed" in refused["reason"]
+        assert "has already ended: failed" in refused["reason"]
         assert refused["next_step_cmd"] == f"replan attempt show {ref}.1.1#1@localhost"
     assert "ended by an operator" in coordinated("task", "report", ref).out
     assert worker.finishes(job, Ending.INCOMPLETE, errors=1)
@@ -208,7 +208,7 @@ def test_an_attempt_is_named_by_its_number_or_is_the_one_that_runs(
     worker.ends(job, first, Outcome.FAILED, "exit code 1")
     second = worker.begins(job, "sleep 61", try_no=1)
     refused = coordinated.refused("attempt", "cancel", f"{ref}.1.1#1")
-    assert "has ended already" in refused["reason"]
+    assert "has already ended" in refused["reason"]
     assert worker.wanted_dead(job) is None
     said = coordinated("attempt", "cancel", f"{ref}.1.1")
     assert said.code == 0

@@ -118,7 +118,8 @@ def test_a_step_is_given_up(working: Cli, tmp_path: Path) -> None:
     answer = working.json("task", "watch", ref, code=1)
     assert answer["details"]["phase"] == "error"
     assert (
-        "no evidence to revise" in working.refused("step", "revise", f"{ref}.1", "--now")["reason"]
+        "no evidence for a revision"
+        in working.refused("step", "revise", f"{ref}.1", "--now")["reason"]
     )
 
 

@@ -162,13 +162,13 @@ def test_a_fix_that_fails_is_followed_by_the_model_and_retired_in_the_end(
 def test_a_fix_is_retired_restored_and_changed_by_people(
     working: Cli, model: ModelServer, tmp_path: Path
 ) -> None:
-    assert "nothing has been learnt yet" in working("fix", "list").out
+    assert "no fixes yet" in working("fix", "list").out
     learn(working, model, tmp_path / "a")
     working.json("fix", "retire", "F1", "--note", "not here")
     assert fixes(working) == []
     assert "retired by" in fixes(working, "--all")[0]["retired_because"]
     assert "not here" in working("fix", "show", "1").out
-    assert "is retired already" in working.refused("fix", "retire", "F1")["reason"]
+    assert "is already retired" in working.refused("fix", "retire", "F1")["reason"]
     learn(working, model, tmp_path / "b")
     assert len(model.asked) == 2  # a retired one is not offered
     working.json("fix", "restore", "F1")

@@ -14,7 +14,7 @@ def test_what_is_forbidden_cannot_be_approved(working: Cli, tmp_path: Path, ledg
     ref = submit(working, plan, "--set", "forbidden_commands=touch")
     refused = working.refused("intervention", "approve", "I1")
     assert refused["stage"] == "guard"
-    assert "which no approval lets run" in refused["reason"]
+    assert "which cannot be approved" in refused["reason"]
     assert working.json("task", "show", ref)["details"]["runs"][0]["steps"][0]["phase"] == "blocked"
     assert not ledger.exists()
 
@@ -29,7 +29,7 @@ def test_what_was_forbidden_since_cannot_be_approved_either(
     assert working.rows(f"UPDATE tasks SET policy = {harsher} RETURNING id")  # noqa: S608
     refused = working.refused("intervention", "approve", "I1")
     assert refused["stage"] == "guard"
-    assert f"{ref}.1.1@localhost is forbidden, and no approval lets it run" in refused["reason"]
+    assert f"{ref}.1.1@localhost is forbidden and cannot be approved" in refused["reason"]
     assert refused["next_step_cmd"] == "replan guard rules"
     assert not ledger.exists()
 

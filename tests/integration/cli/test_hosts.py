@@ -65,7 +65,7 @@ def test_what_is_missing_is_named(cli: Cli, sshd: SshServer, tmp_path: Path) -> 
     assert f"there is no key file {tmp_path / 'no-such-key'}" in missing["reason"]
     assert "--user is needed" in cli.refused("host", "add", "web1")["reason"]
     assert "--key is needed" in cli.refused("host", "add", "web1", "--user", "x")["reason"]
-    assert "not a valid name for a host" in cli.refused("host", "add", "a b", "--local")["reason"]
+    assert "not a valid host name" in cli.refused("host", "add", "a b", "--local")["reason"]
 
 
 def test_a_port_where_nobody_listens(cli: Cli, sshd: SshServer) -> None:
@@ -176,7 +176,7 @@ def test_a_host_behind_another_is_enrolled_and_used(
         (("--jump", "nowhere"), "through nowhere, which is not a host enrolled for SSH"),
         (("--jump", "here"), "through here, which is not a host enrolled for SSH"),
         (("--jump", "web1"), "the way to web1 leads nowhere: web1 → web1"),
-        (("--password", "hunter2"), "--password names a secret as ${secret:NAME}"),
+        (("--password", "hunter2"), "--password takes the name of a secret, ${secret:NAME}"),
         (("--passphrase", "${secret:}"), "--passphrase names a secret"),
         (("--sudo-password", "x"), "--sudo-password names a secret"),
     ],

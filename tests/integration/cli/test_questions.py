@@ -84,7 +84,7 @@ def test_the_taskmaster_asks_instead_of_guessing(
     typed = "replan intervention answer I1 'deep blue'"
     assert asked["commands"][:2] == ["replan intervention answer I1 red", typed]
     assert typed in asking("task", "show", ref).out
-    assert "to resume is no answer" in asking.refused("task", "resume", ref)["reason"]
+    assert "does not answer that" in asking.refused("task", "resume", ref)["reason"]
     assert "1: red, 2: deep blue" in asking.refused("intervention", "answer", "I1", "x")["reason"]
     assert "Which colour?" in asking.refused("intervention", "answer", "I1")["reason"]
     answer = asking.json("intervention", "answer", "I1", "DEEP BLUE")
@@ -199,7 +199,7 @@ else:
     assert shown["step"]["errors"] == 0
     response = shown["response"]
     assert (response["status"], response["next_questions"]) == ("needs_input", ["How many?"])
-    assert "to resume is no answer" in asking.refused("task", "resume", ref)["reason"]
+    assert "does not answer that" in asking.refused("task", "resume", ref)["reason"]
     asking.json("intervention", "answer", f"I{asked['id']}", "2")
     assert asking.json("task", "watch", ref)["details"]["phase"] == "done"
     assert out.read_text() == "2"

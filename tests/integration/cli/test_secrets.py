@@ -59,7 +59,7 @@ def test_a_secret_is_set_listed_and_checked(told: Any, bare: Path) -> None:
         (b"", "it is empty"),
         (b" \n", "it is empty"),
         (b"\xff\xfe\xfd\xfc\xfb\xfa", "it is not UTF-8"),
-        (b"correct\0horse", "it holds NUL"),
+        (b"correct\0horse", "it contains NUL"),
         (b"abc\n", "shorter than 6 characters"),
     ],
 )
@@ -91,4 +91,4 @@ def test_it_is_said_when_nobody_will_look_there(told: Any, monkeypatch: pytest.M
     monkeypatch.setenv("REPLAN_VAULTS", "environment")
     code, _, err = told("set", "DB", given=VALUE.encode())
     assert code == 0
-    assert "nobody will look there" in err
+    assert "nothing will read it" in err

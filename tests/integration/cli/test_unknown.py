@@ -115,7 +115,7 @@ def test_an_answer_is_taken_once(
     assert entry["details"] == {"intervention": "I1", "answer": answer.value}
     for again, _ in ANSWERS:
         refused = coordinated.refused("intervention", "answer", "I1", again)
-        assert f"answered already: {answer.value.replace('_', ' ')}" in refused["reason"]
+        assert f"already been answered: {answer.value.replace('_', ' ')}" in refused["reason"]
         assert refused["next_step_cmd"] == "replan intervention show I1"
     said = coordinated("intervention", "show", "I1").out
     assert f"answered: {answer.value.replace('_', ' ')}" in said
@@ -138,7 +138,7 @@ def test_what_is_no_answer_is_refused(
     asked(coordinated, worker, tmp_path)
     for flags in ((), ("--ran", "--again"), ("--ran", "--not-run", "--again")):
         refused = coordinated.refused("intervention", "answer", "I1", *flags)
-        assert "say one of --ran, --not-run and --again" in refused["reason"]
+        assert "give one of --ran, --not-run and --again" in refused["reason"]
     for name in ("I9", "I1x", "", "I", "I-1", "I" + "9" * 30, "²"):
         for verb in (("show",), ("answer", "--ran")):
             refused = coordinated.refused("intervention", verb[0], name, *verb[1:])
@@ -160,7 +160,7 @@ def test_what_waits_for_something_else_takes_no_such_answer(
 def test_to_resume_is_no_answer(coordinated: Cli, worker: ScriptedWorker, tmp_path: Path) -> None:
     ref = asked(coordinated, worker, tmp_path)
     refused = coordinated.refused("task", "resume", ref)
-    assert "to resume is no answer" in refused["reason"]
+    assert "does not answer that" in refused["reason"]
     assert refused["next_step_cmd"] == "replan intervention show I1"
     assert worker.finishes(worker.takes(), Ending.NEEDS_APPROVAL, "rm")
     eventually(lambda: phases(coordinated) == ["waiting", "waiting"], "both steps waiting")
@@ -176,7 +176,7 @@ def test_an_answer_that_comes_too_late_is_told_so(
     ref = asked(coordinated, worker, tmp_path)
     coordinated.json("step", "abandon", f"{ref}.1")
     refused = coordinated.refused("intervention", "answer", "I1", "--ran")
-    assert "waits for nobody any more" in refused["reason"]
+    assert "is no longer waiting" in refused["reason"]
 
 
 def test_without_a_coordinator_an_answer_is_only_recorded(cli: Cli, tmp_path: Path) -> None:
