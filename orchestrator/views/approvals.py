@@ -1,4 +1,4 @@
-"""What a person is asked to approve, exactly as it would run, and what the person said."""
+"""What a person is asked to approve, exactly as it would run, and what the person decided."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ _WORDS = {"CommandsApproved": "approved", "PlanApproved": "approved", "ApprovalD
 
 @dataclass(frozen=True, slots=True)
 class ApprovalView:
-    """A text that waits for a person's approval: what would run, where, as whom, and why it waits.
+    """A text that waits for approval: what would run, where, as whom, and why it waits.
 
-    `piece` is the piece of it that the rule is about; the `digest` is what an approval is bound to.
+    `piece` is the part that the rule is about; an approval is bound to the `digest`.
     """
 
     ref: RefValue
@@ -58,14 +58,14 @@ class ApprovalView:
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """What a person said of a question: `approved` or `denied`, and who it was."""
+    """A person's answer and who gave it; for an approval `approved` or `denied`."""
 
     answer: str
     by: str
 
 
 def approval_view(asked: ApprovalRequest) -> ApprovalView:
-    """A question as it is shown."""
+    """A request for approval as it is shown."""
     subject = asked.subject
     place, host = subject.place, subject.host
     step, subtask = (None, None) if place is None else (place.step, place.subtask)
@@ -88,7 +88,7 @@ def approval_view(asked: ApprovalRequest) -> ApprovalView:
 
 
 def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
-    """A question for a person: each part of it under its name."""
+    """Describe a text for a person, as pairs of a name and a text."""
     yield text.part, visible(text.command)
     where = f"{text.ref} on {text.host} ({text.address})"
     folder = text.workdir or "its home folder"
@@ -102,7 +102,7 @@ def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
 
 
 def visible(written: str) -> str:
-    """A text in which nothing hides from the eye: what does not print is written as its code."""
+    """A text with nothing hidden: characters that do not print are written as escapes."""
     return "".join(
         sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode()
         for sign in written
@@ -110,12 +110,12 @@ def visible(written: str) -> str:
 
 
 def asked_in(row: Any) -> tuple[ApprovalRequest, ...]:
-    """The questions that stand in the row of an intervention."""
+    """The requests in the row of an intervention."""
     return tuple(from_json(ApprovalRequest, asked) for asked in row.asked)
 
 
 def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
-    """What persons said of those of these interventions that asked for an approval."""
+    """What people answered to those of these interventions that ask for an approval."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})
@@ -123,7 +123,7 @@ def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, 
 
 
 def in_seconds(connection: Connection, seconds: float) -> datetime:
-    """That many seconds from now, by the clock that approvals are compared with."""
+    """The time `seconds` from now, by the clock that approvals are checked against."""
     span = func.make_interval(0, 0, 0, 0, 0, 0, seconds)
     at: datetime = connection.execute(select(func.clock_timestamp() + span)).scalar_one()
     return at

@@ -1,4 +1,4 @@
-"""Attempts: the list of them, one whole, and the output of one that still runs."""
+"""Attempts: a list, one in full, and the output of one that is running."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ Running = Literal["running"]
 
 @dataclass(frozen=True, slots=True)
 class AttemptLine:
-    """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its length.
+    """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its duration.
 
-    `said` is the last line that a failed one printed, on standard error or by its check.
-    `prediction` is what a dry run foretold, None for an attempt of any other task. A `rollback`
-    undid what the subtask of that number had done under that revision. `told_by_person` is what a
-    person said of an outcome that was unknown, `ended_by` who or what ended the command, and
-    `left_over` names the processes of it that could not be ended.
+    `said` is the last line that a failed attempt printed, on standard error or by its check.
+    `prediction` is that of a dry run, None for any other task. A `rollback` undid what the subtask
+    of that number had done under that revision. `told_by_person` is a person's answer about an
+    unknown outcome, `ended_by` who or what ended the command, and `left_over` names its processes
+    that could not be ended.
     """
 
     id: int
@@ -59,15 +59,15 @@ class AttemptLine:
 
     @property
     def running(self) -> bool:
-        """True until its worker has said how it ended."""
+        """True until its worker has reported how it ended."""
         return self.outcome == RUNNING
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptList:
-    """Attempts, oldest first; `more` says that older ones were left out.
+    """Attempts, oldest first; with `more`, there are older ones.
 
-    `next` is what to read after for those: the oldest of these.
+    They follow after `next`, the oldest of these.
     """
 
     attempts: tuple[AttemptLine, ...]
@@ -77,7 +77,7 @@ class AttemptList:
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """An attempt, whole. Sizes in bytes; `cut` says that a stream is longer than what is shown."""
+    """An attempt in full. Sizes in bytes; `cut` says that a stream is longer than shown."""
 
     attempt: AttemptLine
     rule: str | None
@@ -94,7 +94,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class OutputPiece:
-    """Output of a running attempt as it came; `id` grows."""
+    """A piece of output of a running attempt; `id` grows."""
 
     id: int
     stream: str
@@ -102,7 +102,7 @@ class OutputPiece:
 
 
 def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
-    """The line of an attempt's row."""
+    """The attempt in a row."""
     ref = Ref(task_id, step=row.step, subtask=row.subtask, attempt=row.number, target=target)
     ended = row.ended_at
     prediction = None if row.prediction is None else Prediction(row.prediction)
@@ -153,9 +153,9 @@ def list_attempts(
     failed: bool = False,
     after: int | None = None,
 ) -> AttemptList:
-    """The newest attempts at a place, at most `limit`; `failed` leaves out what did not count.
+    """The newest attempts at a place, at most `limit`; `failed` keeps only errors that counted.
 
-    With `after`, the newest of those that are older than that one.
+    With `after`, the newest of those older than that attempt.
     """
     places = {place.run_id: place for place in runs_at(connection, ref)}
     query = select(AttemptRow.__table__).where(AttemptRow.run_id.in_(places))
@@ -171,7 +171,7 @@ def list_attempts(
 
 
 def running_attempts(connection: Connection, ref: Ref) -> tuple[AttemptLine, ...]:
-    """The attempts at a place that run now, those that have lasted a moment."""
+    """The attempts at a place that are running now."""
     places = {place.run_id: place for place in runs_at(connection, ref)}
     found = connection.execute(
         select(AttemptRow.__table__)
@@ -184,7 +184,7 @@ def running_attempts(connection: Connection, ref: Ref) -> tuple[AttemptLine, ...
 def attempts_by_step(
     connection: Connection, places: Sequence[RunPlace], *, step: int | None = None
 ) -> dict[tuple[int, int], tuple[AttemptLine, ...]]:
-    """Every attempt of every step of these runs, or of that one, by run and step, oldest first."""
+    """Every attempt of every step of these runs, or of one step, by run and step, oldest first."""
     targets = {place.run_id: place for place in places}
     query = select(AttemptRow.__table__).where(AttemptRow.run_id.in_(targets))
     if step is not None:
@@ -198,9 +198,9 @@ def attempts_by_step(
 
 
 def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> AttemptView:
-    """One attempt; without a number the latest of its subtask. Raises Rejected for none.
+    """One attempt; without a number, the latest of its subtask. Raises Rejected when there is none.
 
-    `full` brings the whole of each stream, as far as it was captured.
+    `full` includes all captured output.
     """
     row = _find(connection, ref)
     stdout, stderr = row.stdout, row.stderr
@@ -235,7 +235,7 @@ def live_output(connection: Connection, key: str, after: int) -> tuple[OutputPie
 def _find(connection: Connection, ref: Ref) -> Any:
     if ref.step is None or ref.subtask is None:
         raise Rejected(
-            f"{ref} names no attempt; one looks like T{ref.task}.1.1#1",
+            f"{ref} is not an attempt; write one as T{ref.task}.1.1#1",
             stage="input",
             next_step=NextStep.of("attempt list", ref),
         )

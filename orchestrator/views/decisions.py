@@ -1,4 +1,4 @@
-"""What people decided about a task: who, when, and what they said (S0.80)."""
+"""People's decisions about a task: who, when, and what they wrote (S0.80)."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from orchestrator.views.values import RefValue
 from shared.domain.ids import Ref, parse_ref
 
 MOST = 10_000
-"""More acts of people than these are not told."""
+"""At most this many acts are shown."""
 
 _CLOCKS = timedelta(seconds=1)
-"""A coordinator's transaction may have begun before the one in which somebody acted."""
+"""A coordinator's transaction may have begun before that of the act."""
 
 _FACTS = {
     "step.revise": ("RevisionRequested", "StepRevised"),
@@ -25,7 +25,7 @@ _FACTS = {
     "intervention.deny": ("ApprovalDenied",),
     "intervention.answer": ("QuestionAnswered", "OutcomeTold"),
 }
-"""The facts that hold what somebody said with an act."""
+"""The facts that contain the words of an act."""
 
 _SAID = text("""
     SELECT events.id, events.at, events.kind, events.body, runs.target
@@ -39,7 +39,7 @@ _SAID = text("""
 class HumanDecision:
     """An act of a person, by its verb; `said` is the note or the answer that came with it.
 
-    `details` are what the audit has beside it, by name.
+    `details` are those of the audit entry, by name.
     """
 
     at: datetime
@@ -74,7 +74,7 @@ def _decisions(
 
 
 def _belongs(row: Any, entry: AuditEntry, place: Ref) -> bool:
-    """Whether that event holds what was said with that act."""
+    """Whether the event contains the words of the act."""
     if row.kind not in _FACTS.get(entry.verb, ()) or row.at < entry.at - _CLOCKS:
         return False
     if row.kind == "StepRevised" and row.body.get("fix") is not None:

@@ -1,4 +1,4 @@
-"""Who got the evidence of a step, each time that it was gathered (S0.79, S0.80)."""
+"""Who received the evidence of a step, each time it was gathered (S0.79, S0.80)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ _GATHERED = text("""
 
 
 class Recipient(StrEnum):
-    """Who was given the evidence of a step."""
+    """Who received the evidence of a step."""
 
     AUTHOR = "author"  # who planned the step, to revise it
     ADVISER = "adviser"  # the same, to say whether another try is worth it (S1.35)
@@ -58,7 +58,7 @@ class Recipient(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """A bundle, by its pass, and who was given it, in that order; nobody yet if empty."""
+    """A bundle, by its pass, and who received it, in order; empty when nobody has yet."""
 
     revision: int
     pass_no: int

@@ -1,4 +1,4 @@
-"""A step's pass as its executor was asked it, and as it answered (S3.13–S3.28)."""
+"""A pass of a step as request to its executor and response (S3.13–S3.28)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ _BLOCKED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
 def request(
     step: Step, subtasks: tuple[Subtask, ...], policy: Policy, *, ref: str, key: str, prompt: str
 ) -> ExecutorRequest:
-    """What the executor of the latest pass is asked; `key` belongs to that pass alone."""
+    """The request to the executor of the latest pass; `key` is unique to that pass."""
     return request_of(step, subtasks, policy, ref=ref, corr_id=key, task=prompt)
 
 
@@ -37,7 +37,7 @@ def response(
     subtasks: Sequence[Subtask],
     waiting: Sequence[InterventionView],
 ) -> ExecutorResponse | None:
-    """How the latest pass ended, from the attempts of its revision; None while it goes on."""
+    """How the latest pass ended, from the attempts of its revision; None while it is running."""
     if phase in _AT_WORK or not attempts:
         return None
     latest = {a.ref.subtask: a for a in attempts}

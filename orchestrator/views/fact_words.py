@@ -1,4 +1,4 @@
-"""What each fact says to a person: one message a kind, none left without words."""
+"""The message for each kind of fact."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
@@ -16,10 +16,10 @@ from shared.wire import decode_fact
 Words = tuple[MessageKind, Tone, str]
 
 _TOLD_BY_OTHERS = frozenset({f.RunStarted, f.RunChanged, f.BundleReady})
-"""Facts of which another message tells more: the first pass, the end, the evidence being sent."""
+"""Facts that other messages cover: the first pass, the end, the evidence being sent."""
 
 _TOLD_OF_THE_TASK = frozenset({f.PolicyChanged, f.CancelRequested, f.ResumeRequested})
-"""What a task passes on to its runs is told once, of the task."""
+"""A task passes these on to its runs; one message, of the task, is enough."""
 
 _ANSWERS: Mapping[Answer, str] = {
     Answer.RAN: "the command ran",
@@ -36,12 +36,12 @@ _ENDINGS: Mapping[Ending, str] = {
     Ending.CANCELLED: "step {step} was cancelled",
     Ending.UNKNOWN: "step {step} stopped: nobody can say how a command ended",
     Ending.NEEDS_INPUT: "step {step} asks a person",
-    Ending.ROLLBACK_FAILED: "step {step} stopped: what was to be undone first could not be",
+    Ending.ROLLBACK_FAILED: "step {step} stopped: a rollback before it failed",
 }
 
 
 def of_event(task_id: int, row: Any, titles: Mapping[int, str]) -> Message | None:
-    """The message of a recorded fact; None for one that other messages tell better."""
+    """The message of a recorded fact; None when other messages cover it."""
     if row.kind in _names(_TOLD_BY_OTHERS):
         return None
     if row.run_id is not None and row.kind in _names(_TOLD_OF_THE_TASK):
@@ -66,7 +66,7 @@ def _read(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:
 def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
     fact: f.Fact, title: str = ""
 ) -> Words:
-    """How a fact is told, whoever it is told to; `title` is that of its step."""
+    """The kind, tone and text of the message for a fact; `title` is that of its step."""
     match fact:
         case f.TaskSubmitted():
             planned = "submitted" if fact.plan is None else "submitted with a plan"
@@ -74,7 +74,7 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
         case f.PromptRefined():
             return MessageKind.PLAN, Tone.PLAIN, "the prompt was improved"
         case f.QuestionAsked():
-            return MessageKind.INTERVENTION, Tone.PLAIN, "the taskmaster asks before it goes on"
+            return MessageKind.INTERVENTION, Tone.PLAIN, "the taskmaster has a question"
         case f.PlanDrafted():
             planned = f"planned in {count_of(len(fact.plan.steps), 'step')}"
             return MessageKind.PLAN, Tone.GOOD, planned
@@ -90,7 +90,7 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.ERROR, Tone.BAD, told
         case f.RunStarted():
             count = count_of(len(fact.plan.steps), "step")
-            return MessageKind.TASK, Tone.PLAIN, f"its run begins, with {count}"
+            return MessageKind.TASK, Tone.PLAIN, f"the run begins with {count}"
         case f.PassStarted():
             return MessageKind.STEP_STARTED, Tone.PLAIN, _pass_start(fact, title)
         case f.PassFinished():
@@ -100,7 +100,7 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             gathered = f"the evidence of step {fact.step} has been gathered"
             return MessageKind.ESCALATION, Tone.PLAIN, gathered
         case f.BundleSent():
-            told = f"an operator sends the evidence of step {fact.step} to its planner"
+            told = f"an operator sent the evidence of step {fact.step} to its planner"
             return MessageKind.REVISION, Tone.PLAIN, told + _why(fact.note)
         case f.StepRevised():
             return MessageKind.REVISION, Tone.ATTENTION, _revision(fact)
@@ -110,18 +110,18 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
         case f.PlanRevised():
             count = count_of(len(fact.steps), "step")
             if bare := sum(not step.subtasks for step in fact.steps):
-                told = f"the plan is to change from step {fact.step} on: {count}, {bare} to detail"
+                told = f"the plan will change from step {fact.step} on: {count}, {bare} to detail"
                 return MessageKind.PLAN, Tone.PLAIN, told
-            told = f"the plan was changed from step {fact.step} on, {count} in its place"
+            told = f"the plan changed from step {fact.step} on: now {count}"
             return MessageKind.PLAN, Tone.ATTENTION, told + _why(fact.reason)
         case f.RevisionRequested():
-            told = f"an operator asks for a revision{_why(fact.note)}"
+            told = f"an operator asked for a revision{_why(fact.note)}"
             return MessageKind.REVISION, Tone.PLAIN, told
         case f.StepAbandoned():
-            told = f"step {fact.step} was given up by an operator"
+            told = f"an operator abandoned step {fact.step}"
             return MessageKind.STEP_ENDED, Tone.BAD, told
         case f.OutcomeTold():
-            told = f"a person says of step {fact.step}: {_ANSWERS[fact.answer]}"
+            told = f"a person answered for step {fact.step}: {_ANSWERS[fact.answer]}"
             return MessageKind.INTERVENTION, Tone.PLAIN, told
         case f.CommandsApproved():
             return MessageKind.INTERVENTION, Tone.PLAIN, _approval(fact)
@@ -129,7 +129,7 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             told = f"{fact.denied_by} did not approve what step {fact.step} would run"
             return MessageKind.INTERVENTION, Tone.PLAIN, told + _why(fact.note)
         case f.RetryAdvised():
-            word = "to try again" if fact.retry else "against another try"
+            word = "another try" if fact.retry else "against another try"
             told = f"the planner of step {fact.step} advises {word}{_why(fact.reason)}"
             return MessageKind.REVISION, Tone.PLAIN, told
         case f.JobFailed():
@@ -143,9 +143,9 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             changes = ", ".join(f"{key}={value}" for key, value in fact.changes.items())
             return MessageKind.TASK, Tone.PLAIN, f"an operator changed limits: {changes}"
         case f.CancelRequested():
-            return MessageKind.TASK, Tone.PLAIN, "an operator asks to cancel"
+            return MessageKind.TASK, Tone.PLAIN, "an operator asked to cancel"
         case f.ResumeRequested():
-            return MessageKind.TASK, Tone.PLAIN, "resumed by an operator"
+            return MessageKind.TASK, Tone.PLAIN, "an operator resumed it"
         case _:
             assert_never(fact)
 

@@ -1,4 +1,4 @@
-"""What was carried out in the end: the plan of a run with the revisions under which it was done."""
+"""The plan of a finished run, with the revisions that worked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from shared.wire import from_json
 
 @dataclass(frozen=True, slots=True)
 class FinalPlan:
-    """A run that is done: what was asked, and the plan as it worked; `hosts` is what it is called.
+    """A run that is done: the prompt, and the plan that worked; `hosts` are the names of its host.
 
     `revised` are the steps that worked only under a later revision.
     """
@@ -33,15 +33,15 @@ class FinalPlan:
 
 
 def final_plan(connection: Connection, ref: Ref) -> FinalPlan:
-    """The run that a reference means.
+    """The final plan of the run that a reference means.
 
-    Raises Rejected when several could be meant, or it is not done.
+    Raises Rejected when the reference is ambiguous, or the run is not done.
     """
     place = one_run(connection, Ref(ref.task, target=ref.target))
     phase = connection.execute(select(RunRow.phase).where(RunRow.id == place.run_id)).scalar_one()
     if phase != "done":
         raise Rejected(
-            f"{place.ref} is {phase}: only what has worked is worth doing again",
+            f"{place.ref} is {phase}: only a finished run can be exported",
             stage="input",
             next_step=NextStep.of("task show", place.ref),
         )
@@ -67,7 +67,7 @@ def final_plan(connection: Connection, ref: Ref) -> FinalPlan:
 
 
 def _replaced_steps(connection: Connection, run_id: int) -> set[int]:
-    """The steps that others took the place of: they were not what worked."""
+    """The steps that others replaced: they are not part of the final plan."""
     query = select(RunStepRow.step).where(
         RunStepRow.run_id == run_id, RunStepRow.phase == StepPhase.REPLACED.value
     )
@@ -75,7 +75,7 @@ def _replaced_steps(connection: Connection, run_id: int) -> set[int]:
 
 
 def _renumber(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The same steps numbered from 1, without needs of steps that are not among them."""
+    """The same steps numbered from 1, without dependencies on other steps."""
     numbers = {step.ordinal: number for number, step in enumerate(steps, start=1)}
     return tuple(
         replace(
@@ -103,7 +103,7 @@ def _final(connection: Connection, run_id: int) -> dict[int, tuple[Subtask, ...]
 
 
 def _host_names(connection: Connection, target: str) -> tuple[str, ...]:
-    """The names of the host, but for those that every host has."""
+    """The names of the host, without those that every host has."""
     host = hosts.find(connection, target)
     names = (target,) if host is None else (target, host.address)
     return tuple(n for n in dict.fromkeys(names) if n not in {"localhost", "127.0.0.1", "::1"})

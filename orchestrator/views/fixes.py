@@ -16,10 +16,10 @@ from shared.store.fixes import StoredFix
 
 @dataclass(frozen=True, slots=True)
 class FixLine:
-    """A fix: what it is for, and what it was worth.
+    """A fix: what it is for, and how well it worked.
 
     `failure` is what failed, in its normal form, on hosts of the kind `family`; `learnt` counts how
-    often a planner or a person has found it, `offered` its uses, `worked` and `failed` their ends.
+    often a planner or a person found it, `offered` its uses, `worked` and `failed` their results.
     """
 
     id: int
@@ -40,7 +40,7 @@ class FixLine:
 
 @dataclass(frozen=True, slots=True)
 class FixUse:
-    """A step that it was offered to; `worked` is None until a pass has said."""
+    """A step that the fix was offered to; `worked` is None until a pass has ended."""
 
     ref: RefValue
     revision: int
@@ -50,7 +50,7 @@ class FixUse:
 
 @dataclass(frozen=True, slots=True)
 class FixView:
-    """A fix with what it replaces and what it puts there, and where it was used, newest first."""
+    """A fix with what it replaces, the replacement, and its uses, newest first."""
 
     fix: FixLine
     replaces: tuple[Subtask, ...]
@@ -77,9 +77,9 @@ class FixList:
 def list_fixes(
     connection: Connection, *, limit: int, every: bool = False, after: int | None = None
 ) -> FixList:
-    """The fixes by number, at most `limit`; with `after` those with a greater one.
+    """The fixes by number, at most `limit`; with `after`, those with greater numbers.
 
-    Those that are retired, too, if `every` one is wanted.
+    With `every`, the retired ones too.
     """
     found = fixes.page(connection, limit=limit + 1, every=every, after=after or 0)
     lines = tuple(map(_line, found[:limit]))
@@ -87,7 +87,7 @@ def list_fixes(
 
 
 def fix_view(connection: Connection, number: int) -> FixView:
-    """A fix; raises Rejected when there is none of that number."""
+    """A fix; raises Rejected when no fix has that number."""
     known = require_fix(connection, number)
     used = connection.execute(_USES, {"id": number, "limit": USES_SHOWN})
     return FixView(
@@ -107,7 +107,7 @@ def fix_view(connection: Connection, number: int) -> FixView:
 
 
 def require_fix(connection: Connection, number: int) -> StoredFix:
-    """The fix of that number; raises Rejected for none."""
+    """The fix of that number; raises Rejected when there is none."""
     known = fixes.find(connection, number)
     if known is None:
         raise Rejected(
@@ -117,11 +117,11 @@ def require_fix(connection: Connection, number: int) -> StoredFix:
 
 
 def parse_fix(text: str) -> int:
-    """The number in `F7`, or in `7`; raises Rejected for what is none."""
+    """The number in `F7` or `7`; raises Rejected for any other text."""
     digits = text[1:] if text[:1] in {"F", "f"} else text
     if not (digits.isdecimal() and digits.isascii() and 0 < len(digits) < 18):  # noqa: PLR2004
         raise Rejected(
-            f"{text!r} is no fix; they look like F7",
+            f"{text!r} is not a valid fix; write it as F7",
             stage="input",
             next_step=NextStep.of("fix list", all=True),
         )

@@ -1,4 +1,4 @@
-"""What waits for a person, and what the person can type."""
+"""What waits for a person, and the commands that answer it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ _ALL = (
 class InterventionView:
     """Something that waits for a person, or did until `closed_at`.
 
-    `next_steps` are what can be done about it, the most likely first. One of kind `unknown` comes
-    with its `evidence`, one of kind `approval` with what is `wanted`; once it was given, either
-    comes with the `answer`, the latter also with who it was `answered_by`. One of kind `question`
-    asks its `reason`; `options` are the answers to choose from, none for any answer.
+    `next_steps` are the commands that help, the most likely first. The kind `unknown` has
+    `evidence`, the kind `approval` the texts that are `wanted`; once answered, both have the
+    `answer`, an approval also who it was `answered_by`. The kind `question` asks its `reason`;
+    `options` are the answers to choose from, or empty when any answer is allowed.
     """
 
     id: int
@@ -74,7 +74,7 @@ class InterventionList:
 def page_of_interventions(
     connection: Connection, *, limit: int, task_id: int | None = None, after: int | None = None
 ) -> InterventionList:
-    """What still waits, of a task or of all, at most `limit`; with `after` what comes after it."""
+    """What still waits, of a task or of all, at most `limit`; with `after`, what follows it."""
     query = _ALL.where(InterventionRow.closed_at.is_(None), InterventionRow.id > (after or 0))
     if task_id is not None:
         query = query.where(InterventionRow.task_id == task_id)
@@ -86,7 +86,7 @@ def page_of_interventions(
 def list_interventions(
     connection: Connection, *, task_id: int | None = None, closed: bool = False
 ) -> tuple[InterventionView, ...]:
-    """Those of a task, or of all; without `closed` only what still waits. Oldest first."""
+    """The interventions of a task or of all, oldest first; without `closed`, only open ones."""
     query = _ALL
     if task_id is not None:
         query = query.where(InterventionRow.task_id == task_id)
@@ -98,7 +98,7 @@ def list_interventions(
 def interventions_since(
     connection: Connection, task_id: int, after: int, also: Sequence[int]
 ) -> tuple[InterventionView, ...]:
-    """Those of a task with a greater number than `after`, and `also` these; closed ones, too."""
+    """Those of a task with a greater number than `after`, and those in `also`; closed ones too."""
     newer = or_(InterventionRow.id > after, InterventionRow.id.in_(also))
     rows = connection.execute(_ALL.where(InterventionRow.task_id == task_id, newer)).all()
     return _views(connection, rows)
@@ -115,12 +115,12 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
 
 
 def intervention(connection: Connection, name: str) -> InterventionView:
-    """The one that a person calls `I7` or `7`; raises Rejected when there is none."""
+    """The intervention called `I7` or `7`; raises Rejected when there is none."""
     return _views(connection, [_row(connection, name)])[0]
 
 
 def asked_of(connection: Connection, name: str) -> tuple[ApprovalRequest, ...]:
-    """What that intervention asks a person to approve; nothing where it asks something else."""
+    """What the intervention asks a person to approve; empty when it asks something else."""
     return asked_in(_row(connection, name))
 
 
@@ -128,7 +128,7 @@ def _row(connection: Connection, name: str) -> Any:
     number = name.upper().removeprefix("I")
     if not (number.isascii() and number.isdecimal()) or len(number) > _DIGITS:
         raise Rejected(
-            f"{name!r} is no intervention; they look like I7",
+            f"{name!r} is not a valid intervention; write it as I7",
             stage="input",
             next_step=NextStep.of("intervention list"),
         )
@@ -177,7 +177,7 @@ def next_steps(
     approvable: bool = False,
     options: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
-    """What a person can do about intervention `number`; `given` is what its cause proposed."""
+    """What a person can do about intervention `number`; `given` is what its cause suggests."""
     if approvable and ref.step is not None:
         return _of_approval(number, ref)
     if kind == InterventionKind.UNKNOWN and ref.step is not None:
@@ -220,7 +220,7 @@ def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
                 abandon,
                 _cancel(ref),
             )
-        case InterventionKind.APPROVAL:  # it was opened without saying what it asks for
+        case InterventionKind.APPROVAL:  # opened without saying what it asks for
             return (
                 _resume(ref),
                 by_hand,

@@ -1,4 +1,4 @@
-"""What is told to a person while a task runs (S0.76–S0.80): the words of each message."""
+"""The messages that a person reads while a task runs (S0.76–S0.80)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ SENT_TO_PLANNER = (
 
 
 class MessageKind(StrEnum):
-    """What a message is about."""
+    """The subject of a message."""
 
     TASK = "task"
     PLAN = "plan"
@@ -37,7 +37,7 @@ class MessageKind(StrEnum):
 
 
 class Tone(StrEnum):
-    """How a message is to be taken."""
+    """The tone of a message, which sets its colour."""
 
     PLAIN = "plain"
     GOOD = "good"
@@ -54,7 +54,7 @@ _FORETOLD = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One line of a task's story; `id` is its own among all of the task, and never changes."""
+    """A line in the timeline of a task; its `id` is unique in the task and never changes."""
 
     at: datetime
     ref: RefValue
@@ -65,7 +65,7 @@ class Message:
 
 
 def of_attempt(attempt: AttemptLine) -> Message | None:
-    """What is told of an attempt: its end, or that a correction is being tried."""
+    """The message about an attempt: its end, or that a correction is being tried."""
     command = brief(attempt.command)
     if attempt.outcome == RUNNING:
         if attempt.correction is None:
@@ -78,8 +78,8 @@ def of_attempt(attempt: AttemptLine) -> Message | None:
     if attempt.outcome in GREEN:
         return _message(attempt, MessageKind.SUBTASK, Tone.GOOD, _success(attempt, command))
     if attempt.outcome == Outcome.BLOCKED:
-        why = attempt.reason or "what it needs has failed"
-        return _message(attempt, MessageKind.SUBTASK, Tone.PLAIN, f"left out: {why}")
+        why = attempt.reason or "a subtask that it needs has failed"
+        return _message(attempt, MessageKind.SUBTASK, Tone.PLAIN, f"skipped: {why}")
     if attempt.outcome == Outcome.UNKNOWN:
         text = f"nobody can say how it ended: {command} – {attempt.reason}"
         return _message(attempt, MessageKind.ERROR, Tone.ATTENTION, text)
@@ -88,7 +88,7 @@ def of_attempt(attempt: AttemptLine) -> Message | None:
 
 def _success(attempt: AttemptLine, command: str) -> str:
     how = {
-        Outcome.SATISFIED.value: "already so",
+        Outcome.SATISFIED.value: "unchanged",
         Outcome.SIMULATED.value: "simulated",
     }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
     corrected = f" after {attempt.correction}" if attempt.correction else ""
@@ -110,7 +110,7 @@ def _failure(attempt: AttemptLine, command: str) -> str:
 
 
 def of_escalation(task_id: int, row: Any) -> Message:
-    """S0.79: whoever planned a step was asked to revise it."""
+    """S0.79: the author of a step was asked to revise it."""
     ref = Ref(task_id, step=row.step, target=row.target)
     text = SENT_TO_PLANNER.format(step=row.step)
     kind, tone = MessageKind.ESCALATION, Tone.ATTENTION
@@ -118,8 +118,7 @@ def of_escalation(task_id: int, row: Any) -> Message:
 
 
 def of_intervention(view: InterventionView) -> Message:
-    """That something waits for a person, and what to type."""
-    reason = f": {view.reason}" if view.reason else ""
+    """The message that something waits for a person, with the command to type."""
     reason = f": {view.reason}" if view.reason else ""
     text = f"waits for you ({view.kind.replace('_', ' ')}){reason} → {command_line(view.next_step)}"
     kind, tone = MessageKind.INTERVENTION, Tone.ATTENTION
@@ -127,14 +126,14 @@ def of_intervention(view: InterventionView) -> Message:
 
 
 def of_closing(view: InterventionView, at: datetime) -> Message:
-    """That it waits for nobody any more."""
+    """The message that it no longer waits."""
     text = f"no longer waits for you ({view.kind.replace('_', ' ')})"
     kind, name = MessageKind.INTERVENTION, f"intervention-{view.id}-closed"
     return Message(at, view.ref, kind, Tone.PLAIN, text, name)
 
 
 def of_end(ref: Ref, phase: str, reason: str, at: datetime) -> Message:
-    """That a task has ended, and where its report is."""
+    """The message that a task has ended, with the command for its report."""
     why = f" ({reason})" if reason else ""
     tone = Tone.GOOD if phase == "done" else Tone.BAD
     text = f"{phase}{why} → replan task report {ref}"
@@ -142,7 +141,7 @@ def of_end(ref: Ref, phase: str, reason: str, at: datetime) -> Message:
 
 
 def brief(text: str, length: int = 100) -> str:
-    """The first line of a text, cut to a length."""
+    """The first line of a text, shortened to `length` characters."""
     first, _, rest = text.strip().partition("\n")
     cut = first if len(first) <= length else first[: length - 1]
     return cut if cut == first and not rest else f"{cut}…"

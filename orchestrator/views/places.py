@@ -1,4 +1,4 @@
-"""References to rows: the task, run and step that a person named, or what there is instead."""
+"""From references to rows: the task, run and step that a person named."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def require_task(connection: Connection, ref: Ref) -> int:
 
 
 def runs_at(connection: Connection, ref: Ref) -> tuple[RunPlace, ...]:
-    """The runs that a reference means: all, or that on its target; raises Rejected for none."""
+    """The runs that a reference means: all, or the one on its target. Raises Rejected for none."""
     task_id = require_task(connection, ref)
     found = connection.execute(
         select(RunRow.id, RunRow.target).where(RunRow.task_id == task_id).order_by(RunRow.id)
@@ -59,7 +59,7 @@ def runs_at(connection: Connection, ref: Ref) -> tuple[RunPlace, ...]:
 
 
 def one_run(connection: Connection, ref: Ref) -> RunPlace:
-    """The run that a reference means; raises Rejected when several could be meant."""
+    """The run that a reference means; raises Rejected when the reference is ambiguous."""
     places = runs_at(connection, ref)
     if len(places) == 1:
         return places[0]
@@ -74,11 +74,11 @@ def one_run(connection: Connection, ref: Ref) -> RunPlace:
 def require_step(connection: Connection, ref: Ref) -> tuple[RunPlace, int]:
     """The run and the number of the step that a reference means.
 
-    Raises Rejected when it names no step, an unknown one, or one that has not begun its run.
+    Raises Rejected when it names no step or an unknown one, or when the run has not begun.
     """
     if ref.step is None:
         raise Rejected(
-            f"{ref} names no step; a step looks like T{ref.task}.1",
+            f"{ref} is not a step; write one as T{ref.task}.1",
             stage="input",
             next_step=NextStep.of("task show", f"T{ref.task}"),
         )
@@ -89,7 +89,7 @@ def require_step(connection: Connection, ref: Ref) -> tuple[RunPlace, int]:
     numbers = list(known)
     if ref.step not in numbers:
         raise Rejected(
-            f"{place.ref} {_steps(numbers)}, and no step {ref.step}",
+            f"{place.ref} {_steps(numbers)}, but no step {ref.step}",
             stage="input",
             next_step=NextStep.of("task show", f"T{ref.task}"),
         )

@@ -21,7 +21,7 @@ from shared.wire import from_json
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step as it was planned first; without subtasks it is still to be detailed."""
+    """A step as first planned; without subtasks, it is not detailed yet."""
 
     ref: RefValue
     key: str
@@ -44,9 +44,9 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """The plan of a task as it was first; what was revised since stands in its steps.
+    """The first plan of a task; its steps show later revisions.
 
-    `added` are the steps that took the place of others on one target, each under its own ref.
+    `added` are the steps that replaced others on one target, each under its own ref.
     """
 
     ref: RefValue
@@ -59,9 +59,9 @@ class PlanView:
 
 @dataclass(frozen=True, slots=True)
 class BundleView:
-    """The evidence of a step (S0.96); `evidence` is, byte for byte, what a model receives.
+    """The evidence of a step (S0.96); `evidence` is what a model receives, byte for byte.
 
-    It is empty for a bundle from before it was kept.
+    It is empty for a bundle that was stored without its text.
     """
 
     ref: RefValue
@@ -109,7 +109,7 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
 def _added_steps(
     connection: Connection, task_id: int, keys: dict[int, str]
 ) -> Iterator[PlannedStep]:
-    """The steps by which runs of a task go on beyond its plan."""
+    """The steps that runs of a task have beyond its plan."""
     added = planned.added_steps(connection, task_id)
     known = {each.run_id: dict(keys) for each in added}
     for each in added:
@@ -142,14 +142,14 @@ def _planned_step(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
 
 
 def bundle_view(connection: Connection, ref: Ref, *, revision: int | None = None) -> BundleView:
-    """The newest bundle of a step, or of one of its revisions; raises Rejected for none."""
+    """The newest bundle of a step or of one revision; raises Rejected when there is none."""
     place, ordinal = require_step(connection, ref)
     stored = bundles.newest(connection, place.run_id, ordinal, revision=revision)
     here = place.step(ordinal)
     if stored is None:
         under = "" if revision is None else f" under revision {revision}"
         raise Rejected(
-            f"no evidence has been gathered for {here}{under}; that happens when it is escalated",
+            f"no evidence has been gathered for {here}{under}; an escalation gathers it",
             stage="escalate",
             next_step=NextStep.of("step show", here),
         )

@@ -1,4 +1,4 @@
-"""What was put off: since when, until when, and what it waits for."""
+"""Postponed work: since when, until when, and what it waits for."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,10 +34,10 @@ _PUT_OFF = text("""
 
 @dataclass(frozen=True, slots=True)
 class PutOff:
-    """Work that could not be done for the moment, `times` in a row since then; nobody has to act.
+    """Work that failed `times` in a row since `since` and is retried; nobody has to act.
 
-    `until` is when it is tried again, None while it is. `provider` says that it waits for the
-    provider of a model, which uses up no count.
+    `until` is the time of the next try, None during it. `provider` says that it waits for the
+    provider of a model, which does not count as a failure.
     """
 
     ref: RefValue
@@ -50,7 +50,7 @@ class PutOff:
 
 
 def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
-    """Everything of a task that is put off."""
+    """The postponed work of a task."""
     return tuple(
         PutOff(
             ref=Ref(task_id, step=row.step, target=row.target),
@@ -66,8 +66,8 @@ def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
 
 
 def describe(each: PutOff) -> str:
-    """In words, with the times of day here."""
-    what = "waits for the provider" if each.provider else "is put off"
+    """Describe postponed work in words, with local times."""
+    what = "waits for the provider" if each.provider else "is postponed"
     until = "and is being tried again" if each.until is None else f"until {_clock(each.until)}"
     often = f"tried {each.times} time{'s' if each.times != 1 else ''}"
     return f"{each.work} {what} {until}, since {_clock(each.since)} ({often}): {each.reason}"

@@ -1,4 +1,4 @@
-"""Questions to people, and what they answered (S3.11, S3.28, S3.57)."""
+"""Questions to people, and their answers (S3.11, S3.28, S3.57)."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ _ANSWERED = text("""
 
 
 def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
-    """What persons answered to those of these interventions that asked something."""
+    """What people answered to those of these interventions that ask a question."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})
@@ -27,7 +27,7 @@ def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int
 
 
 def next_steps(number: int, ref: Ref, options: Sequence[str]) -> tuple[Advice, ...]:
-    """What can be done about a question, an answer each where there is a choice."""
+    """What a person can do about a question: one command per option."""
     given: Sequence[str | Blank] = options or [Blank("ANSWER", text=True)]
     ways = [NextStep.of("intervention answer", f"I{number}", answer) for answer in given]
     if ref.step is not None and ref.target is not None:

@@ -1,4 +1,4 @@
-"""How a task recovers: what was tried again, what waits for a resumption (S1.5, S1.9, S1.10)."""
+"""How a task recovers: what was retried, what waits for a resumption (S1.5, S1.9, S1.10)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ COARSE_RUN: dict[RunPhase, str] = {
     RunPhase.ERROR: "Error",
     RunPhase.CANCELLED: "Error",
 }
-"""A task and a run in the four words of S1.22: what goes on only by a person's word is in Error."""
+"""The phases of tasks and runs in the four words of S1.22; what waits for a person is in Error."""
 
 _FAILED = text("""
     SELECT runs.target, s.step, s.failures, s.phase = 'error' OR EXISTS (
@@ -64,7 +64,7 @@ class ErrorInfo:
 
 @dataclass(frozen=True, slots=True)
 class RetryRecord:
-    """A step that failed and is tried again: how often in a row, how often at all, when last."""
+    """A step that failed and is retried: how often in a row, how often in total, and when last."""
 
     ref: RefValue
     current: int
@@ -74,14 +74,14 @@ class RetryRecord:
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What a task knows of its own errors; `error_info` while it waits for a resumption."""
+    """The errors of a task; `error_info` is set while it waits for a resumption."""
 
     error_info: ErrorInfo | None
     retries: tuple[RetryRecord, ...]
 
 
 NO_ERRORS = TaskContext(None, ())
-"""Nothing was tried again."""
+"""Nothing was retried."""
 
 
 def task_context(connection: Connection, task_id: int, target: str | None) -> TaskContext:
@@ -100,7 +100,7 @@ def task_context(connection: Connection, task_id: int, target: str | None) -> Ta
 
 
 def _error_info(rows: Sequence[Any]) -> ErrorInfo | None:
-    """The step that was tried the most speaks for its task."""
+    """The step with the most retries represents its task."""
     most = max(_used_up(rows), default=0)
     if not most:
         return None

@@ -1,4 +1,4 @@
-"""The final report (S0.80): what was done, where errors were, what was decided."""
+"""The final report (S0.80): what was done, which errors occurred, what was decided."""
 
 import re
 from collections import Counter
@@ -13,6 +13,7 @@ from orchestrator.views.cancellations import InHand
 from orchestrator.views.decisions import HumanDecision, human_decisions
 from orchestrator.views.escalations import Escalation, Recipient
 from orchestrator.views.interventions import InterventionView
+from orchestrator.views.messages import count_of
 from orchestrator.views.places import RunPlace
 from orchestrator.views.steps import StepView, step_views
 from orchestrator.views.tasks import TaskView, task_view
@@ -23,27 +24,27 @@ _ACTS = {
     "task.cancel": "cancelled it",
     "task.resume": "resumed it",
     "plan.resume": "resumed it",
-    "task.limit": "changed limits",
-    "plan.provide": "gave the plan",
+    "task.limit": "changed the limits",
+    "plan.provide": "provided the plan",
     "plan.approve": "approved the plan",
     "step.revise": "revised it",
-    "step.abandon": "gave it up",
+    "step.abandon": "abandoned it",
     "bundle.send": "sent the evidence to its planner",
     "intervention.answer": "answered",
     "intervention.approve": "approved what would run",
     "intervention.deny": "did not approve what would run",
     "attempt.cancel": "ended it",
 }
-"""The words for each act of a person on a task."""
+"""The words for each act on a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """A task with everything that happened in it.
 
-    `failed` counts the attempts that counted as errors, `escalations` the bundles, `revisions`
+    `failed` counts the attempts that were errors, `escalations` the bundles, `revisions`
     the lists of subtasks after the first. `decisions` are the acts of people.
-    `predictions` counts what a dry run foretold; it is empty for any other task.
+    `predictions` counts those of a dry run; it is empty for any other task.
     """
 
     task: TaskView
@@ -112,8 +113,9 @@ def _quote(text: str) -> list[str]:
 
 def _counts(compiled: Report) -> str:
     return (
-        f"{compiled.attempts} attempts, {compiled.failed} failed, {compiled.corrected} saved by a "
-        f"correction, {compiled.escalations} escalations, {compiled.revisions} revisions, "
+        f"{count_of(compiled.attempts, 'attempt')}, {compiled.failed} failed, {compiled.corrected} "
+        f"saved by a correction, {count_of(compiled.escalations, 'escalation')}, "
+        f"{count_of(compiled.revisions, 'revision')}, "
         f"{compiled.seconds:.1f} s."
     )
 
@@ -122,14 +124,14 @@ def _predictions(counts: dict[str, int]) -> list[str]:
     if not counts:
         return []
     told = ", ".join(f"{count} {prediction}" for prediction, count in counts.items())
-    return ["", f"A dry run: nothing was changed. Of its subtasks: {told}."]
+    return ["", f"This was a dry run: nothing was changed. Predictions for its subtasks: {told}."]
 
 
 def _step(view: StepView) -> list[str]:
     step = view.step
     author = str(step.author)
     lines = ["", f"## {step.ref} {step.title}: {step.phase}", ""]
-    lines.append(f"Planned by {author}; {step.done} of {step.subtasks} subtasks done.")
+    lines.append(f"Planned by {author}; {step.done} of {count_of(step.subtasks, 'subtask')} done.")
     if step.reason:
         lines += ["", f"Last reason: {step.reason}"]
     for revision in view.revisions:
@@ -137,32 +139,35 @@ def _step(view: StepView) -> list[str]:
         by = str(revision.author)
         lines += ["", f"### Revision {revision.revision} by {by}{said}", ""]
         if revision.rollback:
-            lines += [f"Undone before it began, if it ran: {', '.join(revision.rollback)}", ""]
+            lines += [f"Undone first, if it ran: {', '.join(revision.rollback)}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
-        lines += [_attempt(attempt) for attempt in tried] or ["Nothing was tried."]
+        lines += [_attempt(attempt) for attempt in tried] or ["No attempts."]
         for each in view.escalations:
             if each.revision == revision.revision:
                 count = sum(a.counted for a in tried if a.pass_no <= each.pass_no)
-                lines += ["", f"Escalated after {count} errors: {_recipients(each, author)}."]
+                lines += [
+                    "",
+                    f"Escalated after {count_of(count, 'error')}: {_recipients(each, author)}.",
+                ]
     return lines
 
 
 def _recipients(escalation: Escalation, author: str) -> str:
-    """Who got the evidence, in the order in which they did."""
+    """Who received the evidence, in order."""
     words = {
         Recipient.AUTHOR: f"the evidence went to {author}",
         Recipient.ADVISER: f"{author} was asked whether another try is worth it",
         Recipient.PLANNER: "the evidence went to the planner of the task",
         Recipient.MEMORY: "the memory of fixes answered, and no planner was asked",
-        Recipient.HELD: "the evidence was held until a person would send it",
+        Recipient.HELD: "the evidence was held for a person to send",
         Recipient.PERSON: "a person was asked",
     }
     told = (words[each] for each in escalation.recipients)
-    return ", then ".join(told) or "nobody has got the evidence yet"
+    return ", then ".join(told) or "nobody has received the evidence yet"
 
 
 def _decisions(decisions: tuple[HumanDecision, ...]) -> list[str]:
-    """What people decided, oldest first; that somebody submitted it is no decision within it."""
+    """What people decided, oldest first; the submission itself is not a decision."""
     told = [_decision(each) for each in decisions if each.verb != "task.submit"]
     return ["", "## What people decided", "", *told] if told else []
 
@@ -178,19 +183,19 @@ def _decision(each: HumanDecision) -> str:
 
 
 def _spending(spent: spending.Spending) -> list[str]:
-    """What models were asked, by role and step."""
+    """The model calls, by role and step."""
     if not spent.calls:
         return []
     whole, *lines = spending.summary_lines(spent)
     told = [f"- {line.strip()}" for line in lines]
-    return ["", "## What models were asked", "", whole.removeprefix("models: "), "", *told]
+    return ["", "## Model calls", "", whole.removeprefix("models: "), "", *told]
 
 
 def _in_hand(ended: tuple[InHand, ...]) -> list[str]:
-    """How what was in hand at the cancellation was ended."""
+    """How commands that were running at the cancellation ended."""
     if not ended:
         return []
-    lines = ["", "## What was in hand when it was cancelled", ""]
+    lines = ["", "## What was running when it was cancelled", ""]
     for each in ended:
         command = f": {_code(_first_line(each.command))}" if each.command else ""
         lines.append(f"- {each.ref}{command} – {each.told}")
@@ -226,7 +231,7 @@ def _first_line(command: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span that the text itself cannot end."""
+    """A code span that its text cannot end."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(2, longest + 1)
     edge = " " if text.startswith("`") or text.endswith("`") else ""

@@ -1,4 +1,4 @@
-"""What models were asked for a task, and what that cost, by role and step."""
+"""The model calls of a task and their cost, by role and step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from shared.store import model_calls
 from shared.store.inbox import Report
 
 _ASKING = frozenset({"revise", "model"})
-"""The stages of a step at which a model is asked."""
+"""The stages of a step that ask a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallLine:
-    """A call to a model; `cost` in dollars, None where nobody knows the price.
+    """A call to a model; `cost` in dollars, None when the price is unknown.
 
-    One that has not ended is being made, or its worker vanished while it was. `replay_of` is the
-    number of the call that this one asked again.
+    A call without an end is under way, or its worker vanished. `replay_of` is the number of the
+    call that this one repeats.
     """
 
     id: int
@@ -54,7 +54,7 @@ class CallLine:
 
 @dataclass(frozen=True, slots=True)
 class CallList:
-    """The calls for a task, oldest first."""
+    """The calls of a task, oldest first."""
 
     ref: RefValue
     calls: tuple[CallLine, ...]
@@ -62,10 +62,10 @@ class CallList:
 
 @dataclass(frozen=True, slots=True)
 class SpendingLine:
-    """What one role was asked for one place: the task, or a step of it.
+    """The calls of one role for one place: the task, or one of its steps.
 
-    `input_tokens` were read afresh. `cost`, in dollars, is of the calls whose cost is known;
-    `unknown` counts the others.
+    `input_tokens` did not come from the cache. `cost`, in dollars, covers the calls with a known
+    price; `unknown` counts the others.
     """
 
     ref: RefValue
@@ -82,7 +82,7 @@ class SpendingLine:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What models were asked for a task; `cap` in dollars, None for no cap."""
+    """The sums of a task's calls; `cap` in dollars, None for no cap."""
 
     lines: tuple[SpendingLine, ...] = ()
     calls: int = 0
@@ -111,7 +111,7 @@ def spending(connection: Connection, task_id: int) -> Spending:
 
 
 def calls_of(connection: Connection, ref: Ref) -> CallList:
-    """Every call for a task, or for one step of it; raises Rejected when there is no such task."""
+    """Every call for a task or one of its steps; raises Rejected when there is no such task."""
     task_id = require_task(connection, ref)
     calls = _lines(connection, task_id)
     chosen = (c for c in calls if ref.step is None or c.ref.step == ref.step)
@@ -119,9 +119,9 @@ def calls_of(connection: Connection, ref: Ref) -> CallList:
 
 
 def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
-    """The call of that number, or the newest that was answered: of the planning, or of a step.
+    """The call of that number, or the newest call with an answer: of the planning, or of a step.
 
-    Raises Rejected when there is none.
+    Raises Rejected when there is no such call.
     """
     calls = [c for c in calls_of(connection, ref).calls if c.replay_of is None]
     wanted = [
@@ -134,7 +134,7 @@ def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
     if wanted:
         return wanted[-1]
     raise Rejected(
-        f"no model was asked {f'in call {number} ' if number else ''}for {ref} that answered",
+        f"{ref} has no model call {f'{number} ' if number else 'with an answer '}to replay",
         stage="input",
         next_step=NextStep.of("plan calls", f"T{ref.task}"),
     )
@@ -143,10 +143,11 @@ def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
 def facts_to_resume(
     connection: Connection, ref: Ref, waiting: Iterable[InterventionView], *, capped: bool
 ) -> Sequence[Report]:
-    """The facts by which goes on what could not be asked of a model, each from where it was.
+    """The facts that resume work that was waiting to ask a model.
 
-    A step was to be revised, so no command runs again for it; before there were runs the task was
-    to be planned. With `capped` only what waits for a cap, else also what waited for a key.
+    A step continues with its revision, so none of its commands runs again; a task without runs
+    continues with its planning. With `capped`, only work that waits for a cap; else also work that
+    waits for a key.
     """
     runs = {place.target: place.run_id for place in runs_at(connection, ref.of_task())}
     places = [each.ref for each in waiting if _lacks_answer(each, capped=capped)]
@@ -165,7 +166,7 @@ def _lacks_answer(waits: InterventionView, *, capped: bool) -> bool:
 
 
 def summary_lines(spent: Spending) -> tuple[str, ...]:
-    """The sums in words, a line for each role and place; nothing where no model was asked."""
+    """The sums in words, a line for each role and place; empty when no model was asked."""
     if not spent.calls:
         return ()
     capped = "" if spent.cap is None else f" of ${spent.cap:.2f}"

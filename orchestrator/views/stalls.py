@@ -1,4 +1,4 @@
-"""What nobody takes up: work that waits for a worker, reports that wait for a coordinator."""
+"""What nobody takes: jobs that wait for a worker, reports that wait for a coordinator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import ROLES
 
 PATIENCE = 10.0
-"""Seconds after which somebody should have taken it."""
+"""Seconds after which somebody should have taken them."""
 
 _UNCLAIMED = text("""
     SELECT queue, clock_timestamp() AS at,
@@ -60,7 +60,7 @@ _UNREAD_ANYWHERE = text("""
 
 @dataclass(frozen=True, slots=True)
 class Unclaimed:
-    """Jobs of a queue that nobody has taken, the oldest of them due for so many seconds."""
+    """Jobs of a queue that nobody has taken; `seconds` is how long the oldest has been due."""
 
     queue: str
     role: str
@@ -70,14 +70,14 @@ class Unclaimed:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Reports that no coordinator has read, the oldest of them so many seconds old."""
+    """Reports that no coordinator has read; `seconds` is the age of the oldest."""
 
     reports: int
     seconds: float
 
 
 def unclaimed_jobs(connection: Connection) -> Sequence[Unclaimed]:
-    """Work of all tasks that has waited longer than it should, by queue."""
+    """Jobs of all tasks that have waited too long, by queue."""
     roles = {queue.value: role for role, queue in ROLES.items()}
     return [
         Unclaimed(row.queue, roles[row.queue], row.jobs, float(row.seconds))
@@ -86,13 +86,13 @@ def unclaimed_jobs(connection: Connection) -> Sequence[Unclaimed]:
 
 
 def unread_reports(connection: Connection) -> Unread:
-    """Reports about all tasks that have waited longer than they should."""
+    """Reports about all tasks that have waited too long."""
     row = connection.execute(_UNREAD_ANYWHERE, {"patience": PATIENCE}).one()
     return Unread(row.reports, float(row.seconds))
 
 
 def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
-    """What of this task has waited longer than it should, with the command that helps."""
+    """Messages about what has waited too long in this task, with the command that helps."""
     asked = {"task": task_id, "patience": PATIENCE}
     roles = {queue.value: role for role, queue in ROLES.items()}
     found = [

@@ -26,7 +26,7 @@ from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
 OPEN = "open"
-"""The status of a subtask that nobody has tried under the present revision."""
+"""The status of a subtask without attempts under the current revision."""
 
 _LATEST = text("""
     SELECT DISTINCT ON (a.run_id, a.step, a.subtask) a.run_id, a.step, a.subtask, a.outcome
@@ -55,15 +55,15 @@ _COUNTED = text("""
     WHERE s.run_id = ANY(CAST(:run_ids AS bigint[])) AND s.phase IN ('ready', 'running')
     GROUP BY s.run_id, s.step
 """)
-"""The errors of the pass that is under way: its row has them only once it has ended."""
+"""The errors of the pass under way; the step's row has them only after its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
     """A step in a run. `state` is its phase in the four words of S1.22.
 
-    `errors` are those counted under the present revision (S0.45), those of the pass under way
-    included, of `threshold` allowed; `done` and `subtasks` count the subtasks of that revision.
+    `errors` are those under the current revision (S0.45), including the pass under way, and
+    `threshold` is their limit; `done` and `subtasks` count the subtasks of that revision.
     """
 
     ref: RefValue
@@ -88,7 +88,7 @@ class StepLine:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskView:
-    """A subtask as planned, and the outcome of its latest attempt under this revision."""
+    """A subtask as planned, and the outcome of its latest attempt under the current revision."""
 
     ref: RefValue
     status: str
@@ -97,9 +97,9 @@ class SubtaskView:
 
 @dataclass(frozen=True, slots=True)
 class RevisionView:
-    """The n-th list of subtasks of a step, who gave it and why; 0 is the first plan (S0.94).
+    """The n-th list of subtasks of a step, its author and reason; 0 is the first plan (S0.94).
 
-    `rollback` are the keys of subtasks of earlier lists that it has undone first, if they ran.
+    `rollback` names subtasks of earlier lists to undo first, if they ran.
     """
 
     revision: int
@@ -112,12 +112,11 @@ class RevisionView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step in a run, whole; `bundles` are the revisions whose evidence can be looked at.
+    """A step in a run, in full; `bundles` are the revisions that have evidence to show.
 
-    `escalations` say who got the evidence of each pass.
-
-    `request` is what the executor of its latest pass was asked, `response` how that ended; None
-    before there is such. `question` was asked before it began, and `answer` is a person's.
+    `escalations` say who received the evidence of each pass. `request` and `response` are those of
+    the latest pass, None before there is one. `question` was asked before the step began, and
+    `answer` is a person's.
     """
 
     step: StepLine
@@ -171,9 +170,9 @@ def step_view(connection: Connection, ref: Ref) -> StepView:
 def step_views(
     connection: Connection, task_id: int, places: Sequence[RunPlace], *, step: int | None = None
 ) -> tuple[StepView, ...]:
-    """Every step of these runs of a task, or that one of each, run by run.
+    """Every step of these runs of a task, or one step of each, run by run.
 
-    The number of statements is the same for one step and for all of a hundred runs.
+    The number of SQL statements does not depend on the number of steps and runs.
     """
     policy_row, prompt, improved = connection.execute(
         select(TaskRow.policy, TaskRow.prompt, TaskRow.improved_prompt).where(TaskRow.id == task_id)
@@ -248,7 +247,7 @@ def _step_view(
 
 
 def held_pass(connection: Connection, run_id: int, step: int) -> int | None:
-    """The pass whose evidence waits to be sent to the author of the step; None for none."""
+    """The pass whose evidence waits to be sent to the author of the step, if any."""
     query = select(RunStepRow.pass_no).where(
         RunStepRow.run_id == run_id,
         RunStepRow.step == step,
@@ -316,7 +315,7 @@ def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -
 def _subtasks(
     step: Ref, subtasks: Sequence[Subtask], attempts: Sequence[AttemptLine]
 ) -> tuple[SubtaskView, ...]:
-    """Each with the outcome of its latest attempt, of those under the present revision."""
+    """Each subtask with the outcome of its latest attempt under the current revision."""
     latest = {attempt.ref.subtask: attempt.outcome for attempt in attempts}
     return tuple(
         SubtaskView(

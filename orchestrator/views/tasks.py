@@ -1,4 +1,4 @@
-"""Tasks: the list of them, and one with its runs and steps."""
+"""Tasks: a list, and one with its runs and steps."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from shared.wire import from_json
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task in a list; `waiting` counts what waits for a person in it.
+    """A task in a list; `waiting` counts its open interventions.
 
     `state` is its phase in the four words of S1.22.
     """
@@ -49,7 +49,7 @@ class TaskLine:
 
 @dataclass(frozen=True, slots=True)
 class TaskList:
-    """Tasks, newest first; `more` says that there are older ones, which begin after `next`."""
+    """Tasks, newest first; with `more`, there are older ones, which follow after `next`."""
 
     tasks: tuple[TaskLine, ...]
     more: bool
@@ -73,13 +73,12 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """A task: what was asked, under which policy, and where it stands on each target.
+    """A task: its prompt, its policy, and its progress on each target.
 
-    `state` is its phase in the four words of S1.22. `now` is the database's clock, against which
-    spans are to be measured; `in_hand` is what workers were at when it was cancelled, and how that
-    was ended; `put_off` is what could not be done for the moment, `spending` what models were
-    asked, and what that cost; `context` is what was tried again; `replies` is what a person
-    answered before it was planned.
+    `state` is its phase in the four words of S1.22. `now` is the database's clock, for measuring
+    spans; `in_hand` is what workers were running when it was cancelled, and how that ended;
+    `put_off` is postponed work, `spending` the model calls and their cost; `context` is what was
+    retried; `replies` are a person's answers before the planning.
     """
 
     ref: RefValue
@@ -105,12 +104,12 @@ class TaskView:
 
     @property
     def ended(self) -> bool:
-        """True when nothing more will happen by itself or by a person's word, save a resumption."""
+        """True when nothing more will happen unless a person resumes it."""
         return self.phase in ENDED_TASK
 
     @property
     def waits(self) -> bool:
-        """True when it cannot go on without a person."""
+        """True when it cannot continue without a person."""
         return self.phase == TaskPhase.WAITING
 
 
@@ -121,7 +120,7 @@ def list_tasks(
     phase: TaskPhase | None = None,
     after: int | None = None,
 ) -> TaskList:
-    """The newest tasks, at most `limit`; with `after` those that come after it in this order."""
+    """The newest tasks, at most `limit`; with `after`, those that follow it in this order."""
     query = select(TaskRow.__table__).order_by(TaskRow.id.desc()).limit(limit + 1)
     if phase is not None:
         query = query.where(TaskRow.phase == phase.value)
@@ -155,7 +154,7 @@ def list_tasks(
 
 
 def task_view(connection: Connection, ref: Ref) -> TaskView:
-    """A task with everything that is open about it; raises Rejected when there is none."""
+    """A task with everything that is open; raises Rejected when there is no such task."""
     task_id = require_task(connection, ref)
     row = connection.execute(
         select(TaskRow.__table__, func.clock_timestamp().label("now")).where(TaskRow.id == task_id)

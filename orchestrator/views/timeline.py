@@ -37,7 +37,7 @@ _SAME_TIME = {
     MessageKind.REPORT: 4,
 }
 
-# The attempts of one step follow one another; those of different steps are committed in any order.
+# Attempts of one step are committed in order; those of different steps in any order.
 _ATTEMPTS = text("""
     WITH told AS (
         SELECT * FROM jsonb_to_recordset(CAST(:told AS jsonb))
@@ -56,7 +56,7 @@ _ATTEMPTS = text("""
     ORDER BY attempts.id
 """)
 
-# A planner was asked where a model is called, or where the answer is not that of the fix memory.
+# A planner was asked if a model was called, or if the answer is not from the fix memory.
 _ESCALATIONS = text("""
     SELECT jobs.id, jobs.step, jobs.created_at, runs.target,
            jobs.claimed_at IS NOT NULL AND NOT EXISTS (
@@ -79,7 +79,7 @@ _ESCALATIONS = text("""
 
 @dataclass(frozen=True, slots=True)
 class StepCursor:
-    """The newest attempt of a step in a run that the reader knows of."""
+    """The newest attempt of a step in a run that the reader has seen."""
 
     run_id: int
     step: int
@@ -88,10 +88,10 @@ class StepCursor:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a reader has come in the story of one task; from here it goes on.
+    """How far a reader has read the timeline of a task.
 
-    `unsettled` are the jobs of which nobody can tell yet whether they ask a planner, `waiting` the
-    interventions that were open, `running` the attempts that had not ended.
+    `unsettled` are the jobs that may still ask a planner, `waiting` the interventions that were
+    open, `running` the attempts that had not ended.
     """
 
     event: int = 0
@@ -105,19 +105,19 @@ class Cursor:
 
 
 BEGINNING = Cursor()
-"""Where everything is still to be told."""
+"""The cursor of a reader that has read nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Messages in order, and where the next ones begin."""
+    """Messages in order, and the cursor for the next ones."""
 
     messages: tuple[Message, ...]
     cursor: Cursor
 
 
 def read_timeline(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -> Timeline:
-    """What came after that cursor; each message is told once to whoever goes on from the last one.
+    """The messages after a cursor; a reader that continues from the returned cursor sees each once.
 
     Raises Rejected when there is no such task.
     """
@@ -167,7 +167,7 @@ def _titles(connection: Connection, task_id: int) -> dict[int, str]:
 def _read_attempts(
     connection: Connection, task_id: int, after: Cursor, told: list[Message], *, at_work: bool
 ) -> Cursor:
-    """What is new of attempts; one that comes before its pass is known to have begun waits."""
+    """Read new attempts; one that precedes the start of its pass is read later."""
     newest = {(each.run_id, each.step): each.attempt for each in after.steps}
     chosen = {
         "task_id": task_id,
@@ -206,7 +206,7 @@ def _at_start(line: AttemptLine) -> AttemptLine:
 def _read_escalations(
     connection: Connection, task_id: int, after: Cursor, told: list[Message]
 ) -> Cursor:
-    """S0.79, only where a planner was asked."""
+    """Read escalations (S0.79), only where a planner was asked."""
     chosen = {"task_id": task_id, "job": after.job, "unsettled": list(after.unsettled)}
     rows = connection.execute(_ESCALATIONS, chosen).all()
     told += [of_escalation(task_id, row) for row in rows if row.settled and row.asked]

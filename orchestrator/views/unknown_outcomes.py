@@ -1,4 +1,4 @@
-"""Commands of which nobody can say how they ended: what is known, and what a person said."""
+"""Commands with an unknown outcome: the evidence, and a person's answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from shared.domain.attempt import Answer, explain
 from shared.domain.ids import Ref
 
 SHOWN = 2000
-"""Characters of each stream, from its end, that stand beside the question."""
+"""Characters of each stream, from its end, that the evidence includes."""
 
 _ASKED = text("""
     SELECT asked.id, asked.task_id, asked.step, runs.target, told.body ->> 'answer' AS answer,
@@ -53,10 +53,10 @@ _ASKED = text("""
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a command whose outcome is not.
+    """What is known about a command with an unknown outcome.
 
-    `reason` says why nobody can tell; `stdout` and `stderr` are the ends of what it had printed;
-    `check` is its subtask's check, None when it has none.
+    `reason` says why it is unknown; `stdout` and `stderr` are the ends of its output; `check` is
+    the check of its subtask, None when there is none.
     """
 
     attempt: RefValue
@@ -72,7 +72,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class UnknownOutcome:
-    """The evidence beside an intervention, and the answer that was given (`ran`, `not_run`, …)."""
+    """The evidence of an intervention, and the answer that was given (`ran`, `not_run`, …)."""
 
     evidence: Evidence | None = None
     answer: str | None = None
@@ -81,7 +81,7 @@ class UnknownOutcome:
 def unknown_outcomes(
     connection: Connection, intervention_ids: Sequence[int]
 ) -> dict[int, UnknownOutcome]:
-    """What is known beside each intervention of kind `unknown`."""
+    """The evidence and answer of each intervention of kind `unknown`."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ASKED, {"ids": list(intervention_ids)})
@@ -89,7 +89,7 @@ def unknown_outcomes(
 
 
 def describe(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """The evidence for a person: each part under its name."""
+    """Describe the evidence for a person, as pairs of a name and a text."""
     yield "command", evidence.command
     yield "where", f"{evidence.attempt} on {evidence.host}, by {evidence.worker}"
     yield "known", evidence.reason or "nothing"

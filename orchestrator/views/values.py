@@ -15,10 +15,10 @@ AuthorValue = Annotated[Author, PlainSerializer(str, return_type=str)]
 """Who planned something; `subtask_planner/runbook` in JSON."""
 
 AdviceValue = Annotated[Advice, PlainSerializer(command_line, return_type=str)]
-"""What can be done next; in JSON the command to type."""
+"""What to do next; in JSON, the command to type."""
 
 NextStepValue = Annotated[AdviceValue | None, Field(serialization_alias="next_step_cmd")]
-"""The first thing to do, if anything; JSON keeps the name that S2.39 gives it."""
+"""The first thing to do, if anything; JSON uses the name from S2.39."""
 
 NextStepsValue = Annotated[tuple[AdviceValue, ...], Field(serialization_alias="commands")]
-"""Everything that can be done; `commands` in JSON."""
+"""Everything that a person can do; `commands` in JSON."""

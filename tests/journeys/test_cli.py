@@ -149,7 +149,7 @@ def test_a_held_step_is_sent_to_its_planner_when_a_person_says_so(
     after = asked(whole_ring, "task", "watch", ref, code=3)
     assert after["details"]["interventions"][0]["kind"] != "held_bundle"
     told = whole_ring.replan("task", "watch", ref, check=3).stdout
-    assert "sends the evidence of step 1 to its planner: look at the port" in told
+    assert "sent the evidence of step 1 to its planner: look at the port" in told
 
 
 def test_interrupting_a_live_watch_ends_it_quietly(whole_ring: Ring, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_the_demonstration_shows_all_of_it_and_leaves_nothing(tmp_path: Path) ->
         assert report["failed"] >= 4
         assert (report["escalations"], report["revisions"]) == (1, 1)
         told = Path(answer["folder"], "report.md").read_text()
-        assert "1 escalations, 1 revisions" in told
+        assert "1 escalation, 1 revision" in told
         assert marked(f"REPLAN_UP_OF_TEST={mark}") == []
         assert "Traceback" not in done.stderr
     finally:

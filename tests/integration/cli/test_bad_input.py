@@ -192,9 +192,9 @@ def test_what_is_no_reference(cli: Cli) -> None:
 def test_references_that_name_too_little_or_something_else(cli: Cli, tmp_path: Path) -> None:
     plan = written(tmp_path, PLAN)
     ref = cli.json("task", "submit", "--plan", plan, "--local")["details"]["ref"]
-    assert "names no step" in cli.refused("step", "show", ref)["reason"]
-    assert "names no step" in cli.refused("bundle", "show", ref)["reason"]
-    assert "names no attempt" in cli.refused("attempt", "show", f"{ref}.1")["reason"]
+    assert "is not a step" in cli.refused("step", "show", ref)["reason"]
+    assert "is not a step" in cli.refused("bundle", "show", ref)["reason"]
+    assert "is not an attempt" in cli.refused("attempt", "show", f"{ref}.1")["reason"]
     assert "has not begun" in cli.refused("step", "show", f"{ref}.7")["reason"]
     assert "no target 'web9'" in cli.refused("step", "show", f"{ref}.1@web9")["reason"]
     assert "no plan yet" in cli.refused("plan", "show", ref)["reason"]

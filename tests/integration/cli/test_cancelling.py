@@ -221,7 +221,7 @@ def test_what_there_is_no_attempt_of_is_refused(
 ) -> None:
     job = worker.takes()
     assert "there is no attempt" in coordinated.refused("attempt", "cancel", f"{ref}.1.1")["reason"]
-    assert "names no attempt" in coordinated.refused("attempt", "cancel", f"{ref}.1")["reason"]
+    assert "is not an attempt" in coordinated.refused("attempt", "cancel", f"{ref}.1")["reason"]
     assert worker.wanted_dead(job) is None
     for wrong in ("0", "-1", "x", "nan"):
         refused = coordinated.refused("task", "cancel", ref, "--wait", "--timeout", wrong)

@@ -93,7 +93,7 @@ def test_a_held_bundle_is_told_as_held_and_who_sent_it_stands_in_the_report(
     ref = submit(working, folder, "--set", "hold_bundles=true", code=3)
     assert SENT not in working("task", "watch", ref).out
     assert recipients(working, ref) == [["held"]]
-    assert "the evidence was held until a person would send it." in markdown(working, ref)
+    assert "the evidence was held for a person to send." in markdown(working, ref)
     model.will(puts_right(folder))
     working.json("bundle", "send", f"{ref}.1", "--note", "look at the state")
     working.json("task", "watch", ref)
@@ -111,9 +111,9 @@ def test_a_held_bundle_is_told_as_held_and_who_sent_it_stands_in_the_report(
 def test_the_last_escalation_goes_to_a_person(working: Cli, tmp_path: Path) -> None:
     ref = submit(working, tmp_path / "a", "--set", "human_escalation_threshold=0", code=3)
     assert recipients(working, ref) == [["person"]]
-    assert "Escalated after 1 errors: a person was asked." in markdown(working, ref)
+    assert "Escalated after 1 error: a person was asked." in markdown(working, ref)
     working.json("step", "abandon", f"{ref}.1")
-    assert "gave it up" in markdown(working, ref)
+    assert "abandoned it" in markdown(working, ref)
 
 
 def test_a_story_is_resumed_from_any_of_its_cursors(

@@ -214,7 +214,7 @@ def test_the_story_is_told_while_it_is_watched(
     worker.finishes(again, Ending.DONE)
     told = coordinated("task", "watch", ref)
     assert told.code == 0
-    assert "a person says of step 1: the command ran" in told.out
+    assert "a person answered for step 1: the command ran" in told.out
     assert SAID[Answer.RAN] in told.out
 
 

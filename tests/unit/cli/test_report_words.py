@@ -104,7 +104,10 @@ def compiled() -> Report:
 def test_a_dry_run_says_how_many_subtasks_would_do_what() -> None:
     """S0.17."""
     told = markdown(replace(compiled(), predictions={"would run": 2, "needs approval": 1}))
-    assert "A dry run: nothing was changed. Of its subtasks: 2 would run, 1 needs approval." in told
+    assert (
+        "This was a dry run: nothing was changed. Predictions for its subtasks: 2 would run, 1 needs approval."
+        in told
+    )
     assert "dry run" not in markdown(compiled())
 
 
@@ -113,7 +116,7 @@ def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:
     told = markdown(compiled())
     assert told.startswith("# T7: done\n\n> put it up\n")
     assert "Improved prompt: put the web service up" in told
-    counts = "3 attempts, 2 failed, 1 saved by a correction, 1 escalations, 1 revisions, 12.3 s."
+    counts = "3 attempts, 2 failed, 1 saved by a correction, 1 escalation, 1 revision, 12.3 s."
     assert counts in told
     assert "## T7.1@web1 Start it: done" in told
     assert "Escalated after 2 errors: the evidence went to subtask_planner/runbook." in told
@@ -128,11 +131,11 @@ def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:
         ((Recipient.MEMORY,), "the memory of fixes answered, and no planner was asked."),
         (
             (Recipient.HELD, Recipient.AUTHOR),
-            "the evidence was held until a person would send it, then the evidence went to "
+            "the evidence was held for a person to send, then the evidence went to "
             "subtask_planner/runbook.",
         ),
         ((Recipient.PERSON,), "a person was asked."),
-        ((), "nobody has got the evidence yet."),
+        ((), "nobody has received the evidence yet."),
     ],
 )
 def test_it_says_who_really_got_the_evidence(recipients: tuple[Recipient, ...], said: str) -> None:

@@ -42,7 +42,7 @@ def test_every_fact_has_words(kind: type[f.Fact], data: st.DataObject) -> None:
 def test_a_recorded_fact_is_told_with_its_place() -> None:
     told = of_event(7, Event(*encode_fact(f.StepAbandoned(2))), {})
     assert told is not None
-    assert (str(told.ref), told.text) == ("T7.2@web1", "step 2 was given up by an operator")
+    assert (str(told.ref), told.text) == ("T7.2@web1", "an operator abandoned step 2")
 
 
 @pytest.mark.parametrize(
