@@ -1,4 +1,4 @@
-"""Looking at an installation: a list of checks, each with what it found."""
+"""Checking an installation: a list of checks and their findings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from shared.store.database import Database, require_writable
 from shared.store.migrate import require_current
 
 MOST_FAULTS = 20
-"""More faults of one chain are not listed one by one."""
+"""At most this many faults are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found, and the command to type next when that is not `ok`."""
+    """The result of a check, and the command to type next when it is not `ok`."""
 
     check: str
     ok: bool
@@ -31,9 +31,9 @@ class Finding:
 
 
 def examine(server: ServerSettings) -> Iterator[Finding]:
-    """Look at everything, one finding at a time; never raises for what it finds.
+    """Run every check, yielding findings; never raises for what it finds.
 
-    What needs the database is not looked at while that cannot be used.
+    Checks that need the database are skipped while it cannot be used.
     """
     database: list[Database] = []
 
@@ -42,7 +42,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         require_current(found)
         database.append(found)
         require_writable(found)
-        return "reached, of this program's version, and takes what is written"
+        return "reached, at this program's version, and writable"
 
     yield _check("database", open_database)
     yield _check("broker", lambda: _check_broker(server))
@@ -66,7 +66,7 @@ def _check_broker(server: ServerSettings) -> str:
 
 
 def _work(database: Database) -> Iterator[Finding]:
-    """Whether somebody takes what there is to do; what is at work is not looked at."""
+    """Check that jobs and reports are taken; running jobs do not matter."""
     try:
         with database.begin() as connection:
             waiting, reports = stalls.unclaimed_jobs(connection), stalls.unread_reports(connection)
@@ -75,13 +75,13 @@ def _work(database: Database) -> Iterator[Finding]:
         return
     for each in waiting:
         reason = (
-            f"{count_of(each.jobs, 'job')} on queue {each.queue} that no {each.role} has taken, "
+            f"{count_of(each.jobs, 'job')} on queue {each.queue} not taken by any {each.role}, "
             f"the oldest for {each.seconds:.0f} s: is the broker up, and a worker running?"
         )
         yield Finding("work", False, reason, NextStep.of("worker start", each.role))
     if reports.reports:
         reason = (
-            f"{count_of(reports.reports, 'report')} that no coordinator has read, "
+            f"{count_of(reports.reports, 'report')} not read by any coordinator, "
             f"the oldest for {reports.seconds:.0f} s"
         )
         yield Finding("work", False, reason, NextStep.of("coordinator start"))
@@ -99,7 +99,7 @@ def _audit(database: Database) -> Iterator[Finding]:
         reason = f"entry {fault.seq}: {fault.reason}"
         yield Finding("audit", False, reason, NextStep.of("audit list", around=fault.seq))
     if not faults:
-        yield Finding("audit", True, f"{end.seq} entries, and the chain is whole")
+        yield Finding("audit", True, f"the chain is intact; entries: {end.seq}")
 
 
 def _history(database: Database) -> Iterator[Finding]:
@@ -112,8 +112,8 @@ def _history(database: Database) -> Iterator[Finding]:
         command = NextStep.of("task report", f"T{each.task_id}")
         yield Finding("history", False, f"{each.place}: {each.reason}", command)
     if not found.divergences:
-        older = f"; {found.older} begun under older rules were left out" if found.older else ""
-        told = f"the events of {found.folded} tasks lead to their rows{older}"
+        older = f"; {found.older} from older rules were skipped" if found.older else ""
+        told = f"the events of {count_of(found.folded, 'task')} match their rows{older}"
         yield Finding("history", True, told)
 
 

@@ -1,4 +1,4 @@
-"""Events folded again, and compared with the rows that they led to (law 2 of the design)."""
+"""Folding events again, and comparing the result with the rows (law 2 of the design)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -87,7 +87,7 @@ class Comparison:
 def compare(database: Database, *, most: int = MOST_TASKS) -> Comparison:
     """Fold the events of at most `most` tasks and compare what comes of it with their rows.
 
-    A task with events of another `RULES_VERSION` is left out: those rules are gone.
+    A task with events of another `RULES_VERSION` is skipped: those rules no longer exist.
     """
     with database.begin() as connection:
         chosen = list(connection.execute(_CHOSEN, {"most": most}).scalars())

@@ -20,8 +20,8 @@ def learn(connection: Connection, run_id: int, told: Learn) -> None:
     """Count a use of a fix, or keep a new one where a planner or a person has found it.
 
     It is kept for the failures of all revisions of the step before it: the first of them is what
-    will be seen again first. What cannot be learnt is told in the log and left out: the step is
-    done all the same.
+    will be seen again first. A failure to learn is logged and skipped: the step
+    is done regardless.
     """
     try:
         with connection.begin_nested():

@@ -11,7 +11,7 @@ from orchestrator.access.roles import AccessRole
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Somebody who acts: a name that the audit bears, and what it may do."""
+    """Somebody who acts: the name for the audit, and a role."""
 
     name: str
     role: AccessRole
@@ -19,10 +19,10 @@ class Actor:
 
 @cache
 def account() -> Actor:
-    """The account that this process runs under, `user@machine`.
+    """The account that runs this process, `user@machine`.
 
-    Whoever has the address of the database with its password can do everything, so it is an admin.
-    An account without a name is known by its number.
+    Whoever has the database's address and password can do everything, so it is an admin. An account
+    without a name is identified by its number.
     """
     uid = os.geteuid()
     try:

@@ -1,4 +1,4 @@
-"""The audit: every human action, written in the commit that it changes something in."""
+"""The audit: every human action, written in the same commit as its change."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from shared.store.database import Database
 from shared.store.inbox import Report
 
 # The head is one row: whoever appends holds it until the commit, so the chain has no forks. The
-# coordinator never appends, so it never waits here. The moment is taken before that wait.
+# coordinator never appends, so it never waits here. The time is taken before that wait.
 CHAINED = """
     head AS (
         UPDATE audit_head SET
@@ -36,9 +36,9 @@ CHAINED = """
         RETURNING seq
     )
 """
-"""A part of a statement that appends what its `act` says (`at`, `ref`); `recorded` has a row then.
+"""Part of a statement that appends its `act` (`at`, `ref`); `recorded` then has a row.
 
-For who learns only in that statement to what something is done. `values` has its parameters.
+It serves statements that create the thing that the act is about. `values` has its parameters.
 """
 
 _RECORDED = f"""
@@ -65,16 +65,16 @@ _NEWEST = text(f"""
 """)  # noqa: S608 - constants
 
 NEAR = 2
-"""How many entries before and after one are shown around it."""
+"""The number of entries shown before and after an entry."""
 
 _PAGE = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What somebody does: a verb of the table of roles, to what, and what else is worth knowing.
+    """What somebody does: a verb from the table of roles, its object, and other details.
 
-    Nothing secret belongs into the details: they are kept for good.
+    The details must not contain secrets: they are kept forever.
     """
 
     verb: str
@@ -83,7 +83,7 @@ class Act:
 
 
 def record(connection: Connection, actor: Actor, act: Act) -> None:
-    """Append an act; it stands if this transaction commits. Others who append wait until then.
+    """Append an act to this transaction. Others who append wait until it commits.
 
     Raises Misconfigured when the chain has lost its head.
     """
@@ -91,7 +91,7 @@ def record(connection: Connection, actor: Actor, act: Act) -> None:
 
 
 def record_sent(connection: Connection, actor: Actor, act: Act, reports: Iterable[Report]) -> None:
-    """The same, and put the facts into the inbox that the act consists of: one statement."""
+    """Append an act and put its facts into the inbox, in one statement."""
     sending = inbox.sending((report, 0.0) for report in reports)
     given = values(actor, act) | sending
     require_recorded(connection.execute(_RECORD_AND_SEND, given).one()[0])
@@ -106,9 +106,9 @@ def newest(
     around: int | None = None,
     after: int | None = None,
 ) -> tuple[AuditEntry, ...]:
-    """The last acts, the newest first; with `after` those that come after it in this order.
+    """The last acts, newest first; with `after`, those that follow it in this order.
 
-    Only those of an actor, those to a thing and what is in it, or those next to an entry.
+    Optionally only those of an actor, those on a thing and its parts, or those around an entry.
     """
     wanted = {"limit": limit, "actor": actor, "ref": ref, "around": around, "near": NEAR}
     wanted["after"] = after
@@ -124,11 +124,13 @@ def head(connection: Connection) -> Anchor:
 
 
 def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, list[ChainFault]]:
-    """The head, and what is wrong with the chain that leads to it: nothing when it is whole.
+    """The head, and the faults of the chain that leads to it: none when it is intact.
 
     Raises Misconfigured when the chain has lost its head.
     """
-    with database.reading() as connection:  # or what is appended meanwhile would look like a fault
+    with (
+        database.reading() as connection
+    ):  # else an entry appended meanwhile would look like a fault
         end = head(connection)
         return end, list(faults(_links(connection), end, anchor))
 
@@ -167,8 +169,8 @@ def require_recorded(rows: int) -> None:
 
 def _headless() -> Misconfigured:
     return Misconfigured(
-        "the audit has lost its head: somebody has removed the row of audit_head, and nothing "
-        "that would have to be recorded is done until it is back",
+        "the audit has lost its head: somebody has removed the row of audit_head; no act "
+        "that must be recorded is possible until it is restored",
         stage="audit",
         next_step=NextStep.of("audit list"),
     )

@@ -17,7 +17,7 @@ _FIND = text("""
         last_used_at IS NULL OR last_used_at < clock_timestamp() - interval '10 minutes' AS unseen
     FROM tokens WHERE id = :id
 """)
-# Whoever finds the row locked leaves it: somebody else notes the same just now.
+# A locked row is skipped: somebody else is noting the same.
 _SEEN = text("""
     UPDATE tokens SET last_used_at = clock_timestamp()
     WHERE id IN (SELECT id FROM tokens WHERE id = :id FOR UPDATE SKIP LOCKED)
@@ -27,17 +27,17 @@ _NOBODY = b"\0" * 32
 
 
 class Why(StrEnum):
-    """Why a token opens nothing; for the log of this side, never for the answer."""
+    """Why a token is refused; for the log of this side, never for the answer."""
 
-    SHAPE = "it has not the shape of a token"
+    SHAPE = "it does not have the form of a token"
     UNKNOWN = "there is no such token"
-    SECRET = "its secret is not that of the token"  # noqa: S105 - a sentence
+    SECRET = "its secret is wrong"  # noqa: S105 - a sentence
     REVOKED = "it was revoked"
     EXPIRED = "it has expired"
 
 
 class Unauthenticated(Rejected):
-    """A token that opens nothing. Its words are always the same; `why` is not for the outside."""
+    """A token that is refused. The message is always the same; `why` is not for the outside."""
 
     def __init__(self, why: Why) -> None:
         super().__init__(
@@ -49,10 +49,10 @@ class Unauthenticated(Rejected):
 
 
 def authenticate(connection: Connection, presented: str) -> Actor:
-    """Who acts with a token, by the database's clock; raises Unauthenticated for any other text.
+    """The actor of a token, by the database's clock; raises Unauthenticated for any other text.
 
-    Its last use is noted to ten minutes. The answer takes as long whether or not there is such a
-    token, and hashes are compared without a hint at how much of them is right.
+    Its last use is noted to ten minutes. The answer takes equally long whether or not the token
+    exists, and the comparison of hashes leaks nothing about them.
     """
     bearer = parse_bearer(presented)
     if bearer is None:

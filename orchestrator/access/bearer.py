@@ -1,6 +1,6 @@
-"""What a token looks like: `replan_ID_SECRET`. The id is public, the secret is 256 random bits.
+"""The form of a token: `replan_ID_SECRET`. The id is public, the secret is 256 random bits.
 
-Nobody can guess so many bits, so that a fast hash keeps them as safe as a slow one would.
+Nobody can guess so many bits, so a fast hash is as safe as a slow one.
 """
 
 import hashlib
@@ -15,24 +15,24 @@ _SECRET_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """A token in the hands of its owner; `text` is what opens, and is never shown by accident."""
+    """A token as its owner has it; `text` is the credential and never part of the repr."""
 
     id: str
     text: str = field(repr=False)
 
     @property
     def hash(self) -> bytes:
-        """What is kept of it."""
+        """The hash that is stored."""
         return hashlib.sha256(self.text.encode()).digest()
 
 
 def mint_bearer() -> Bearer:
-    """A new one."""
+    """Create a new token."""
     token_id = secrets.token_hex(_ID_BYTES)
     return Bearer(token_id, f"replan_{token_id}_{secrets.token_urlsafe(_SECRET_BYTES)}")
 
 
 def parse_bearer(text: str) -> Bearer | None:
-    """The token in a text; None when it has not the shape of one."""
+    """The token in a text; None when the text does not have the form of a token."""
     found = _SHAPE.fullmatch(text)
     return None if found is None else Bearer(found["id"], text)

@@ -1,8 +1,8 @@
-"""The chain of the audit: each link bears the hash of what it says and of the link before.
+"""The chain of the audit: each entry has the hash of its content and of the entry before.
 
-A link that was changed, taken out or moved breaks it, unless every later link and the head are
-written anew as well: whoever can write all of Postgres can do that. Against them a link that was
-noted elsewhere helps, the *anchor* (`42:5f0c…`).
+An entry that was changed, removed or moved breaks the chain, unless every later entry and the head
+are rewritten as well: whoever can write all of Postgres can do that. An entry that was noted
+elsewhere, the *anchor* (`42:5f0c…`), reveals it.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 
 START = b"\0" * 32
-"""What the first link follows."""
+"""The hash before the first entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One entry: who did what to what and when; `details` is JSON, as it was written."""
+    """An entry: who did what, to what, and when; `details` is JSON, as it was written."""
 
     seq: int
     at: datetime
@@ -34,7 +34,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The number and the hash of a link, as somebody has seen it."""
+    """The number and the hash of an entry, as somebody noted them."""
 
     seq: int
     hash: bytes
@@ -45,14 +45,14 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """What is wrong at a place of the chain."""
+    """A fault at a place in the chain."""
 
     seq: int
     reason: str
 
 
 NOTHING = Anchor(0, START)
-"""The head of a chain without a link."""
+"""The head of an empty chain."""
 
 
 def parse_anchor(text: str) -> Anchor:
@@ -64,7 +64,7 @@ def parse_anchor(text: str) -> Anchor:
         anchor = Anchor(-1, b"")
     if anchor.seq < 0 or len(anchor.hash) != len(START):
         raise Rejected(
-            f"{text!r} is no anchor: it looks like 42:5f0c… (a number and 64 hexadecimal digits)",
+            f"{text!r} is not a valid anchor: write 42:5f0c… (a number and 64 hexadecimal digits)",
             stage="input",
             next_step=NextStep.of("audit verify"),
         )
@@ -72,7 +72,7 @@ def parse_anchor(text: str) -> Anchor:
 
 
 def digest(link: AuditEntry) -> bytes:
-    """The hash that a link must bear; Postgres computes the same when it is written."""
+    """The hash that an entry must have; Postgres computes the same when it is written."""
     moment = link.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
     said = [link.seq, moment, link.actor, link.verb, link.ref, link.details]
     content = json.dumps(said, ensure_ascii=False, separators=(", ", ": "))
@@ -82,10 +82,10 @@ def digest(link: AuditEntry) -> bytes:
 def faults(
     links: Iterable[AuditEntry], head: Anchor, anchor: Anchor | None = None
 ) -> Iterator[ChainFault]:
-    """What is wrong with a chain, in its order; nothing when it is whole.
+    """The faults of a chain, in order; none when it is intact.
 
-    `links` come by their numbers, `head` says where the chain ended when it was last written, and
-    `anchor` is a link that must still be as it was.
+    `links` come in the order of their numbers, `head` is the end of the chain at its last write,
+    and `anchor` is an entry that must be unchanged.
     """
     last = NOTHING
     reached = anchor is None or anchor == NOTHING

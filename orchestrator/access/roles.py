@@ -10,7 +10,7 @@ from shared.domain.next_step import Blank, NextStep
 
 
 class AccessRole(StrEnum):
-    """What somebody may do; each role may do whatever those before it may."""
+    """What somebody may do; each role includes those before it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -18,17 +18,17 @@ class AccessRole(StrEnum):
     ADMIN = "admin"
 
     def covers(self, needed: "AccessRole") -> bool:
-        """Whether this role may do what that one may."""
+        """Whether this role includes `needed`."""
         order = list(AccessRole)
         return order.index(self) >= order.index(needed)
 
 
 def parse_role(text: str) -> AccessRole:
-    """The role of that name. Raises Rejected, with the names there are."""
+    """The role of that name. Raises Rejected, with the valid names."""
     known = {role.value: role for role in AccessRole}
     if text not in known:
         raise Rejected(
-            f"{text!r} is no role; there are {', '.join(known)}",
+            f"{text!r} is not a valid role; use one of {', '.join(known)}",
             stage="input",
             next_step=NextStep.of("token create", help=True),
         )
@@ -37,7 +37,7 @@ def parse_role(text: str) -> AccessRole:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What a verb takes: the least role. One that `changes` does more than look: it is audited."""
+    """The lowest role that a verb requires. A verb that `changes` something is audited."""
 
     role: AccessRole
     changes: bool = False
@@ -100,7 +100,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "audit.list": Permission(AccessRole.ADMIN),
     "audit.verify": Permission(AccessRole.ADMIN),
 }
-"""Every verb that a token may ever stand for."""
+"""Every verb that a token can allow."""
 
 ON_THE_MACHINE: Final = frozenset(
     {
@@ -108,17 +108,17 @@ ON_THE_MACHINE: Final = frozenset(
         *("secret.list", "secret.check", "secret.set", "intervention.key"),
     }
 )
-"""What only an account on the machine can do, whatever its token says.
+"""What only an account on the machine may do, never a token.
 
-It starts processes there, or looks into the vaults and keys of that machine.
+These verbs start processes there, or read the vaults and keys of that machine.
 """
 
 
 def require(role: AccessRole, verb: str) -> None:
     """Return when the role may do the verb.
 
-    Raises Rejected when it may not, and Misconfigured when the verb is for nobody but an account
-    on the machine, or is none: what the table does not name is never allowed.
+    Raises Rejected when it may not, and Misconfigured when the verb is only for an account on the
+    machine, or is unknown: what the table does not name is never allowed.
     """
     needed = VERBS.get(verb)
     if needed is None:

@@ -1,4 +1,4 @@
-"""Tokens in rows: made, listed, replaced and revoked. Every change is in the audit."""
+"""Tokens in rows: create, list, rotate and revoke them. Every change is in the audit."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from shared.domain.next_step import NextStep
 
 NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 DAYS = 90
-"""How long a token is good for unless somebody says otherwise."""
+"""The default validity of a token, in days."""
 MOST_DAYS = 730
 
 _INSERT = text("""
@@ -44,7 +44,7 @@ _NAMES = text("SELECT name FROM tokens WHERE revoked_at IS NULL ORDER BY name")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as everybody may see it; `state` is good, expired or revoked."""
+    """A token without its text; `state` is good, expired or revoked."""
 
     id: str
     name: str
@@ -59,7 +59,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token, whose text can be had this once."""
+    """A new token with its text, which is available only once."""
 
     bearer: Bearer
     name: str
@@ -70,15 +70,15 @@ class Issued:
 def create(
     connection: Connection, actor: Actor, name: str, role: AccessRole, *, days: int = DAYS
 ) -> Issued:
-    """A token for a role, good for so many days.
+    """Create a token for a role, valid for `days`.
 
-    Raises Rejected when the name is no name, is taken, or the days are not from 1 to `MOST_DAYS`.
+    Raises Rejected when the name is not valid or is taken, or `days` is not 1 to `MOST_DAYS`.
     """
     _check(name, days)
     issued = _insert(connection, actor, name, role, days)
     if issued is None:
         raise Rejected(
-            f"there is a token called {name!r} already",
+            f"there is already a token called {name!r}",
             stage="input",
             next_step=NextStep.of("token rotate", name),
         )
@@ -88,9 +88,9 @@ def create(
 
 
 def rotate(connection: Connection, actor: Actor, name: str, *, days: int = DAYS) -> Issued:
-    """A new token in the place of the one of that name, which opens nothing from the commit on.
+    """Replace the token of that name, which stops working at the commit.
 
-    Raises Rejected when there is none, or the days are not from 1 to `MOST_DAYS`.
+    Raises Rejected when there is none, or `days` is not 1 to `MOST_DAYS`.
     """
     _check(name, days)
     old = _revoke_row(connection, name)
@@ -107,13 +107,13 @@ def rotate(connection: Connection, actor: Actor, name: str, *, days: int = DAYS)
 
 
 def revoke(connection: Connection, actor: Actor, name: str) -> None:
-    """The token of that name opens nothing from the commit on. Raises Rejected for none."""
+    """Revoke the token of that name from the commit on. Raises Rejected when there is none."""
     old = _revoke_row(connection, name)
     audit.record(connection, actor, Act("token.revoke", name, {"id": old.id, "role": old.role}))
 
 
 def list_tokens(connection: Connection, *, every: bool = False) -> tuple[Token, ...]:
-    """The tokens by name; those that were revoked, too, if `every` one is wanted."""
+    """The tokens by name; with `every`, the revoked ones too."""
     found = connection.execute(_LIST, {"every": every}).mappings()
     return tuple(Token(**row) for row in found)
 
@@ -149,13 +149,13 @@ def _revoke_row(connection: Connection, name: str) -> Any:
 def _check(name: str, days: int) -> None:
     if not re.fullmatch(NAME_SHAPE, name):
         raise Rejected(
-            f"{name!r} is no name for a token: up to 64 letters, digits, '.', '_' and '-'",
+            f"{name!r} is not a valid token name: use up to 64 letters, digits, '.', '_' and '-'",
             stage="input",
             next_step=NextStep.of("token create", "ci", role="operator"),
         )
     if not 1 <= days <= MOST_DAYS:
         raise Rejected(
-            f"a token is good for 1 to {MOST_DAYS} days, not {days}",
+            f"a token is valid for 1 to {MOST_DAYS} days, not {days}",
             stage="input",
             next_step=NextStep.of("token create", name, role="viewer", days=DAYS),
         )

@@ -1,1 +1,1 @@
-"""The functional core: what is true, and what follows from a fact; standard library only."""
+"""The functional core: states, and what follows from a fact; standard library only."""

@@ -1,4 +1,4 @@
-"""Decisions: what is to be done, in the imperative. The store turns each into rows."""
+"""Decisions: what to do, in the imperative. The store turns each into rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from shared.domain.task import RunPhase
 
 
 class InterventionKind(StrEnum):
-    """Why somebody is waited for."""
+    """Why a run or task waits for somebody."""
 
     PLAN = "plan"  # no backend could plan it
     REVISION = "revision"  # the author of the step is a person
@@ -51,14 +51,14 @@ class Enqueue:
 
 @dataclass(frozen=True, slots=True)
 class CancelJobs:
-    """Withdraw the open jobs of a step (or of all, without one); a worker at it stops."""
+    """Withdraw the open jobs of a step, or of all steps; a worker that runs one stops."""
 
     step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIntervention:
-    """Wait for a human; `asked` are the texts that are to be approved, if any.
+    """Wait for a human; `asked` are the texts to approve, if any.
 
     `options` are the answers to choose from, where it is a question with such.
     """
@@ -99,7 +99,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class DisableHost:
-    """Let nothing run on a host until a person has enrolled it anew."""
+    """Let nothing run on a host until a person has enrolled it again."""
 
     host: str
     reason: str
@@ -107,14 +107,14 @@ class DisableHost:
 
 @dataclass(frozen=True, slots=True)
 class AddSteps:
-    """Write down the steps by which a run goes on beyond the plan of its task."""
+    """Add steps to a run beyond the plan of its task."""
 
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Learn:
-    """Remember what came of a revision: whether the step was done under it, or failed again."""
+    """Remember whether a step was done under a revision or failed again."""
 
     step: int
     revision: int
@@ -169,4 +169,4 @@ Decision = (
     | TellPolicy
     | ReportRun
 )
-"""The store writes rows for most; the last five are told on as facts by the coordinator."""
+"""The store writes rows for most; the coordinator passes the last five on as facts."""

@@ -12,11 +12,11 @@ _WORKED = {
     Ending.INCOMPLETE: False,
     Ending.BLOCKED: False,
 }
-"""The endings that say whether a revision is any good."""
+"""The endings that say whether a revision worked."""
 
 
 def with_lesson(advance: StepAdvance, policy: Policy, fact: PassFinished) -> StepAdvance:
-    """The same, and what is to be remembered of it: nothing of a first plan, or of a dry run."""
+    """Add what to remember of a pass: nothing of a first plan, or of a dry run."""
     after, decisions = advance
     worked = _WORKED.get(fact.ending)
     if worked is None or fact.revision == 0 or not policy.fix_memory or policy.dry_run_mode:

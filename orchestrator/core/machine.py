@@ -1,4 +1,4 @@
-"""`advance`: one fact applied to what is true, and what must now be done.
+"""`advance`: applies a fact to a state and decides what to do.
 
 The rules compute; this module holds them to the table in `transitions`. The same function decides
 in the coordinator, is folded over the recorded events by `doctor`, and is walked by the tests.
@@ -34,7 +34,7 @@ def advance(
     if isinstance(state, TaskState) and isinstance(fact, get_args(TaskFact)):
         return _advance_task(state, fact)
     raise Defect(
-        f"{type(fact).__name__} is no fact about a {type(state).__name__}",
+        f"{type(fact).__name__} is not a fact about a {type(state).__name__}",
         stage="advance",
         story=(repr(state), repr(fact)),
     )
@@ -49,7 +49,7 @@ def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decisi
 
 
 def hold_to_the_law(state: RunState, after: RunState, fact: RunFact) -> None:
-    """Raise Defect unless every step that moved, and the one the fact is about, was allowed to."""
+    """Raise Defect unless the table allows the new phase of each step that the fact concerns."""
     for ordinal, step in after.steps.items():
         before = state.steps.get(ordinal)
         old = StepPhase.NOT_STARTED if before is None else before.phase

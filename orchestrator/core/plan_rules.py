@@ -1,4 +1,4 @@
-"""How the plan of a run changes: what takes the place of the steps that remain."""
+"""How the plan of a run changes: what replaces the remaining steps."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
 
 
 def _remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
-    """What the steps that go had waited for, of that which stays and may still be met."""
+    """The dependencies of removed steps on kept steps that can still be met."""
     named = {o for ordinal in gone for o in state.steps[ordinal].depends_on} - gone
     kept = (state.steps[ordinal] for ordinal in sorted(named))
     lost = {*OUT_OF_REACH, StepPhase.REPLACED}
@@ -65,7 +65,7 @@ def _remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
 
 
 def _renumber(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
-    """The steps under numbers that no other has had; those that need nothing wait for `awaited`."""
+    """The steps under new numbers; those without dependencies wait for `awaited`."""
     return tuple(
         replace(
             step,

@@ -1,4 +1,4 @@
-"""The demonstration: a web service put into operation although its port is taken.
+"""The demonstration: replan starts a web service although its port is taken.
 
 Real commands on this machine, in a scratch folder, without root, key or network: attempts fail, are
 corrected, reach the threshold; the evidence goes to the planner; its revision succeeds.
@@ -41,7 +41,7 @@ allow:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where the demonstration plays: a folder of its own, and a port that is taken."""
+    """The setting of the demonstration: a folder of its own, and a port that is taken."""
 
     folder: Path
     port: int
@@ -62,13 +62,13 @@ class Stage:
             database.close()
 
     def submit(self, caller: Caller) -> Ref:
-        """Ask for it, under the settings of the caller; returns the task."""
+        """Submit the task under the settings of the caller; returns it."""
         return submit(caller, TaskRequest(self.prompt, (LOCALHOST.name,))).value.ref
 
 
 @contextmanager
 def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
-    """Everything up, and the port taken by somebody else; nothing is left running afterwards."""
+    """Start everything and occupy the port; nothing is left running afterwards."""
     site = folder / "site"
     site.mkdir(parents=True, exist_ok=True)
     policy = folder / "policy.yaml"
@@ -87,7 +87,7 @@ def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
 
 
 def end_service(site: Path) -> None:
-    """End the service that the task has put into operation, by the id in its pid file."""
+    """End the service that the task started, by the id in its pid file."""
     for file in site.rglob("*.pid"):
         with suppress(OSError, ValueError):
             os.kill(int(file.read_text(encoding="ascii")), signal.SIGTERM)

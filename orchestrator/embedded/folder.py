@@ -1,4 +1,4 @@
-"""The data folder: made private, and held by one process at a time."""
+"""The data folder: private, and held by one process at a time."""
 
 import fcntl
 import os

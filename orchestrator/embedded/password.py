@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def read_or_create(file: Path) -> str:
-    """The password in `file`, generated at the first call.
+    """The password in `file`, generated on the first call.
 
     The file has mode 600 and appears with all of its content or not at all.
     """

@@ -1,4 +1,4 @@
-"""The port of an embedded service: free, and the same again after a restart."""
+"""The port of an embedded service: free, and if possible the same after a restart."""
 
 import socket
 import time
@@ -14,8 +14,8 @@ LOOPBACK: Final = "127.0.0.1"
 def choose(remembered: Path, configured: int | None = None, *, patience: float = 2.0) -> int:
     """The configured port, else the one written in `remembered` if it is free, else a free one.
 
-    What was chosen is written to `remembered`. A port that is in use gets `patience` seconds to
-    become free, because the process that had it last may be about to end. Raises Misconfigured
+    The chosen port is written to `remembered`. A port in use gets `patience` seconds to become
+    free, because its last owner may be about to end. Raises Misconfigured
     if the configured one stays in use.
     """
     wanted = configured or remembered_port(remembered)
@@ -53,7 +53,7 @@ def free(port: int) -> bool:
 
 
 def any_free() -> int:
-    """A port nobody listens on."""
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]

@@ -1,7 +1,7 @@
-"""Everything on one machine: the servers, the coordinator and the workers as one stack.
+"""The stack on one machine: the servers, the coordinator and the workers.
 
-What `replan up` and the demonstration run. Every member is a child of this process and ends with
-it, however it ends.
+`replan up` and the demonstration run it. Every process is a child of this one and ends with it,
+however it ends.
 """
 
 import os
@@ -32,15 +32,15 @@ def run_stack(
     executors: int = 1,
     on_event: Callable[[ChildEvent], None] = lambda _: None,
 ) -> Iterator["Stack"]:
-    """The whole stack, ready to take tasks, until the context is left.
+    """Run the whole stack, ready for tasks, until the context is left.
 
-    `environ` is what the children get, beside where the database and the broker are; `existing`
-    names servers (database URL, broker URL) to be used instead of embedded ones. Raises
-    Misconfigured when the folder is in use or a member does not come up.
+    The children get `environ` and the addresses of the database and the broker; `existing` names
+    servers (database URL, broker URL) to use instead of embedded ones. Raises Misconfigured when
+    the folder is in use or a process does not start.
     """
     with _servers(data_dir, existing, on_event) as stack:
         upgrade(stack.database_url)
-        Signer(data_dir)  # before there are workers, which believe no other
+        Signer(data_dir)  # before the workers start, which accept only this key
         env = {
             **environ,
             "REPLAN_DATA_DIR": str(data_dir.absolute()),
@@ -57,7 +57,7 @@ def run_stack(
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Where the servers are, and who looks after the processes."""
+    """The addresses of the servers, and the supervisor of the processes."""
 
     database_url: str
     broker_url: str
@@ -87,7 +87,7 @@ def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[C
 
 
 def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words: str) -> Child:
-    """A child that is ready once each of its parts has shown a sign of life."""
+    """A child that is ready once each of its parts has reported its health."""
     pulse = folder / "pulse" / name
     shutil.rmtree(pulse, ignore_errors=True)
     return Child(

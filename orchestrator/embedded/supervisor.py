@@ -19,7 +19,7 @@ LAST_LINES: Final = 5
 
 
 def ignore(_event: ChildEvent) -> None:
-    """What a caller does with events who did not ask for them."""
+    """Ignore an event: the default for callers without interest in events."""
 
 
 class Supervisor:

@@ -41,7 +41,7 @@ class Child:
 
     @property
     def tether(self) -> Tether:
-        """How it hangs on this process."""
+        """How it is tied to this process."""
         return Tether(self.stop_signal, unprivileged=self.unprivileged, owned=self.owned)
 
 
@@ -135,7 +135,7 @@ class Watched:
                 self.tell(ChildEvent(self.child.name, "stopped", process.pid, self.last_end))
 
     def status(self) -> ChildStatus:
-        """A picture of it."""
+        """Its current status."""
         pid = None if self._process is None else self._process.pid
         return ChildStatus(self.child.name, self.condition, pid, self.restarts, self.last_end)
 

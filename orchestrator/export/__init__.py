@@ -1,1 +1,1 @@
-"""What a finished task can be turned into."""
+"""Exports of a finished task."""

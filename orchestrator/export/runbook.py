@@ -1,4 +1,4 @@
-"""A finished task as a runbook: what was done, to be done again without a model."""
+"""A finished task as a runbook, which repeats the work without a model."""
 
 import re
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from shared.runbook import template
 from shared.runbook.entries import RunbookFile
 
 _NAMES = frozenset({"planner", "recovery"})
-"""What a step of a plan file may say and a runbook need not: its planner is the library."""
+"""Keys of a step in a plan file that a runbook does not need: its planner is the library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
     """A runbook file with one job; `parameters` are the values that the task had.
 
-    `prompt` asks for the job again, with those of `parameters` that `given` names in front of it.
+    `prompt` asks for the job again.
     """
 
     job: str
@@ -32,17 +32,17 @@ class Runbook:
 
 
 def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) -> Runbook:
-    """The runbook of a plan that was carried out on a host of those names.
+    """The runbook of a plan that was carried out on a host with these names.
 
-    Raises the origin's error when it cannot be one.
+    Raises the origin's error when the plan cannot become a runbook.
     """
     flat = " ".join(prompt.split())
     steps = _steps(plan)
     words: list[Parameter] = []
     for word in candidates(flat, list(_commands(steps)), hosts):
         filled = _fill(steps, word)
-        # A name that the commands use themselves, or a place where a value could become a command:
-        # then the word stays as it was.
+        # If the commands use the name themselves, or a value could become a command there, the
+        # word stays.
         used = template.parameters_in(steps, [word.name])
         if filled != steps and not used and not template.faults(filled, [word.name]):
             steps, words = filled, [*words, word]
@@ -65,13 +65,13 @@ def _steps(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _parameters(words: list[Parameter]) -> dict[str, Any]:
-    """What counts when nobody says otherwise; what the prompt says has to be said."""
+    """The defaults; parameters that the prompt contains have none."""
     unsaid = {word.name: word.value for word in words if not word.said}
     return {"parameters": unsaid} if unsaid else {}
 
 
 def _commands(value: Any) -> list[str]:
-    """The texts in a document that a host is asked."""
+    """The texts in a document that are sent to a host."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, list):
@@ -83,7 +83,7 @@ def _commands(value: Any) -> list[str]:
 
 
 def _fill(value: Any, word: Parameter) -> Any:
-    """A document with the parameter in the place of the word."""
+    """A document with the word replaced by the parameter."""
     match value:
         case str():
             return word.place.sub(lambda _: f"${{{word.name}}}", value)
@@ -96,7 +96,7 @@ def _fill(value: Any, word: Parameter) -> Any:
 
 
 def _pattern(prompt: str, words: list[Parameter]) -> str:
-    """The prompt, with what it says of the words in their places, and `name=value` behind it."""
+    """A pattern for the prompt, with groups for its words and optional `name=value` after it."""
     said = {word.name: word for word in words if word.said}
     places = (
         sorted(

@@ -1,8 +1,8 @@
-"""Which words of a plan would be others elsewhere: what a runbook made of it asks for; pure.
+"""Finds the words of a plan that differ elsewhere: the parameters of its runbook; pure.
 
-Only what is plain to see is taken: what the prompt itself says and the commands repeat, the name of
-the host, a port where it stands as one, and the folder that everything lies in. A word that is
-missed stays as it was; one that is taken wrongly would change what is meant.
+Only clear cases count: words of the prompt that the commands repeat, the name of the host, a port
+that is written as one, and the common folder of all paths. A missed word stays unchanged; a wrong
+one would change the meaning.
 """
 
 import re
@@ -22,16 +22,16 @@ _PORT = re.compile(
 _BEFORE = re.compile(r"([A-Za-z]{3,20}):? $")
 _HOMES = ("/home", "/run/user")
 _TELLING = re.compile(r"[\d.-]")
-"""A host called `web` is called like many other things."""
+"""A host name like `web` means many other things."""
 
 _NO_NAMES = frozenset({"the", "and", "with", "for", "from", "into", "than", "all", "least", "most"})
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A word that may be another one, what it is called, and the forms that its value can have.
+    """A word that may differ: its name, its value, and the pattern of its values.
 
-    `said` is true when the prompt says it.
+    `said` is true when the prompt contains it.
     """
 
     name: str
@@ -41,14 +41,14 @@ class Parameter:
 
     @property
     def place(self) -> re.Pattern[str]:
-        """Where it stands as a word of its own; a folder also where something lies in it."""
+        """Where it occurs as a whole word; a folder also as the start of a path."""
         if self.value.startswith("/"):
             return re.compile(rf"(?<![\w.~/-]){re.escape(self.value)}(?![\w.+~%@-])")
         return re.compile(rf"(?<![\w.+~%-]){re.escape(self.value)}(?![\w+~%-]|\.\w)")
 
 
 def candidates(prompt: str, commands: Sequence[str], hosts: Iterable[str]) -> tuple[Parameter, ...]:
-    """The words to try, the plainest first; no two have one name."""
+    """The parameters to try, the clearest first, each with a unique name."""
     named: dict[str, Parameter] = {}
     seen: set[str] = set()
     for name, value, form, said in _find_words(prompt, commands, hosts):
@@ -80,20 +80,20 @@ def _find_words(
 
 
 def _name_before(before: str) -> str:
-    """What a number is called by the word that stands before it."""
+    """The name of a number: the word before it."""
     found = _BEFORE.search(before)
     word = found[1].lower() if found else ""
     return word if word and word not in _NO_NAMES else "number"
 
 
 def _folder(text: str) -> str | None:
-    """The folder that every path of one's own lies in; None when they have none in common."""
+    """The common folder of all paths; None when there is none."""
     paths = [found[0] for found in _PATH.finditer(text)]
     if not paths:
         return None
     shared = commonpath(paths)
     if shared in paths and not any(path.startswith(f"{shared}/") for path in paths):
-        shared = shared.rpartition("/")[0]  # one file and nothing else
+        shared = shared.rpartition("/")[0]  # a single file
     own = _PATH.fullmatch(shared) is not None
     return shared if own and shared.rpartition("/")[0] not in _HOMES else None
 

@@ -1,1 +1,1 @@
-"""Asking a worker process about hosts and models: the orchestrator speaks to neither itself."""
+"""Asking a worker process about hosts and models: the orchestrator talks to neither."""

@@ -1,4 +1,4 @@
-"""Looking at a host through a worker process: the orchestrator never connects to one itself."""
+"""Checking a host through a worker process: the orchestrator never connects to one."""
 
 import json
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from shared.domain.host import Host
 from shared.wire import from_json, to_json
 
 PATIENCE = 60.0
-"""Seconds that a look may take."""
+"""Seconds that a check may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What stands in the way of commands on a host, or should be known (`family` "notice")."""
+    """A problem that stops commands on a host, or a notice (`family` "notice")."""
 
     stage: str
     reason: str
@@ -25,7 +25,7 @@ class Problem:
 
     @property
     def blocking(self) -> bool:
-        """True when no command can run on the host because of it."""
+        """True when it stops every command on the host."""
         return self.family != "notice"
 
 
@@ -44,23 +44,23 @@ class HostReport:
 
     @property
     def blocking(self) -> tuple[Problem, ...]:
-        """What stands in the way, the first thing first."""
+        """The problems that stop commands, in order."""
         return tuple(problem for problem in self.problems if problem.blocking)
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What should be known, and stops nothing."""
+        """The notices, which stop nothing."""
         return tuple(problem.reason for problem in self.problems if not problem.blocking)
 
 
 def host_key(host: Host) -> tuple[str, str]:
-    """The key a server shows, and its fingerprint. Raises Transient or Misconfigured."""
+    """The key that a server shows, and its fingerprint. Raises Transient or Misconfigured."""
     answer = _ask("host-key", host)
     return answer["line"], answer["fingerprint"]
 
 
 def check(host: Host) -> HostReport:
-    """What a check found. Raises Transient."""
+    """Check a host. Raises Transient."""
     return from_json(HostReport, _ask("host-check", host)["report"])
 
 

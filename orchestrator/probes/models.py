@@ -1,4 +1,4 @@
-"""Asking a kept question again through a worker process: the orchestrator asks no model itself."""
+"""Repeating a stored question through a worker process: the orchestrator asks no model."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asking a worker process one thing: the orchestrator speaks to no host and to no model itself."""
+"""Asking a worker process: the orchestrator talks to no host and no model."""
 
 import json
 import subprocess
@@ -24,9 +24,9 @@ _FAMILIES: dict[str, type[ReplanError]] = {
 
 @dataclass(frozen=True, slots=True)
 class WorkerCall:
-    """What is asked: the words behind `python -m workers`, and what it may take in seconds.
+    """A call of `python -m workers`: its words, and its time limit `patience` in seconds.
 
-    `who` is asked in truth, `stage` is where it fails if it does.
+    `who` is the host or model that is asked in the end, `stage` that of a failure.
     """
 
     words: Sequence[str]
@@ -38,7 +38,7 @@ class WorkerCall:
 def ask_worker(
     wanted: WorkerCall, given: str = "", environ: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The answer; `given` goes to standard input. Raises what the worker says, and Transient."""
+    """The answer; `given` goes to standard input. Raises the worker's error, or Transient."""
     try:
         done = subprocess.run(
             process_command("workers", *wanted.words),

@@ -104,10 +104,8 @@ def compiled() -> Report:
 def test_a_dry_run_says_how_many_subtasks_would_do_what() -> None:
     """S0.17."""
     told = markdown(replace(compiled(), predictions={"would run": 2, "needs approval": 1}))
-    assert (
-        "This was a dry run: nothing was changed. Predictions for its subtasks: 2 would run, 1 needs approval."
-        in told
-    )
+    assert "This was a dry run: nothing was changed." in told
+    assert "Predictions for its subtasks: 2 would run, 1 needs approval." in told
     assert "dry run" not in markdown(compiled())
 
 
