@@ -49,7 +49,7 @@ def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decisi
 
 
 def hold_to_the_law(state: RunState, after: RunState, fact: RunFact) -> None:
-    """Raise Defect unless the table allows the new phase of each step that the fact concerns."""
+    """Raise Defect unless every step that moved, and the one of the fact, was allowed to."""
     for ordinal, step in after.steps.items():
         before = state.steps.get(ordinal)
         old = StepPhase.NOT_STARTED if before is None else before.phase

@@ -56,8 +56,8 @@ def test_a_token_is_replaced_and_ended(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("create", "ci", "--role", "root"), "is no role; there are viewer"),
-        (("create", "c i", "--role", "viewer"), "is no name for a token"),
+        (("create", "ci", "--role", "root"), "is not a valid role; use one of viewer"),
+        (("create", "c i", "--role", "viewer"), "is not a valid token name"),
         (("create", "ci", "--role", "viewer", "--days", "0"), "1 to 730 days"),
         (("create", "taken", "--role", "viewer"), "already"),
         (("rotate", "nobody"), "there is no token called 'nobody'; there are: taken"),
@@ -76,7 +76,7 @@ def test_the_audit_is_verified_and_what_was_done_to_it_is_named(cli: Cli) -> Non
     assert (whole["entries"], whole["faults"]) == (3, [])
     assert whole["anchor"] in cli("audit", "verify").out
     assert cli.json("audit", "verify", "--anchor", whole["anchor"])["ok"]
-    assert "is no anchor" in cli.refused("audit", "verify", "--anchor", "3:x")["reason"]
+    assert "is not a valid anchor" in cli.refused("audit", "verify", "--anchor", "3:x")["reason"]
     cli.rows("UPDATE audit SET details = 'x' WHERE seq = 2 RETURNING seq")
     broken = cli.json("audit", "verify", code=1)
     assert broken["reason"] == "entry 2: what it says was changed after it was written"
@@ -130,7 +130,7 @@ def test_the_doctor_says_that_nobody_works(
     findings = coordinated.json("doctor", code=1)["details"]["findings"]
     (wrong,) = [finding for finding in findings if not finding["ok"]]
     assert wrong["check"] == "work"
-    assert wrong["reason"].startswith("1 job on queue execution that no executor has taken")
+    assert wrong["reason"].startswith("1 job on queue execution not taken by any executor")
     assert wrong["next_step_cmd"] == "replan worker start executor"
     coordinated.rows(
         "UPDATE jobs SET lease_until = clock_timestamp() + interval '60 s' RETURNING id"
@@ -150,7 +150,7 @@ def test_the_doctor_says_that_nobody_decides(
     findings = cli.json("doctor", code=1)["details"]["findings"]
     (wrong,) = [finding for finding in findings if not finding["ok"]]
     assert wrong["check"] == "work"
-    assert "1 report that no coordinator has read" in wrong["reason"]
+    assert "1 report not read by any coordinator" in wrong["reason"]
     assert wrong["next_step_cmd"] == "replan coordinator start"
 
 

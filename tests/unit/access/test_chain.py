@@ -150,5 +150,5 @@ def test_an_anchor_is_read_as_it_is_printed() -> None:
 
 @pytest.mark.parametrize("text", ["", "7", "7:", "7:zz", "x:" + "0" * 64, "-1:" + "0" * 64, "7:00"])
 def test_what_is_no_anchor_is_refused(text: str) -> None:
-    with pytest.raises(Rejected, match="is no anchor"):
+    with pytest.raises(Rejected, match="is not a valid anchor"):
         parse_anchor(text)

@@ -68,5 +68,5 @@ def test_only_roles_are_roles(text: str) -> None:
     if text in set(AccessRole):
         assert parse_role(text).value == text
     else:
-        with pytest.raises(Rejected, match="is no role"):
+        with pytest.raises(Rejected, match="is not a valid role"):
             parse_role(text)
