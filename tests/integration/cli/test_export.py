@@ -85,7 +85,7 @@ def refuses(working: Cli, ref: str, tmp_path: Path) -> None:
     there = tmp_path / "there.yaml"
     there.write_text("mine")
     refused = working.refused("task", "export", ref, "--output", there)
-    assert "is there already" in refused["reason"]
+    assert "already exists" in refused["reason"]
     assert there.read_text() == "mine"
     away = working.refused("task", "export", ref, "--output", tmp_path / "no" / "x.yaml")
     assert "cannot be written" in away["reason"]

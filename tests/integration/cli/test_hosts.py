@@ -177,8 +177,8 @@ def test_a_host_behind_another_is_enrolled_and_used(
         (("--jump", "here"), "through here, which is not a host enrolled for SSH"),
         (("--jump", "web1"), "the way to web1 leads nowhere: web1 → web1"),
         (("--password", "hunter2"), "--password takes the name of a secret, ${secret:NAME}"),
-        (("--passphrase", "${secret:}"), "--passphrase names a secret"),
-        (("--sudo-password", "x"), "--sudo-password names a secret"),
+        (("--passphrase", "${secret:}"), "--passphrase takes the name of a secret"),
+        (("--sudo-password", "x"), "--sudo-password takes the name of a secret"),
     ],
 )
 def test_a_way_or_a_secret_that_cannot_be(

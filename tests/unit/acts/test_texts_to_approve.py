@@ -64,7 +64,9 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
 
 def test_nothing_is_asked_where_something_is_forbidden() -> None:
     both = plan(Subtask(1, "a", "", "true"), Subtask(2, "b", "", "halt"))
-    with pytest.raises(Rejected, match=r"T7\.3\.2@web1 is forbidden, and no approval") as raised:
+    with pytest.raises(
+        Rejected, match=r"T7\.3\.2@web1 is forbidden and cannot be approved"
+    ) as raised:
         texts_to_approve(both, 7, (WEB,), lambda _: GUARD)
     assert raised.value.stage == "guard"
     assert raised.value.next_step
