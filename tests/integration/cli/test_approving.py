@@ -226,7 +226,7 @@ def test_a_word_that_nobody_has_signed_is_not_believed(
     forged(working)
     assert working("task", "resume", ref).code == 0
     waits = disbelieved(working)
-    assert "approved by ann, it says, but no key" in waits["reason"]
+    assert "the approval names ann, but no key" in waits["reason"]
     assert waits["commands"][0] == "replan intervention key"
     assert lines(ledger) == []
 
