@@ -10,6 +10,7 @@ from orchestrator.core.decisions import (
     AddSteps,
     CancelJobs,
     CancelRuns,
+    CloseAttempt,
     CloseInterventions,
     Decision,
     DisableHost,
@@ -136,6 +137,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | OpenIntervention()
             | CloseInterventions()
             | SettleAttempt()
+            | CloseAttempt()
             | Grant()
             | AddSteps()
             | DisableHost()

@@ -10,6 +10,7 @@ from orchestrator.core.decisions import (
     AddSteps,
     CancelJobs,
     CancelRuns,
+    CloseAttempt,
     CloseInterventions,
     Decision,
     DisableHost,
@@ -82,6 +83,8 @@ def _write(  # noqa: C901 - one case a decision
             learning.learn(connection, _of_run(run_id, decision), decision)
         case SettleAttempt(step, _, pass_no, answer):
             attempts.settle(connection, _of_run(run_id, decision), step, pass_no, answer)
+        case CloseAttempt(step, _, pass_no):
+            attempts.close(connection, _of_run(run_id, decision), step, pass_no)
         case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
             pass  # the coordinator has told it on as a fact
         case _:

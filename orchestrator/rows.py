@@ -95,6 +95,7 @@ def step_state(row: Any) -> StepState:
         handed_up=row.handed_up,
         draft=None if row.draft is None else from_json(Draft, row.draft),
         generation=row.generation,
+        cleanups=row.cleanups,
         reason=row.reason,
     )
 
@@ -134,6 +135,7 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "handed_up": step.handed_up,
         "draft": None if step.draft is None else to_json(step.draft),
         "generation": step.generation,
+        "cleanups": step.cleanups,
         "reason": step.reason,
     }
 

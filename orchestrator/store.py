@@ -82,7 +82,8 @@ _SAVE = text(f"""
         UPDATE runs SET
             phase = r.phase, reason = r.reason,
             started_at = coalesce(runs.started_at, clock_timestamp()),
-            ended_at = CASE WHEN r.ended THEN clock_timestamp() END
+            ended_at = CASE WHEN r.ended AND runs.phase = 'cancelled' THEN runs.ended_at
+                            WHEN r.ended THEN clock_timestamp() END
         FROM {recordset("runs", RunRow, "id", "phase", "reason", ended="boolean")}
         WHERE runs.id = r.id
     ), saved_steps AS (

@@ -1,7 +1,6 @@
 """The sweeper lets time in: what has waited too long becomes a fact."""
 
-from orchestrator import cleanup as ending
-from shared.domain.facts import JobFailed
+from shared.domain.facts import CommandLeftRunning, JobFailed
 from shared.domain.jobs import Job
 from shared.domain.next_step import NextStep
 from shared.store import attempts, inbox, jobs
@@ -9,10 +8,7 @@ from shared.store.database import Database
 
 
 class Sweeper:
-    """Ends what nobody will: jobs that workers die of, attempts of cancelled steps left alone.
-
-    To end such an attempt a worker is sent; called unknown it is only once none could.
-    """
+    """Tells of what nobody else will: jobs that workers die of, commands that run on unattended."""
 
     def __init__(self, database: Database, *, max_claims: int) -> None:
         self._database = database
@@ -23,9 +19,13 @@ class Sweeper:
         with self._database.begin() as connection:
             exhausted = jobs.close_exhausted(connection, self._max_claims)
             inbox.send(connection, [(j.task_id, j.run_id, _lost(j)) for j in exhausted])
-            ending.send_to_end(connection)
-            attempts.close_orphans(connection)
+            left = attempts.left_running(connection)
+            inbox.send(connection, [(each.task_id, each.run_id, _left(each)) for each in left])
         return len(exhausted)
+
+
+def _left(running: attempts.LeftRunning) -> CommandLeftRunning:
+    return CommandLeftRunning(running.step, running.revision, running.pass_no)
 
 
 def _lost(job: Job) -> JobFailed:

@@ -105,10 +105,36 @@ _EVERY_SUBTASK = text("""
 
 _AT_WORK = text("""
     SELECT EXISTS (
-        SELECT 1 FROM jobs WHERE run_id = :run_id AND step = :step AND kind = 'execute'
+        SELECT 1 FROM jobs
+        WHERE run_id = :run_id AND step = :step AND kind IN ('execute', 'clean_up')
         AND state IN ('open', 'cancelled') AND lease_until > clock_timestamp()
     )
 """)
+
+
+_LEFT = text("""
+    SELECT array_agg(key) AS running, extract(epoch FROM clock_timestamp() - (
+        SELECT min(created_at) FROM jobs
+        WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND kind = 'execute'
+    ))::float8 AS age
+    FROM attempts
+    WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND outcome = 'running'
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRunning:
+    """The keys of the attempts of a pass that still run; `age` is that of the pass in seconds."""
+
+    keys: frozenset[str]
+    age: float
+
+
+def left_running(connection: Connection, job: Job) -> LeftRunning:
+    """What the pass of a clean-up has left running."""
+    place = {"run_id": job.run_id, "step": job.step, "pass_no": job.pass_no}
+    row = connection.execute(_LEFT, place).one()
+    return LeftRunning(frozenset(row.running or ()), job.age if row.age is None else row.age)
 
 
 def pass_brief(connection: Connection, job: Job) -> PassBrief:

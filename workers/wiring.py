@@ -227,6 +227,10 @@ def _performers(
         with reports_changed_keys(database, hold.job.task_id):
             return executor.perform(hold)
 
+    def clean_up(hold: Hold) -> Fact:
+        with reports_changed_keys(database, hold.job.task_id):
+            return executor.clean_up(hold)
+
     def look(host: Host) -> Mapping[str, str]:
         with closing(connections.shell(host)) as shell:
             found = take(shell, guards((), host.name), probes=dict(FACTS))
@@ -247,6 +251,7 @@ def _performers(
         JobKind.ADVISE: calls.account_for(Adviser(database, backends).perform),
         JobKind.REPLAN: calls.account_for(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: execute,
+        JobKind.CLEAN_UP: clean_up,
         JobKind.GATHER: EscalationHandler(database, snapshot, secrecy.text).perform,
     }
 

@@ -91,6 +91,15 @@ class SettleAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseAttempt:
+    """Call unknown how the attempt of that pass ended: no worker could end it."""
+
+    step: int
+    revision: int
+    pass_no: int
+
+
+@dataclass(frozen=True, slots=True)
 class Grant:
     """Write down what a person has approved; nothing else makes an approval."""
 
@@ -159,6 +168,7 @@ Decision = (
     | OpenIntervention
     | CloseInterventions
     | SettleAttempt
+    | CloseAttempt
     | Grant
     | AddSteps
     | DisableHost

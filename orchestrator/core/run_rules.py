@@ -4,6 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from orchestrator.core.cleanup_rules import (
+    after_cleanup,
+    after_failed_cleanup,
+    after_left_running,
+    is_about_cleanup,
+    overtaken_cleanup,
+)
 from orchestrator.core.decisions import (
     CancelJobs,
     CloseInterventions,
@@ -47,7 +54,7 @@ Advance = tuple[RunState, tuple[Decision, ...]]
 
 def overtaken(state: RunState, fact: f.RunFact) -> bool:
     """Whether the fact tells nothing new: a duplicate, or of a pass or revision left behind."""
-    if state.phase is RunPhase.CANCELLED:
+    if state.phase is RunPhase.CANCELLED and not is_about_cleanup(fact):
         return True
     match fact:
         case f.RunStarted():
@@ -95,6 +102,10 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
             return not _waits_for(step, WaitsFor.ANSWER, fact.pass_no)
         case f.RetryAdvised():
             return not _awaits_advice(step) or step.pass_no != fact.pass_no
+        case f.CommandLeftRunning() | f.CleanupFinished():
+            return overtaken_cleanup(step, fact)
+        case f.JobFailed(kind=JobKind.CLEAN_UP):
+            return overtaken_cleanup(step, fact)
         case f.JobFailed():
             return _overtaken_failure(step, fact)
         case _:
@@ -195,6 +206,12 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
             return after_reply(step, fact)
         case f.RetryAdvised():
             return after_advice(step, fact)
+        case f.CommandLeftRunning():
+            return after_left_running(step, fact)
+        case f.CleanupFinished():
+            return after_cleanup(step)
+        case f.JobFailed(kind=JobKind.CLEAN_UP):
+            return after_failed_cleanup(step, fact)
         case f.JobFailed():
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
             return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)

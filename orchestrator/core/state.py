@@ -32,7 +32,8 @@ class StepState:
     it to its planner; `unfinished` that its pass came to no end: it is driven on, since its command
     may still run; `handed_up` that the planner of the task is asked to change what remains, and
     `draft` what it has answered, while bare steps of that are being detailed; `generation` counts
-    the changes of the plan that led to it.
+    the changes of the plan that led to it; `cleanups` is the number of the try to end what the
+    step left running when it was cancelled, and 0 while no such try is under way.
     """
 
     ordinal: int
@@ -55,6 +56,7 @@ class StepState:
     handed_up: bool = False
     draft: Draft | None = None
     generation: int = 0
+    cleanups: int = 0
     reason: str = ""
 
     def __post_init__(self) -> None:

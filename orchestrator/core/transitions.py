@@ -83,7 +83,11 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.PlanRevised: frozenset({S.REPLACED}),
     },
     S.DONE: {},
-    S.CANCELLED: {},
+    S.CANCELLED: {
+        f.CommandLeftRunning: frozenset({S.CANCELLED}),
+        f.CleanupFinished: frozenset({S.CANCELLED}),
+        f.JobFailed: frozenset({S.CANCELLED}),
+    },
     S.REPLACED: {},
 }
 

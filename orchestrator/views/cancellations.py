@@ -15,14 +15,12 @@ from shared.store.attempts import RUNNING
 
 _CANCELLED = text("""
     SELECT runs.target, run_steps.step AS of_step, latest.owner,
-           latest.state = 'open' AND latest.ending AS sent,
-           latest.state <> 'open' AND latest.ending AS in_vain,
            latest.lease_until IS NOT NULL AS unanswered,
            latest.lease_until < clock_timestamp() AS lapsed, tried.id AS attempt_id, tried.*
     FROM run_steps
     JOIN runs ON runs.id = run_steps.run_id
     LEFT JOIN LATERAL (
-        SELECT jobs.owner, jobs.lease_until, jobs.state, jobs.ending FROM jobs
+        SELECT jobs.owner, jobs.lease_until FROM jobs
         WHERE jobs.run_id = run_steps.run_id AND jobs.step = run_steps.step
           AND jobs.pass_no = run_steps.pass_no AND jobs.kind = 'execute'
         ORDER BY jobs.id DESC LIMIT 1
@@ -100,9 +98,7 @@ def _of_attempt(row: Any, task_id: int) -> InHand:
 
 
 def _running(row: Any) -> tuple[Word, str]:
-    if row.in_vain:
-        return Word.NOT_KNOWN, "no worker could end it: it may still run"
-    if row.unanswered and not row.lapsed and not row.sent:
+    if row.unanswered and not row.lapsed:
         return Word.AWAITED, "its worker has not answered yet"
     return Word.AWAITED, "a worker is sent to end it"
 

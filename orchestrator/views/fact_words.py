@@ -11,6 +11,7 @@ from shared.domain.attempt import Answer
 from shared.domain.budget import UNAVAILABLE, Ending
 from shared.domain.errors import Defect
 from shared.domain.ids import Ref
+from shared.domain.jobs import JobKind
 from shared.wire import decode_fact
 
 Words = tuple[MessageKind, Tone, str]
@@ -132,7 +133,16 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             word = "another try" if fact.retry else "against another try"
             told = f"the planner of step {fact.step} advises {word}{_why(fact.reason)}"
             return MessageKind.REVISION, Tone.PLAIN, told
+        case f.CommandLeftRunning():
+            told = f"a worker is sent to end what step {fact.step} left running"
+            return MessageKind.TASK, Tone.ATTENTION, told
+        case f.CleanupFinished():
+            told = f"the clean-up of step {fact.step} is finished"
+            return MessageKind.TASK, Tone.PLAIN, told
         case f.JobFailed():
+            if fact.kind is JobKind.CLEAN_UP:
+                told = f"the clean-up of step {fact.step} failed: {fact.reason}"
+                return MessageKind.ERROR, Tone.BAD, told
             if fact.family == UNAVAILABLE:
                 told = f"{fact.kind} waits for the provider: {fact.reason}"
                 return MessageKind.TASK, Tone.ATTENTION, told

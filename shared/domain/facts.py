@@ -250,6 +250,28 @@ class RetryAdvised:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CommandLeftRunning:
+    """A step was cancelled, an attempt of that pass still runs, and no worker is at it."""
+
+    step: int
+    revision: int
+    pass_no: int
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupFinished:
+    """A worker has ended what a cancelled step left running, or found that nothing runs any more.
+
+    `postponed` says how many tries in a row had failed before.
+    """
+
+    step: int
+    revision: int
+    pass_no: int
+    postponed: int = 0
+
+
 # --- about either ---------------------------------------------------------------------------------
 
 
@@ -332,6 +354,8 @@ StepFact = (
     | CommandsApproved
     | ApprovalDenied
     | RetryAdvised
+    | CommandLeftRunning
+    | CleanupFinished
     | QuestionAnswered
     | JobFailed
 )

@@ -17,6 +17,7 @@ class JobKind(StrEnum):
     EXECUTE = "execute"  # one pass
     GATHER = "gather"  # evidence -> bundle
     ADVISE = "advise"  # bundle -> whether another try is worth it
+    CLEAN_UP = "clean_up"  # end what a cancelled step left running, and start nothing
 
 
 class QueueName(StrEnum):
@@ -46,6 +47,7 @@ _QUEUES = {
     JobKind.EXECUTE: QueueName.EXECUTION,
     JobKind.GATHER: QueueName.ESCALATION,
     JobKind.ADVISE: QueueName.SUBTASK_PLANNING,
+    JobKind.CLEAN_UP: QueueName.EXECUTION,
 }
 
 
@@ -62,8 +64,7 @@ class Job:
 
     `postponed` counts how often in a row the same work was postponed as transient; `note` is an
     operator's note for the planner; `answer` is a person's answer to the question of the step;
-    `cancel_attempt` is the key of the attempt of this pass that an operator cancelled; `ending` is
-    True when the step was cancelled and the worker has to end what still runs for it; `age` is the
+    `cancel_attempt` is the key of the attempt of this pass that an operator cancelled; `age` is the
     seconds since the job was created.
     """
 
@@ -80,10 +81,9 @@ class Job:
     note: str = ""
     answer: str | None = None
     cancel_attempt: str | None = None
-    ending: bool = False
     age: float = 0.0
 
     @property
     def resumed(self) -> bool:
         """Whether somebody may have begun the same work before."""
-        return self.fence > 1 or self.postponed > 0
+        return self.fence > 1 or self.postponed > 0 or self.kind is JobKind.CLEAN_UP

@@ -60,33 +60,26 @@ _SETTLE = text("""
     )
 """)
 
-_CLOSE_ORPHANS = text("""
-    WITH orphans AS (
-        SELECT attempts.id, latest.owner, latest.lease_until
-        FROM attempts
-        JOIN run_steps ON run_steps.run_id = attempts.run_id AND run_steps.step = attempts.step
-        LEFT JOIN LATERAL (
-            SELECT jobs.owner, jobs.lease_until, jobs.state FROM jobs
-            WHERE jobs.run_id = attempts.run_id AND jobs.step = attempts.step
-              AND jobs.pass_no = attempts.pass_no AND jobs.kind = 'execute'
-            ORDER BY jobs.id DESC LIMIT 1
-        ) AS latest ON true
-        WHERE attempts.outcome = 'running' AND run_steps.phase = 'cancelled'
-          AND latest.state IS DISTINCT FROM 'open'
-          AND (latest.lease_until IS NULL OR latest.lease_until < clock_timestamp())
-    )
-    UPDATE attempts SET
-        outcome = 'unknown', ended_at = clock_timestamp(),
-        reason = CASE
-            WHEN orphans.owner IS NULL THEN :alone
-            WHEN orphans.lease_until IS NULL THEN :silent
-            ELSE :lapsed
-        END
-    FROM orphans WHERE attempts.id = orphans.id AND attempts.outcome = 'running'
+_LEFT_RUNNING = text("""
+    SELECT DISTINCT ON (attempts.run_id, attempts.step)
+        runs.task_id, attempts.run_id, attempts.step, attempts.revision, attempts.pass_no
+    FROM attempts
+    JOIN runs ON runs.id = attempts.run_id
+    JOIN run_steps ON run_steps.run_id = attempts.run_id AND run_steps.step = attempts.step
+    WHERE attempts.outcome = 'running' AND run_steps.phase = 'cancelled' AND run_steps.cleanups = 0
+      AND NOT EXISTS (
+          SELECT FROM jobs
+          WHERE jobs.run_id = attempts.run_id AND jobs.step = attempts.step
+            AND jobs.kind = 'execute' AND jobs.lease_until >= clock_timestamp()
+      )
+    ORDER BY attempts.run_id, attempts.step, attempts.id
 """)
-_ALONE = "cancelled while no worker held it: it may still run"
-_SILENT = "cancelled, and its worker could not say how it ended: it may still run"
-_LAPSED = "cancelled, and its worker did not answer before its lease ran out: it may still run"
+
+_CLOSE = text("""
+    UPDATE attempts SET outcome = 'unknown', ended_at = clock_timestamp(), reason = :reason
+    WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND outcome = 'running'
+""")
+_NOT_ENDED = "cancelled, and no worker could end it: it may still run"
 
 _APPEND = text(f"""
     INSERT INTO live_output (id, attempt_key, stream, text)
@@ -106,6 +99,17 @@ class AttemptWrite:
     attempt: Attempt
     ended: bool
     worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRunning:
+    """A pass of a cancelled step of which an attempt still runs."""
+
+    task_id: int
+    run_id: int
+    step: int
+    revision: int
+    pass_no: int
 
 
 def record(connection: Connection, records: Sequence[AttemptWrite]) -> set[str]:
@@ -133,13 +137,18 @@ def settle(connection: Connection, run_id: int, step: int, pass_no: int, answer:
     connection.execute(_SETTLE, {**place, "ran": answer is Answer.RAN, "answer": answer.value})
 
 
-def close_orphans(connection: Connection) -> int:
-    """Mark attempts of a cancelled step `unknown` that still show as running without a worker.
+def left_running(connection: Connection) -> list[LeftRunning]:
+    """Find the passes of cancelled steps of which an attempt still runs without a worker.
 
-    Returns how many there were. A worker that answers late still has the last word.
+    Of each step it is the oldest such pass, and none while a clean-up is under way.
     """
-    told = {"alone": _ALONE, "silent": _SILENT, "lapsed": _LAPSED}
-    return connection.execute(_CLOSE_ORPHANS, told).rowcount
+    return [LeftRunning(**row) for row in connection.execute(_LEFT_RUNNING).mappings()]
+
+
+def close(connection: Connection, run_id: int, step: int, pass_no: int) -> None:
+    """Call unknown how the attempt of that pass ended that still shows as running."""
+    place = {"run_id": run_id, "step": step, "pass_no": pass_no}
+    connection.execute(_CLOSE, {**place, "reason": _NOT_ENDED})
 
 
 def reserve_output(connection: Connection, count: int) -> list[int]:

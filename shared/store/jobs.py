@@ -11,7 +11,7 @@ from shared.store.database import CANCELLED, DOORBELL, notify
 
 _COLUMNS = """
     id, kind, task_id, run_id, step, revision, pass_no, postponed, note, answer, fence, claims,
-    cancel_attempt, ending, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
+    cancel_attempt, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
 """
 
 _ENQUEUE = text("""
@@ -38,7 +38,7 @@ _CANCEL = text("""
     UPDATE jobs SET state = 'cancelled', ended_at = clock_timestamp()
     WHERE id IN (
         SELECT id FROM jobs
-        WHERE task_id = :task_id AND state = 'open'
+        WHERE task_id = :task_id AND state = 'open' AND kind <> 'clean_up'
           AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
           AND (CAST(:step AS bigint) IS NULL OR step = :step)
         ORDER BY id FOR NO KEY UPDATE
@@ -95,31 +95,21 @@ _RELEASE = text("""
     RETURNING jobs.id
 """)
 
-END_TRIES = 8
-"""How often a worker is sent to end what a cancelled step left running, at growing intervals."""
-
-_TRY_AGAIN = f"""
-    jobs.state = 'open' AND jobs.ending AND jobs.claims < {END_TRIES} AND EXISTS (
-        SELECT FROM attempts
-        WHERE attempts.run_id = jobs.run_id AND attempts.step = jobs.step
-          AND attempts.pass_no = jobs.pass_no AND attempts.outcome = 'running'
-    )
-"""
-
-_FINISH = text(f"""
+_FINISH = text("""
     UPDATE jobs SET
-        state = CASE WHEN {_TRY_AGAIN} THEN 'open' WHEN jobs.state = 'open' THEN 'done'
-                     ELSE jobs.state END,
-        due_at = CASE WHEN {_TRY_AGAIN}
-                      THEN clock_timestamp() + make_interval(secs => power(2, jobs.claims))
-                      ELSE jobs.due_at END,
-        rung_at = CASE WHEN {_TRY_AGAIN} THEN NULL ELSE jobs.rung_at END,
+        state = CASE jobs.state WHEN 'open' THEN 'done' ELSE jobs.state END,
         lease_until = NULL,
         ended_at = CASE jobs.state WHEN 'open' THEN clock_timestamp() ELSE jobs.ended_at END
     FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
     WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state IN ('open', 'cancelled')
-    RETURNING jobs.id, jobs.state = 'done' AND NOT jobs.ending AS ours
-""")  # noqa: S608 - nothing but constants
+    RETURNING jobs.id, jobs.state = 'done' AS ours
+""")
+
+_SUPERSEDE = text("""
+    UPDATE jobs SET state = 'done'
+    WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no
+      AND kind = 'execute' AND state = 'cancelled'
+""")
 
 _HELD = text("""
     SELECT jobs.id FROM jobs
@@ -213,10 +203,18 @@ class WaitingJob:
 
 
 def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
-    """Open jobs; one that replaces an open job of its step invalidates that job's lease."""
+    """Open jobs; one that replaces an open job of its step invalidates that job's lease.
+
+    A clean-up replaces the cancelled job of its pass: what a worker still says under that job's
+    lease is not written any more.
+    """
     if not jobs:
         return
     connection.execute(_ENQUEUE, [_fields(job) for job in jobs])
+    for job in jobs:
+        if job.kind is JobKind.CLEAN_UP:
+            place = {"run_id": job.run_id, "step": job.step, "pass_no": job.pass_no}
+            connection.execute(_SUPERSEDE, place)
     notify(connection, DOORBELL)
 
 
@@ -225,7 +223,8 @@ def cancel(
 ) -> None:
     """Cancel the open jobs of a task, run or step and tell the workers that hold them.
 
-    Such a worker may still record how its command ended, under its fence.
+    Clean-ups stay open: they end what was cancelled before. A worker that holds a cancelled job may
+    still record how its command ended, under its fence.
     """
     chosen = {"task_id": task_id, "run_id": run_id, "step": step}
     for (job_id,) in connection.execute(_CANCEL, chosen).all():
@@ -307,9 +306,7 @@ def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]
 def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
     """End jobs, given as (job id, fence); returns the ids that were still ours.
 
-    A job that was cancelled meanwhile is only released: its row then shows that nobody holds it. A
-    job that cleans up after a cancelled step is not returned either: nothing follows from it, and
-    it falls due again while something still runs.
+    A job that was cancelled meanwhile is only released: its row then shows that nobody holds it.
     """
     if not held:
         return set()

@@ -153,6 +153,7 @@ class RunStepRow(Row):
     handed_up: Mapped[bool] = mapped_column(server_default=text("false"))
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
+    cleanups: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 
@@ -187,8 +188,7 @@ class JobRow(Row):
     `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A
     cancelled job keeps its lease until its worker has released it. `answer` is a person's answer to
     the question of the step. `cancel_attempt` is the key of the one attempt that an operator
-    cancelled. `ending` marks a cancelled job that is open again, so that a worker ends what still
-    runs for it.
+    cancelled.
     """
 
     __tablename__ = "jobs"
@@ -205,7 +205,6 @@ class JobRow(Row):
     note: Mapped[str] = mapped_column(server_default="")
     answer: Mapped[str | None]
     cancel_attempt: Mapped[str | None]
-    ending: Mapped[bool] = mapped_column(server_default=text("false"))
     state: Mapped[str] = mapped_column(server_default="open")
     due_at: Mapped[datetime]
     owner: Mapped[str | None]

@@ -30,7 +30,6 @@ DOORS: Final = {
         "orchestrator.access.*",
         "orchestrator.acts.caller",
         "orchestrator.acts.curating",
-        "orchestrator.cleanup",
         "orchestrator.history",
         "orchestrator.learning",
         "orchestrator.acts.submission",

@@ -5,11 +5,11 @@ from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, text, update
 
-from orchestrator import cleanup as ending
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
 from orchestrator.store import SqlLedger
+from orchestrator.sweeper import Sweeper
 from shared.domain.attempt import Answer, Attempt, explain
 from shared.domain.config import Policy
 from shared.domain.facts import Fact, TaskSubmitted
@@ -23,6 +23,7 @@ from shared.store.tables import (
     ApprovalRow,
     AttemptRow,
     EventRow,
+    InboxRow,
     InterventionRow,
     JobRow,
     RunRow,
@@ -48,8 +49,7 @@ class StoreUnderTest(Protocol):
     def unwanted(self, job: Job) -> str | None: ...
     def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool: ...
     def cancel_attempt(self, key: str) -> bool: ...
-    def close_orphans(self) -> int: ...
-    def send_to_end(self) -> int: ...
+    def sweep(self) -> int: ...
     def tried(self) -> list[tuple[str, str]]: ...
     def ended(self, job: Job) -> tuple[Attempt, ...]: ...
     def finish(self, job: Job, fact: Fact) -> bool: ...
@@ -72,8 +72,7 @@ class MemoryUnderTest:
         self.waiting = self.store.waiting
         self.finish = self.store.finish
         self.cancel_attempt = self.store.cancel_attempt
-        self.close_orphans = self.store.close_orphans
-        self.send_to_end = self.store.send_to_end
+        self.sweep = self.store.tell_left_running
 
     def claim(self, job_id: int) -> Job | None:
         return self.store.claim(job_id, LEASE)
@@ -179,13 +178,17 @@ class SqlUnderTest:
         with self.database.begin() as connection:
             return jobs.cancel_attempt(connection, key)
 
-    def close_orphans(self) -> int:
-        with self.database.begin() as connection:
-            return attempts.close_orphans(connection)
+    def sweep(self) -> int:
+        before = self._left_running_told()
+        Sweeper(self.database, max_claims=1000).sweep()
+        return self._left_running_told() - before
 
-    def send_to_end(self) -> int:
+    def _left_running_told(self) -> int:
+        told = (
+            select(func.count()).select_from(InboxRow).where(InboxRow.kind == "CommandLeftRunning")
+        )
         with self.database.begin() as connection:
-            return ending.send_to_end(connection)
+            return connection.execute(told).scalar_one()
 
     def tried(self) -> list[tuple[str, str]]:
         with self.database.begin() as connection:

@@ -1,4 +1,4 @@
-"""What any store must promise about single attempts: answers, ends that are asked for, orphans."""
+"""What any store must promise about single attempts: answers, and ends that are asked for."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,7 +36,6 @@ from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.task import StepPhase, TaskPhase
 from shared.store.database import Database
-from shared.store.jobs import END_TRIES
 from tests.contract.store_under_test import LEASE, MemoryUnderTest, SqlUnderTest, StoreUnderTest
 
 LOST = JobFailed(JobKind.EXECUTE, 1, 0, 1, family="transient", stage="s", reason="r")
@@ -236,13 +235,13 @@ def test_a_cancelled_worker_still_says_how_its_command_ended(store: StoreUnderTe
     store.send([(task_id, None, CancelRequested())])
     settle(store)
     assert not store.cancel_attempt(running.key)
-    assert store.close_orphans() == 0  # its worker may still answer
+    assert store.sweep() == 0  # its worker may still answer
     told = replace(running, reason="ended by TERM")
     assert not store.record(job, told)  # and learns that the job is no longer its own
     assert not store.finish(job, PassFinished(1, 0, 1, Ending.CANCELLED, 0))
     settle(store)
     assert store.tried() == [("cancelled", "ended by TERM")]
-    assert store.close_orphans() == 0
+    assert store.sweep() == 0
     assert store.task(task_id).phase is TaskPhase.CANCELLED
 
 
@@ -258,106 +257,3 @@ def test_a_worker_that_lost_its_lease_before_the_cancellation_says_nothing(
     settle(store)
     store.record(late, attempt(late, Outcome.OK))
     assert store.tried() == []
-
-
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [(None, "did not answer"), (False, "no worker held it"), (True, "could not say")],
-    ids=["its lease ran out", "its pass was put off", "it let go of it"],
-)
-def test_what_a_cancelled_step_leaves_running_is_called_unknown(
-    store: StoreUnderTest, *, answers: bool | None, told: str
-) -> None:
-    task_id, (job,) = claimed(store)
-    running = attempt(job, Outcome.FAILED)
-    store.record(job, running, ended=False)
-    assert store.close_orphans() == 0
-    failed = JobFailed(JobKind.EXECUTE, 1, 0, 1, family="transient", stage="s", reason="r")
-    if answers is False:
-        assert store.finish(job, failed)
-        settle(store)
-        assert store.close_orphans() == 0  # another worker is to drive it on
-    store.send([(task_id, None, CancelRequested())])
-    settle(store)
-    if answers is None:
-        assert store.close_orphans() == 0
-        store.pass_time(LEASE + 1)
-    if answers:
-        assert not store.finish(job, failed)
-    assert store.close_orphans() == 1
-    ((outcome, reason),) = store.tried()
-    assert outcome == "unknown"
-    assert told in reason
-    assert store.close_orphans() == 0
-    if answers is None:
-        store.record(job, replace(running, outcome=Outcome.CANCELLED, reason="ended by KILL"))
-        assert store.tried() == [("cancelled", "ended by KILL")]
-
-
-def left_running(store: StoreUnderTest) -> tuple[Job, Attempt]:
-    """A job that was put off with its command begun, and cancelled then."""
-    task_id, (job,) = claimed(store)
-    running = attempt(job, Outcome.CANCELLED)
-    store.record(job, running, ended=False)
-    assert store.send_to_end() == 0
-    assert store.finish(job, LOST)
-    settle(store)
-    assert store.send_to_end() == 0  # another worker is to drive it on
-    store.send([(task_id, None, CancelRequested())])
-    settle(store)
-    return job, running
-
-
-def test_a_worker_is_sent_to_end_what_a_cancelled_step_left_running(store: StoreUnderTest) -> None:
-    _, running = left_running(store)
-    assert store.send_to_end() == 1
-    assert store.send_to_end() == 0
-    assert store.close_orphans() == 0
-    (job_id,) = store.waiting()
-    job = store.claim(job_id)
-    assert job is not None
-    assert job.ending
-    assert store.record(job, replace(running, reason="ended by TERM"))
-    assert not store.finish(job, PassFinished(1, 0, 1, Ending.CANCELLED, 0))
-    assert store.tried() == [("cancelled", "ended by TERM")]
-    store.pass_time(3600)
-    assert store.waiting() == []
-    assert (store.send_to_end(), store.close_orphans()) == (0, 0)
-
-
-def test_where_none_can_end_it_the_tries_get_rarer_and_it_is_called_unknown(
-    store: StoreUnderTest,
-) -> None:
-    left_running(store)
-    assert store.send_to_end() == 1
-    for number in range(1, END_TRIES + 1):
-        (job_id,) = store.waiting()
-        job = store.claim(job_id)
-        assert job is not None
-        assert not store.finish(job, LOST)
-        assert store.waiting() == []
-        assert store.send_to_end() == 0
-        if number < END_TRIES:
-            assert store.close_orphans() == 0
-            store.pass_time(2.0**number - 0.5)
-            assert store.waiting() == []
-            store.pass_time(1)
-    store.pass_time(3600)
-    assert store.waiting() == []
-    assert store.close_orphans() == 1
-    assert [outcome for outcome, _ in store.tried()] == ["unknown"]
-
-
-def test_a_worker_that_vanishes_while_it_ends_something_is_followed_by_another(
-    store: StoreUnderTest,
-) -> None:
-    left_running(store)
-    assert store.send_to_end() == 1
-    (job_id,) = store.waiting()
-    assert store.claim(job_id) is not None
-    store.pass_time(LEASE + 1)
-    assert store.close_orphans() == 0
-    (job_id,) = store.waiting()
-    again = store.claim(job_id)
-    assert again is not None
-    assert again.ending

@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator.core.decisions import (
     CancelJobs,
+    CloseAttempt,
     CloseInterventions,
     Decision,
     Enqueue,
@@ -19,12 +20,12 @@ from orchestrator.rows import job_of
 from shared.domain.attempt import Answer, Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
-from shared.domain.facts import Fact, TaskSubmitted
+from shared.domain.facts import CommandLeftRunning, Fact, TaskSubmitted
 from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import Plan
 from shared.domain.task import StepPhase
 from shared.store.inbox import Report
-from shared.store.jobs import END_TRIES, NewJob
+from shared.store.jobs import NewJob
 from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 
@@ -41,7 +42,6 @@ class _Slot:
     claims: int = 0
     owned: bool = False
     cancel_attempt: str | None = None
-    ending: bool = False
 
 
 @dataclass(slots=True)
@@ -93,7 +93,15 @@ class MemoryStore:
         self.inbox = [entry for entry in self.inbox if entry not in taken]
 
     def enqueue(self, new: NewJob) -> None:
-        """Open a job; it takes the place of an open one of its step."""
+        """Open a job; it takes the place of an open one of its step.
+
+        A clean-up takes the place of the withdrawn job of its pass.
+        """
+        if new.kind is JobKind.CLEAN_UP:
+            for slot in self.slots.values():
+                place = slot.job.run_id, slot.job.step, slot.job.pass_no
+                if slot.state == "cancelled" and place == (new.run_id, new.step, new.pass_no):
+                    slot.state = "done"
         for slot in self.slots.values():
             if slot.state == "open" and _place(slot.job) == _place(new):
                 slot.cancel_attempt = self._wanted_before(new)
@@ -110,7 +118,7 @@ class MemoryStore:
             fits = slot.job.task_id == task_id
             fits &= run_id is None or slot.job.run_id == run_id
             fits &= step is None or slot.job.step == step
-            if fits and slot.state == "open":
+            if fits and slot.state == "open" and slot.job.kind is not JobKind.CLEAN_UP:
                 slot.state = "cancelled"
 
     def cancel_attempt(self, key: str) -> bool:
@@ -141,19 +149,14 @@ class MemoryStore:
                 tried.attempt = replace(a, outcome=outcome, told_by_person=answer)
                 return
 
-    def close_orphans(self) -> int:
-        """Call unknown what a cancelled step still shows as running and no worker is at."""
-        closed = 0
+    def close(self, run_id: int, step: int, pass_no: int) -> None:
+        """Call unknown how the attempt of that pass ended that still shows as running."""
         for tried in self.attempts.values():
-            slot = self._slot_of(tried.attempt)
-            leased = slot.lease_until is not None and slot.lease_until >= self.now
-            if self._left_running(tried) and slot.state != "open" and not leased:
-                why = "did not answer" if slot.lease_until else "could not say"
-                told = f"its worker {why}" if slot.owned else "no worker held it"
-                tried.attempt = replace(tried.attempt, outcome=Outcome.UNKNOWN, reason=told)
+            a = tried.attempt
+            if tried.running and (a.run_id, a.step, a.pass_no) == (run_id, step, pass_no):
+                told = "no worker could end it: it may still run"
+                tried.attempt = replace(a, outcome=Outcome.UNKNOWN, reason=told)
                 tried.running = False
-                closed += 1
-        return closed
 
     def _slot_of(self, attempt: Attempt) -> _Slot:
         """The newest execution job of an attempt's pass."""
@@ -198,7 +201,6 @@ class MemoryStore:
             note=new.note,
             answer=new.answer,
             cancel_attempt=slot.cancel_attempt,
-            ending=slot.ending,
         )
 
     def renew(self, job: Job, lease: float) -> dict[int, str | None]:
@@ -217,37 +219,32 @@ class MemoryStore:
         slot.lease_until = None
         if slot.state != "open":
             return False
-        if slot.ending:
-            self._ended(slot)
-            return False
         slot.state = "done"
         self.send([(job.task_id, job.run_id, fact)])
         return True
 
-    def send_to_end(self) -> int:
-        """Open each withdrawn job once more where its attempt still runs and nobody is at it."""
-        sent = 0
+    def tell_left_running(self) -> int:
+        """Tell of each cancelled step of which an attempt still runs and no worker is at it."""
+        found: dict[tuple[int, int], CommandLeftRunning] = {}
         for tried in self.attempts.values():
-            slot = self._slot_of(tried.attempt)
-            leased = slot.lease_until is not None and slot.lease_until >= self.now
-            if not self._left_running(tried) or leased:
-                continue
-            if slot.state == "cancelled" and not slot.ending:
-                slot.state, slot.ending, slot.due, slot.claims = "open", True, self.now, 0
-                slot.lease_until, slot.owned = None, False
-                sent += 1
-        return sent
+            a = tried.attempt
+            if self._left_running(tried) and not self._leased(a.run_id, a.step):
+                fact = CommandLeftRunning(a.step, a.revision, a.pass_no)
+                found.setdefault((a.run_id, a.step), fact)
+        self.send([(self.task_of[run], run, fact) for (run, _), fact in found.items()])
+        return len(found)
 
     def _left_running(self, tried: _Tried) -> bool:
         run = from_json(RunState, self.runs[tried.attempt.run_id])
-        return tried.running and run.steps[tried.attempt.step].phase is StepPhase.CANCELLED
+        step = run.steps[tried.attempt.step]
+        return tried.running and step.phase is StepPhase.CANCELLED and step.cleanups == 0
 
-    def _ended(self, slot: _Slot) -> None:
-        left = any(t.running and self._slot_of(t.attempt) is slot for t in self.attempts.values())
-        if left and slot.claims < END_TRIES:
-            slot.due = self.now + 2.0**slot.claims
-        else:
-            slot.state = "done"
+    def _leased(self, run_id: int, step: int) -> bool:
+        return any(
+            slot.lease_until is not None and slot.lease_until >= self.now
+            for slot in self.slots.values()
+            if (slot.job.run_id, slot.job.step, slot.job.kind) == (run_id, step, JobKind.EXECUTE)
+        )
 
     def _free(self, slot: _Slot) -> bool:
         held = slot.lease_until is not None and slot.lease_until >= self.now
@@ -361,6 +358,9 @@ class MemoryUnit:
             case SettleAttempt():
                 assert run_id is not None
                 self._store.settle(run_id, decision.step, decision.pass_no, decision.answer)
+            case CloseAttempt(step, _, pass_no):
+                assert run_id is not None
+                self._store.close(run_id, step, pass_no)
             case CloseInterventions(step, sparing):
                 for opened in self._store.interventions:
                     fits = opened["task_id"] == task_id

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 from shared.domain.attempt import Answer, explain
 from shared.domain.errors import Defect
 from shared.domain.prediction import Prediction
+from shared.store import attempts
 from shared.store.database import Database
 from shared.store.migrate import MIGRATIONS, known_versions, upgrade
 from shared.store.tables import Row
@@ -164,3 +165,35 @@ def test_what_stood_in_sentences_becomes_columns(empty_database_url: str) -> Non
         told = row.told_by_person and Answer(row.told_by_person)
         assert explain(row.reason, prediction, told) == reason
     assert {row.note: row.answer for row in answers} == OLD_NOTES
+
+
+def test_a_clean_up_that_was_open_is_found_again(empty_database_url: str) -> None:
+    """0016: what a cancelled step left running is ended after an upgrade, too."""
+    database = Database(empty_database_url, pooled=False)
+    with database.begin() as connection:
+        _upgrade_to(connection, "0015")
+        connection.execute(text(_LEFT_BEHIND))
+    upgrade(empty_database_url)
+    with database.begin() as connection:
+        states = connection.execute(text("SELECT state FROM jobs ORDER BY id")).scalars()
+        assert list(states) == ["done"]
+        (left,) = attempts.left_running(connection)
+    assert left == attempts.LeftRunning(task_id=1, run_id=1, step=1, revision=0, pass_no=2)
+
+
+_LEFT_BEHIND = """
+    INSERT INTO tasks (id, prompt, phase, policy) VALUES (1, 'a', 'cancelled', '{}');
+    INSERT INTO runs (id, task_id, target, phase) VALUES (1, 1, 'web1', 'cancelled');
+    INSERT INTO run_steps (run_id, step, title, author_role, author_backend, depends_on, recovery,
+        on_failure, phase, revision, pass_no, errors, failures, postponed, forced, note, reason)
+    VALUES (1, 1, '', 'human', 'human', '{}', 'replan', 'stop', 'cancelled', 0, 2, 0, 0, 0, false,
+        '', '');
+    INSERT INTO jobs (kind, queue, task_id, run_id, step, revision, pass_no, due_at, ending,
+        owner, lease_until)
+    VALUES ('execute', 'execution', 1, 1, 1, 0, 2, now(), true, 'w', now() + interval '1 hour');
+    INSERT INTO attempts (key, run_id, step, revision, subtask, pass_no, try_no, number, command,
+        outcome, counted, never_red, reason, stdout, stderr, stdout_size, stderr_size,
+        check_output, started_at, worker)
+    VALUES ('k', 1, 1, 0, 1, 2, 0, 1, 'true', 'running', false, false, '', '', '', 0, 0, '',
+        now(), 'w');
+"""

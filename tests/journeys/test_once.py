@@ -118,6 +118,8 @@ def test_what_nobody_was_at_when_it_was_cancelled_is_ended_all_the_same(
     assert "TERM" in ring.replan("task", "report", f"T{task}").stdout
     assert [row.outcome for row in ring.rows("SELECT outcome FROM attempts")] == ["cancelled"]
     assert len(lines(ledger)) == 1
+    told = "SELECT kind FROM events WHERE kind IN ('CommandLeftRunning', 'CleanupFinished')"
+    eventually(lambda: len(ring.rows(told)) == 2, "the clean-up in the events")
 
 
 def test_one_command_can_be_ended_and_the_step_goes_on(

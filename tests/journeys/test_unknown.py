@@ -101,6 +101,7 @@ def test_a_worker_that_died_with_a_command_in_hand_is_no_proof(
     done = ring.replan("task", "cancel", f"T{task}", "--wait", "--timeout", "5", check=1)
     assert "a worker is sent to end it" in done.stdout
     ring.ends(task, "cancelled")
-    assert ring.scalar("SELECT ending FROM jobs WHERE kind = 'execute'")
+    sent = "SELECT count(*) FROM jobs WHERE kind = 'clean_up' AND state = 'open'"
+    eventually(lambda: ring.scalar(sent), "the clean-up")
     assert ring.scalar("SELECT outcome FROM attempts") == "running"
     assert "a worker is sent to end it" in ring.replan("task", "report", f"T{task}").stdout

@@ -8,7 +8,7 @@ from time import monotonic
 import structlog
 
 from shared.domain.errors import Transient
-from shared.domain.jobs import Job
+from shared.domain.jobs import Job, JobKind
 from shared.store import jobs
 from shared.store.database import CANCELLED, Database
 
@@ -36,7 +36,7 @@ class Hold:
         self.unwanted: set[str] = set()
         self.afterwards: list[Callable[[], None]] = []
         self.request_end(job.cancel_attempt)
-        if job.ending:
+        if job.kind is JobKind.CLEAN_UP:
             self.withdrawn.set()
 
     def request_end(self, key: str | None) -> None:

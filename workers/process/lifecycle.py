@@ -89,7 +89,7 @@ class Lifecycle:
             structlog.contextvars.bound_contextvars(job=job.id, task_id=job.task_id),
             self._keeper.hold(job, taken.asked_at) as hold,
         ):
-            if job.kind is JobKind.EXECUTE and job.step is not None and not job.ending:
+            if job.kind is JobKind.EXECUTE and job.step is not None:
                 self._journal.begin_job(job, PassStarted(job.step, job.revision, job.pass_no))
             if self._conclude(hold, self._perform(hold)):
                 _follow_up(hold)

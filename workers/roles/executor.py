@@ -3,14 +3,14 @@
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import AgentResult, Attempt, Ran
 from shared.domain.config import union
-from shared.domain.errors import Rejected
-from shared.domain.facts import Fact, PassFinished
+from shared.domain.errors import Rejected, Transient
+from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.question import Question
@@ -20,7 +20,7 @@ from shared.secrets.sent import as_sent
 from shared.store.database import Database
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
-from workers.passes.ports import PassOrder
+from workers.passes.ports import PassOrder, PassResult
 from workers.passes.to_undo import to_undo
 from workers.process.journal import Journal
 from workers.process.leases import Hold
@@ -32,7 +32,7 @@ from workers.shells.door import Judge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord
 from workers.shells.secret_shell import SecretShell, SecretsJudge
-from workers.store import PassBrief, pass_brief, subtasks_of_run
+from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
 """The variable in which a snippet finds the answer of a person."""
@@ -64,6 +64,39 @@ class Executor:
     def perform(self, hold: Hold) -> Fact:
         """Carry out one pass. Raises Transient if the host is unreachable or is lost on the way."""
         job = hold.job
+        done = self._carry_out(hold, since=job.age)
+        result, masker = done.result, done.masker
+        return PassFinished(
+            step=done.step,
+            revision=job.revision,
+            pass_no=job.pass_no,
+            ending=result.ending,
+            errors=result.errors,
+            reason=masker.text(result.reason),
+            asked=tuple(done.approvals.question(each, masker) for each in result.unapproved),
+            error_class=result.error_class,
+            question=_mask_question(result.question, masker),
+        )
+
+    def clean_up(self, hold: Hold) -> Fact:
+        """End what a pass of a cancelled step left running, and start nothing.
+
+        Raises Transient if the host is unreachable, is lost on the way, or does not say how the
+        command ended.
+        """
+        job = hold.job
+        if job.step is None:
+            raise AssertionError("a clean-up belongs to a step")
+        with self._database.autocommit() as connection:
+            left = left_running(connection, job)
+        if left.keys:
+            done = self._carry_out(hold, since=left.age)
+            if not left.keys <= done.ended:
+                raise Transient("the host does not say how the command ended", stage="execute")
+        return CleanupFinished(job.step, job.revision, job.pass_no, job.postponed)
+
+    def _carry_out(self, hold: Hold, *, since: float) -> "PassDone":
+        job = hold.job
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
         order = _order(brief, job)
@@ -84,7 +117,7 @@ class Executor:
             signatures=self._signatures,
         )
         log = HeldLog(self._journal, hold, known.masker)
-        shell = self._connections.shell(brief.host, _record(brief, hold, log), known.masker)
+        shell = self._connections.shell(brief.host, _record(brief, hold, log, since), known.masker)
         provided = SecretShell(shell, known)
         judge: Judge = SecretsJudge(guard, known.masker)
         if order.step.allowed_tools is not None:
@@ -104,17 +137,7 @@ class Executor:
             means.close()
             if provided.used:
                 hold.afterwards.append(shell.erase)
-        return PassFinished(
-            step=brief.step.ordinal,
-            revision=job.revision,
-            pass_no=job.pass_no,
-            ending=result.ending,
-            errors=result.errors,
-            reason=known.masker.text(result.reason),
-            asked=tuple(approvals.question(each, known.masker) for each in result.unapproved),
-            error_class=result.error_class,
-            question=_mask_question(result.question, known.masker),
-        )
+        return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended))
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
         """The commands of the run's other steps and revisions; unreadable ones are left out."""
@@ -125,10 +148,25 @@ class Executor:
                 yield from _texts([as_sent(subtask)])
 
 
+@dataclass(frozen=True, slots=True)
+class PassDone:
+    """What came of a pass over a step; `ended` are the keys of its attempts that have ended."""
+
+    step: int
+    result: PassResult
+    approvals: PassApprovals
+    masker: Masker
+    ended: frozenset[str]
+
+
 class HeldLog:
-    """A pass's view of the journal: everything is written under the fence of its job."""
+    """A pass's view of the journal: everything is written under the fence of its job.
+
+    `ended` are the keys of the attempts that have ended.
+    """
 
     def __init__(self, journal: Journal, hold: Hold, masker: Masker) -> None:
+        self.ended: set[str] = set()
         self._masker = masker
         self._journal = journal
         self._hold = hold
@@ -144,6 +182,7 @@ class HeldLog:
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""
         self._journal.end_attempt(self._hold.job, self._mask(attempt))
+        self.ended.add(attempt.key)
 
     def _mask(self, attempt: Attempt) -> Attempt:
         # Output is masked at its source. In a command only values are masked: it may run again.
@@ -239,7 +278,7 @@ def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
     return texts_of(subtask for subtask in subtasks if subtask.kind is SubtaskKind.COMMAND)
 
 
-def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:
+def _record(brief: PassBrief, hold: Hold, log: HeldLog, since: float) -> PassRecord:
     job = hold.job
     return PassRecord(
         # Many runs share the folders in which a host keeps records.
@@ -247,7 +286,7 @@ def _record(brief: PassBrief, hold: Hold, log: HeldLog) -> PassRecord:
         # Of several jobs for one pass, the later one has the higher number.
         fence=job.id * FENCES_A_JOB + job.fence,
         resumed=job.resumed,
-        since=job.age,
+        since=since,
         valid_for=lambda: hold.valid_until - monotonic(),
         given_up=log.given_up,
     )

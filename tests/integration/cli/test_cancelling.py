@@ -3,14 +3,17 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from orchestrator.core.cleanup_rules import CLEANUP_TRIES
 from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
-from shared.domain.facts import JobFailed
+from shared.domain.facts import CommandLeftRunning, Fact, JobFailed
 from shared.domain.jobs import Job, JobKind
+from shared.store import inbox
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker
@@ -154,12 +157,21 @@ def test_a_command_whose_worker_was_lost_before_is_another_s_to_end(
     eventually(lambda: coordinated.rows("SELECT 1 FROM jobs WHERE postponed = 1"), "the next try")
     answer = coordinated.json("task", "cancel", ref, "--wait", "--timeout", "0.2", code=1)
     assert "a worker is sent to end it" in answer["reason"]
-    coordinated.rows("UPDATE jobs SET state = 'done', ending = true RETURNING id")
+    failed = replace(lost, kind=JobKind.CLEAN_UP)
+    told = [replace(failed, postponed=number) for number in range(CLEANUP_TRIES)]
+    with coordinated.database.begin() as connection:
+        facts: list[Fact] = [CommandLeftRunning(1, 0, 1), *told]
+        inbox.send(connection, [(job.task_id, job.run_id, fact) for fact in facts])
+    unknown = "SELECT 1 FROM attempts WHERE outcome = 'unknown'"
+    eventually(lambda: coordinated.rows(unknown), "the last try")
     (left,) = coordinated.json("task", "show", ref)["details"]["in_hand"]
     assert (left["word"], left["told"]) == (
         "not_known",
-        "no worker could end it: it may still run",
+        "cancelled, and no worker could end it: it may still run",
     )
+    timeline = coordinated("task", "watch", ref).out
+    assert "a worker is sent to end what step 1 left running" in timeline
+    assert "the clean-up of step 1 failed: cut" in timeline
 
 
 def test_what_nobody_has_taken_is_cancelled_at_once(coordinated: Cli, ref: str) -> None:

@@ -54,6 +54,7 @@ def erratic_worker(world: World, job: OpenJob) -> None:
     """A worker takes a job, does it well or badly, or is lost."""
     rng = world.rng
     meet_another_key(world)
+    clean_up(world)
     if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
         obliging_worker(world, job)
     elif rng.random() < (0.5 if job.kind is JobKind.ADVISE else 0.25):
@@ -254,6 +255,7 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
         elif world.ended():
             if regretted:
                 meet_another_key(world)  # a worker that is late
+                clean_up(world)
                 return
             regretted = True
             _think_better_of_it(world)
@@ -278,6 +280,32 @@ def _think_better_of_it(world: World) -> None:
 def meet_another_key(world: World) -> None:
     """A worker meets a host that shows another key: nothing of the task depends on it."""
     world.fold(None, f.HostKeyChanged("web1", "another key"))
+
+
+def clean_up(world: World) -> None:
+    """What cancelled steps left running is found and ended, of every second step in vain.
+
+    Nothing else depends on it: it is folded in at once, and nothing is drawn for it.
+    """
+    for run_id, run in world.runs.items():
+        for step in run.steps.values():
+            if (run_id, step.ordinal) in world.left_running:
+                _clean_up_step(world, run_id, step)
+
+
+def _clean_up_step(world: World, run_id: int, step: StepState) -> None:
+    place = run_id, step.ordinal
+    told = f.CommandLeftRunning(step.ordinal, step.revision, step.pass_no)
+    world.fold(run_id, told)
+    world.fold(run_id, told)  # the sweeper may tell it again
+    while (job := world.jobs.pop((*place, JobKind.CLEAN_UP), None)) is not None:
+        if step.ordinal % 2:
+            ended = f.CleanupFinished(step.ordinal, job.revision, job.pass_no, job.postponed)
+            world.left_running.discard(place)
+            world.fold(run_id, ended)
+        else:
+            world.fold(run_id, _failure(job, FAMILIES[job.postponed % len(FAMILIES)]))
+    assert place not in world.left_running, "a command runs on and nobody knows of it"
 
 
 def _answer_what_is_asked(world: World, strategy: str) -> None:

@@ -81,6 +81,7 @@ class World:
     step_transitions: set[Transition] = field(default_factory=set)
     task_transitions: set[Transition] = field(default_factory=set)
     decided: set[type] = field(default_factory=set)
+    left_running: set[tuple[int, int]] = field(default_factory=set)
     disabled: set[str] = field(default_factory=set)
 
     def submit(self, fact: f.TaskSubmitted) -> None:
@@ -132,7 +133,7 @@ class World:
             before = self.runs[run]
             self.runs[run], decisions = advance(before, fact)  # type: ignore[arg-type]
             counts = self.runs[run] is not before or bool(decisions)
-            self._note_run(before, self.runs[run], fact, counts=counts)
+            self._note_run(run, before, self.runs[run], fact, counts=counts)
             self._check_told_twice(self.runs[run], fact)
         if counts and isinstance(fact, f.ResumeRequested):
             self._drop_fenced(run)
@@ -150,7 +151,9 @@ class World:
             if of != run or not isinstance(fact, f.JobFailed | f.PassFinished)
         ]
 
-    def _note_run(self, before: RunState, after: RunState, fact: f.Fact, *, counts: bool) -> None:
+    def _note_run(
+        self, run_id: int, before: RunState, after: RunState, fact: f.Fact, *, counts: bool
+    ) -> None:
         for ordinal, step in after.steps.items():
             old = before.steps.get(ordinal)
             phase = StepPhase.NOT_STARTED if old is None else old.phase
@@ -163,6 +166,8 @@ class World:
             if old is not None and old.waits_for is WaitsFor.ANSWER and step.phase in AT_WORK:
                 assert isinstance(fact, f.QuestionAnswered | f.StepRevised), "run unanswered"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
+            if step.phase is StepPhase.CANCELLED and phase is StepPhase.RUNNING:
+                self.left_running.add((run_id, ordinal))
             if phase is not step.phase or about_it:
                 self.step_transitions.add((phase.value, type(fact).__name__, step.phase.value))
 
@@ -203,6 +208,10 @@ class World:
                 place = run, decision.step, decision.pass_no
                 assert place not in self.settled, "one command was answered for twice"
                 self.settled.add(place)
+            case d.CloseAttempt(step):
+                assert run is not None
+                assert (run, step) in self.left_running, "nothing ran there"
+                self.left_running.discard((run, step))
             case d.Grant() | d.AddSteps() | d.Learn():
                 self._check_written(run, decision)
             case d.DisableHost(host):
@@ -252,6 +261,8 @@ class World:
     def _cancel_jobs(self, run: int | None, step: int | None) -> None:
         for key, job in list(self.jobs.items()):
             if run not in {None, job.run} or step not in {None, job.step}:
+                continue
+            if job.kind is JobKind.CLEAN_UP:
                 continue
             del self.jobs[key]
             if self.echoing and job.kind is JobKind.EXECUTE and job.started:
@@ -309,3 +320,4 @@ class World:
             assert open_kinds & kinds, "a revision nobody works at"
         if phase not in AT_WORK | {StepPhase.REPLANNING}:
             assert not open_kinds, "a job for a step at rest"
+            assert not step.cleanups, "a clean-up nobody works at"

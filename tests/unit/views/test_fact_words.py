@@ -66,3 +66,10 @@ def test_an_event_that_nobody_can_read_is_not_passed_over() -> None:
     told = of_event(7, Event(*encode_fact(failed), run_id=None, target=None), {})
     assert told is not None
     assert (str(told.ref), told.text) == ("T7", "plan failed: no luck")
+
+
+def test_a_clean_up_that_failed_is_told_of_its_step() -> None:
+    failed = f.JobFailed(JobKind.CLEAN_UP, 2, 0, 1, "transient", "connect", "no route")
+    told = of_event(7, Event(*encode_fact(failed)), {})
+    assert told is not None
+    assert told.text == "the clean-up of step 2 failed: no route"
