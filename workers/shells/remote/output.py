@@ -15,9 +15,6 @@ from workers.shells.remote.runners import RunnerPool
 
 STREAMS = {"stdout": "o", "stderr": "e"}
 
-_LAST = 262_144
-"""Bytes before a cut that the host keeps."""
-
 
 class Output:
     """Both streams of one command. No byte of a stream is sent twice."""
@@ -113,6 +110,6 @@ def _fetch(runner: Runner, path: str, into: Capture, cut: bool) -> None:
     missing = int(runner.read(f"{path}.cut") or b"0") if cut else 0
     if missing:
         missing -= runner.fetch(f"{path}.head", into)
-        into.skip(max(0, missing - _LAST))
+        into.skip(max(0, missing - runner.size(f"{path}.last")))
         runner.fetch(f"{path}.last", into)
     runner.fetch(path, into)

@@ -157,8 +157,7 @@ class Runner:
 
     def fetch(self, path: str, into: Capture) -> int:
         """Read a file, or the beginning and the end of a long one; return its size in bytes."""
-        self._carrier.send(call(RunnerVerb.SIZE, path))
-        size = int(self._expect(FrameKind.SIZE).words[1])
+        size = self.size(path)
         blocks = -(-size // BLOCK)
         for number in range(min(blocks, _HALF)):
             into.take(self._block(path, number))
@@ -168,6 +167,11 @@ class Runner:
         for number in range(tail, blocks):
             into.take(self._block(path, number))
         return size
+
+    def size(self, path: str) -> int:
+        """The bytes of a file; 0 if there is none."""
+        self._carrier.send(call(RunnerVerb.SIZE, path))
+        return int(self._expect(FrameKind.SIZE).words[1])
 
     def read(self, path: str) -> bytes:
         """The beginning of a file."""
