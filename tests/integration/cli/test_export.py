@@ -90,7 +90,7 @@ def refuses(working: Cli, ref: str, tmp_path: Path) -> None:
     away = working.refused("task", "export", ref, "--output", tmp_path / "no" / "x.yaml")
     assert "cannot be written" in away["reason"]
     assert (
-        "'ansible' is nothing"
+        "'ansible' is not a valid export format"
         in working.refused("task", "export", ref, "--as", "ansible")["reason"]
     )
     assert "no task T99" in working.refused("task", "export", "T99")["reason"]

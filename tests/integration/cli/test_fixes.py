@@ -182,7 +182,7 @@ def test_a_fix_is_retired_restored_and_changed_by_people(
     assert len(shown["replacement"]) == 2
     assert shown["fix"]["author"].startswith("human/")
     for wrong in ("F", "F0x", "nginx", "F99999999999999999999"):
-        assert "no fix" in working.refused("fix", "show", wrong)["reason"]
+        assert "is not a valid fix" in working.refused("fix", "show", wrong)["reason"]
     assert "there is no fix F77" in working.refused("fix", "show", "F77")["reason"]
     secret = tmp_path / "secret.yaml"
     secret.write_text("- run: mysql --password=hunter2hunter2 -e 'SELECT 1'\n")

@@ -199,7 +199,11 @@ def test_a_key_file_with_a_passphrase_says_so(
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("missing", "does not exist"), ("folder", "cannot be read"), ("text", "not a private key")],
+    [
+        ("missing", "does not exist"),
+        ("folder", "cannot be read"),
+        ("text", "not a usable private key"),
+    ],
 )
 def test_a_key_file_that_is_none_says_so(
     sshd: SshServer, connections: SshConnections, tmp_path: Path, name: str, said: str
