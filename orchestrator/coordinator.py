@@ -41,11 +41,11 @@ from shared.store.inbox import Report
 log = structlog.get_logger()
 
 BATCH = 64
-"""Tasks whose reports are folded in by one commit."""
+"""At most so many tasks are changed by one commit."""
 
 
 class Coordinator:
-    """Folds reports into states. Several may run at once: each takes tasks that no other is at."""
+    """Folds reports into states. Several may run at once; each locks the tasks that it takes."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -68,7 +68,7 @@ class Coordinator:
 
 
 def _fold(unit: Unit, report: Report) -> None:
-    """One report and what follows from it at once: a task starts its runs, a run tells its task."""
+    """Fold in one report and what follows at once: a task starts its runs, a run tells its task."""
     following = deque([report])
     while following:
         task_id, run_id, fact = following.popleft()
@@ -107,7 +107,7 @@ def _fold_run(unit: Unit, task_id: int, run_id: int, fact: RunFact) -> list[Repo
 
 
 def _decide(before: Any, fact: Any) -> tuple[Any, tuple[Decision, ...]]:
-    """What the core says; whatever goes wrong in it is a defect, and stops no other task."""
+    """Let the core decide. An error in it is a defect, and stops no other task."""
     try:
         return advance(before, fact)
     except Defect:
@@ -119,7 +119,7 @@ def _decide(before: Any, fact: Any) -> tuple[Any, tuple[Decision, ...]]:
 
 
 def _fact_for_runs(decision: Decision) -> RunFact | None:
-    """What every run of a task is told by its decision; None for what the store carries out."""
+    """The fact that a decision tells every run; None if the outbox carries the decision out."""
     match decision:
         case StartRuns(policy, plan):
             return RunStarted(policy, plan)

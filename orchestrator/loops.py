@@ -12,7 +12,7 @@ from shared.store.database import Database
 log = structlog.get_logger()
 
 _APART = 0.02
-"""Seconds from one turn to the next, at least: what comes in a burst is done in groups."""
+"""Seconds between two turns, at least, so that a burst is handled in groups."""
 
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 5.0
@@ -51,7 +51,7 @@ class Loop:
                 wait = _FIRST_WAIT
             except Transient as error:
                 log.warning("loop_waits", loop=self._name, reason=error.reason, seconds=wait)
-            except Exception:  # a loop that ended would leave its process alive and deaf
+            except Exception:  # without its loop the process would live on and do nothing
                 log.exception("loop_failed", loop=self._name)
             self._stop.wait(wait)
             wait = min(wait * 2, _LONGEST_WAIT)

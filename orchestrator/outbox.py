@@ -1,4 +1,4 @@
-"""Decisions carried out: rows in the same commit as the state that they follow from."""
+"""Carries out decisions: writes their rows in the same commit as the state."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -32,15 +32,15 @@ from shared.store.tables import InterventionRow
 from shared.wire import to_json
 
 Order = tuple[int, int | None, Decision]
-"""A decision, and whom it is about: a task, and a run of it unless the task itself decided."""
+"""A decision with its task, and its run unless the task itself decided."""
 
 _ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
 
 
 def carry_out(connection: Connection, orders: Sequence[Order], intervened: set[int]) -> None:
-    """Write what was decided, in that order: a step's old job goes before its next one comes.
+    """Write the decisions in their order: a step's old job is withdrawn before the next is added.
 
-    `intervened` are the tasks that may have something open that waits for a person.
+    `intervened` are the tasks that may have an open intervention.
     """
     enqueued: list[jobs.NewJob] = []
     for task_id, run_id, decision in orders:
@@ -86,7 +86,7 @@ def _write(  # noqa: C901 - one case a decision
         case CloseAttempt(step, _, pass_no):
             attempts.close(connection, _of_run(run_id, decision), step, pass_no)
         case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
-            pass  # the coordinator has told it on as a fact
+            pass  # the coordinator has passed it on as a fact
         case _:
             assert_never(decision)
 

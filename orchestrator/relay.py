@@ -23,7 +23,7 @@ class Relay:
         self._ring_again = ring_again
 
     def ring_due(self) -> float:
-        """Ring for what is due; returns the seconds after which to look again at the latest."""
+        """Ring for the jobs that are due. Returns the seconds until the next look, at most."""
         with self._database.autocommit() as connection:
             due = jobs.waiting(connection, self._ring_again)
             unclaimed = jobs.unclaimed_counts(connection) if any(job.rung for job in due) else {}

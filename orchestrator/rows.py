@@ -1,4 +1,4 @@
-"""Between rows and the states of the core."""
+"""Converts rows to the states of the core, and back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from shared.store.jobs import NewJob
 from shared.wire import from_json, to_json
 
 PARKED = "Defect"
-"""The kind of event under which a fact stands that could not be folded in: it changed nothing."""
+"""The kind of an event that records a fact which could not be folded in and changed nothing."""
 
 ADD_REPLY = text("UPDATE tasks SET replies = replies || CAST(:reply AS jsonb) WHERE id = :task_id")
 """Keeps a question of the taskmaster with its answer."""
@@ -27,7 +27,7 @@ CLOSE_INTERVENTIONS = text("""
       AND (CAST(:step AS bigint) IS NULL OR step = :step)
       AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
 """)
-"""Closes what waited for a person, of a task, a run or a step, but for the steps `sparing`."""
+"""Closes the interventions of a task, a run or a step, except those of the steps `sparing`."""
 
 
 def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:

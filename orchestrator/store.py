@@ -116,7 +116,7 @@ class SqlLedger:
 
 
 class SqlUnit:
-    """States read and changed between one look into the inbox and its commit."""
+    """The states that are read and changed between reading the inbox and the commit."""
 
     def __init__(self, connection: Connection, limit: int) -> None:
         self._connection = connection
@@ -142,11 +142,11 @@ class SqlUnit:
         self.reports: Sequence[Report] = self._read(limit)
 
     def turn_to(self, position: int) -> None:
-        """Events bear the time at which the report that they follow from was made."""
+        """Give the events the time of the report that they follow from."""
         self._at = self._reported_at[position]
 
     def task(self, task_id: int) -> TaskState:
-        """The task as this unit sees it."""
+        """The task, with the changes of this unit."""
         if task_id not in self._tasks:
             phases = {
                 run.id: run.phase for run in self._run_rows.values() if run.task_id == task_id
@@ -155,7 +155,7 @@ class SqlUnit:
         return self._tasks[task_id]
 
     def run(self, run_id: int) -> RunState:
-        """The run as this unit sees it; its steps are read when first asked for."""
+        """The run, with the changes of this unit. Its steps are read when they are first needed."""
         if run_id not in self._runs:
             self._read_runs([run_id])
         if run_id not in self._runs:
@@ -163,7 +163,7 @@ class SqlUnit:
         return self._runs[run_id]
 
     def runs_of(self, task_id: int) -> Sequence[int]:
-        """The runs of a task; all of them are about to be asked for."""
+        """Read all runs of a task at once, because all of them are needed next."""
         run_ids = list(self.task(task_id).runs)
         self._read_runs([run_id for run_id in run_ids if run_id not in self._runs])
         return run_ids
@@ -276,7 +276,7 @@ class SqlUnit:
         return [report for _, report in readable if report is not None]
 
     def _report(self, row: Any) -> Report | None:
-        """The report again; one that cannot be read is parked, so that it stops no other."""
+        """Decode a report; park one that cannot be decoded, so that it stops no other."""
         try:
             return row.task_id, row.run_id, decode_fact(row.kind, row.body)
         except Defect as error:
@@ -284,7 +284,7 @@ class SqlUnit:
             return None
 
     def _read_runs(self, run_ids: Sequence[int]) -> None:
-        """A run of a task that is not locked stays unread: `run` refuses a report that names it."""
+        """Runs of tasks that are not locked are not read: `run` refuses a report that names one."""
         known = [run_id for run_id in run_ids if run_id in self._run_rows]
         if not known:
             return
@@ -302,7 +302,7 @@ class SqlUnit:
     ) -> None:
         kind, body = encode_fact(fact)
         if isinstance(fact, f.RunStarted):
-            body = {}  # policy and plan stand in the task's row, once for all its runs
+            body = {}  # policy and plan are in the row of the task, once for all its runs
         self._events.append(
             {
                 "task_id": task_id,

@@ -8,7 +8,7 @@ from shared.store.database import Database
 
 
 class Sweeper:
-    """Tells of what nobody else will: jobs that workers die of, commands that run on unattended."""
+    """Reports what nobody else will: jobs that workers die of, commands that run unattended."""
 
     def __init__(self, database: Database, *, max_claims: int) -> None:
         self._database = database

@@ -45,7 +45,7 @@ AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
 HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
 TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.ANSWER})
-"""What no resumption can stand in for."""
+"""Waits that only the person can end who was asked; a resumption cannot."""
 
 REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
 
@@ -53,7 +53,7 @@ Advance = tuple[RunState, tuple[Decision, ...]]
 
 
 def overtaken(state: RunState, fact: f.RunFact) -> bool:
-    """Whether the fact tells nothing new: a duplicate, or of a pass or revision left behind."""
+    """Whether the fact is a duplicate, or belongs to an earlier pass or revision."""
     if state.phase is RunPhase.CANCELLED and not is_about_cleanup(fact):
         return True
     match fact:
@@ -113,12 +113,12 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
 
 
 def _waits_for(step: StepState, what: WaitsFor, pass_no: int) -> bool:
-    """Whether that pass ended so that a person is to say this."""
+    """Whether that pass waits for a person to say this."""
     return step.waits_for is what and step.pass_no == pass_no
 
 
 def _seeks_revision(step: StepState, pass_no: int, *, handed_up: bool) -> bool:
-    """Whether its author, or whoever planned the task, is asked just now; never both at once."""
+    """Whether its author or the planner of the task is being asked now; never both at once."""
     asked = step.phase is StepPhase.REPLANNING and step.handed_up is handed_up
     return asked and step.pass_no == pass_no
 
@@ -145,14 +145,14 @@ _ABOVE = frozenset({JobKind.REPLAN, JobKind.DETAIL})
 
 
 def _asked_above(step: StepState) -> JobKind | None:
-    """What a step that was handed up waits for: the changed plan, or the detailing of it."""
+    """Whether a step that was handed up waits for the changed plan or for its details."""
     if not step.handed_up:
         return None
     return JobKind.REPLAN if step.draft is None else JobKind.DETAIL
 
 
 def apply(state: RunState, fact: f.RunFact) -> Advance:
-    """Compute the next state and the decisions; the caller has sorted out overtaken facts."""
+    """Compute the next state and the decisions. The fact is not overtaken."""
     match fact:
         case f.RunStarted():
             begun = RunState(
@@ -220,7 +220,7 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
 
 
 def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Decision, ...]]:
-    """A new list of subtasks: the count of errors starts afresh (S0.57–S0.58)."""
+    """Take a new list of subtasks and count errors from zero again (S0.57–S0.58)."""
     revised = replace(
         step,
         author=fact.author,
@@ -259,17 +259,17 @@ def _cancel(state: RunState) -> Advance:
 
 
 def _resumable(step: StepState) -> bool:
-    """Whether a resumption brings a step back: where an answer is wanted, it is none."""
+    """Whether a resumption brings a step back; it does not stand for an answer."""
     return step.phase in RESUMABLE and step.waits_for not in TOLD_BY_A_PERSON
 
 
 def _has_failed(step: StepState) -> bool:
-    """Whether it is at work, and has failed before: a resumption clears that count, too."""
+    """Whether it is running and has failed before: a resumption clears that count, too."""
     return step.phase in AT_WORK and step.failures > 0
 
 
 def _resume(state: RunState) -> Advance:
-    """S1.13–S1.15: counters cleared, what failed runs again, finished work is not redone."""
+    """Clear the counters and run again what failed, but nothing that is done (S1.13–S1.15)."""
     unanswered = tuple(s.ordinal for s in state.steps.values() if s.waits_for in TOLD_BY_A_PERSON)
     decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
     after = state
@@ -312,7 +312,7 @@ def _abandon(state: RunState, step: StepState) -> Advance:
 def _settle(
     before: RunState, state: RunState, decisions: tuple[Decision, ...], *, cancelled: bool = False
 ) -> Advance:
-    """Start what can be started, then say where the run stands."""
+    """Start the steps that can start, then set the phase of the run."""
     state, started = _launch(_strand(state))
     phase = RunPhase.CANCELLED if cancelled else _phase(state)
     report = () if phase is before.phase else (ReportRun(phase),)
@@ -320,7 +320,7 @@ def _settle(
 
 
 def _strand(state: RunState) -> RunState:
-    """Skip every step that waits for one which will not be done unless somebody brings it back."""
+    """Skip every step whose needs can no longer be met."""
     while (stranded := next(_steps_to_skip(state), None)) is not None:
         state = state.with_step(stranded)
     return state

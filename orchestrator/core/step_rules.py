@@ -1,4 +1,4 @@
-"""What follows for one step from the end of a pass, from its bundle, from a failed job."""
+"""What follows for one step from each fact about it."""
 
 from dataclasses import replace
 
@@ -40,11 +40,11 @@ from shared.domain.task import StepPhase
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
 
 WITH_EVIDENCE = frozenset({JobKind.REVISE, JobKind.REPLAN, JobKind.DETAIL, JobKind.ADVISE})
-"""The jobs that are answered from a bundle: when one fails, the evidence is there."""
+"""The jobs that answer a bundle: if one fails, the evidence has been gathered."""
 
 
 def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
-    """The next pass of a step under its present revision."""
+    """Enqueue the next pass of a step under its present revision."""
     ready = replace(
         step,
         phase=StepPhase.READY,
@@ -67,7 +67,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
 
 
 def drive_on(step: StepState) -> StepAdvance:
-    """The same pass once more, where the last worker at it could not go on."""
+    """Enqueue the same pass again, because its last worker could not go on."""
     ready = replace(step, phase=StepPhase.READY, waits_for=None, unfinished=False)
     return ready, (_again(ready, JobKind.EXECUTE),)
 
@@ -75,7 +75,7 @@ def drive_on(step: StepState) -> StepAdvance:
 def after_pass(
     step: StepState, policy: Policy, fact: PassFinished, *, seed: int = 0
 ) -> StepAdvance:
-    """A pass came to an end of its own."""
+    """Follow the end of a pass."""
     counted = replace(step, errors=fact.errors, postponed=0, reason=fact.reason)
     match fact.ending:
         case Ending.DONE:
@@ -113,9 +113,9 @@ def after_pass(
 
 
 def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
-    """The evidence is there: it goes to the author of the step, or waits for a human (X4, S0.96).
+    """Send the gathered evidence to the author of the step, or to a person (X4, S0.96).
 
-    What `hold_bundles` holds was not sent by a person, whoever asked for it.
+    `hold_bundles` holds every bundle, whoever asked for it.
     """
     step = replace(step, postponed=0)
     following = Next.REVISE if step.forced else _next(step, policy)
@@ -131,7 +131,7 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
 
 
 def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
-    """A person sent the evidence as it stood before them: it is not gathered anew."""
+    """Send the evidence on as the person saw it; it is not gathered again."""
     sent = replace(
         step,
         phase=StepPhase.REPLANNING,
@@ -148,7 +148,7 @@ def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
 
 
 def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> StepAdvance:
-    """The author cannot do it as planned: whoever planned the task is asked, in the end a person.
+    """Ask the planner of the task, or a person, because the author cannot do it as planned.
 
     A step that came of `human_escalation_threshold` changes of the plan is not replanned again.
     """
@@ -162,7 +162,7 @@ def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> Ste
 
 
 def after_draft(step: StepState, policy: Policy, fact: PlanRevised) -> StepAdvance:
-    """The planner left steps of a changed plan bare: the subtask planner is asked for them."""
+    """Ask the subtask planner for the steps that a changed plan leaves without subtasks."""
     if policy.subtask_planner == "human":
         bare = ", ".join(each.title for each in fact.steps if not each.subtasks)
         reason = f"the planner has changed the plan, and a person is to detail it: {bare}"
@@ -173,7 +173,7 @@ def after_draft(step: StepState, policy: Policy, fact: PlanRevised) -> StepAdvan
 
 
 def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
-    """A person said what became of a command: the step goes on, and its errors stay counted."""
+    """Go on after a person said how a command ended; the errors stay counted."""
     ready, enqueued = enqueue_pass(replace(step, reason=""))
     return ready, (
         CloseInterventions(step.ordinal),
@@ -183,14 +183,14 @@ def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
 
 
 def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
-    """A person answered what the step had to know: it goes on with that, errors stay counted."""
+    """Go on with a person's answer; the errors stay counted."""
     note = str(Reply(fact.question, fact.answer))
     ready, enqueued = enqueue_pass(replace(step, reason="", note=note, answer=fact.answer))
     return ready, (CloseInterventions(step.ordinal), *enqueued)
 
 
 def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
-    """Its planner says whether the step is to be tried again (S1.35)."""
+    """Follow the advice of the planner on another try (S1.35)."""
     advised = replace(step, postponed=0, reason=fact.reason or step.reason)
     if fact.retry:
         return _retry(advised, max(0.0, fact.delay))
@@ -200,19 +200,19 @@ def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
 
 
 def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
-    """A person approved what the step had asked for: it goes on, and its errors stay counted."""
+    """Go on after a person approved the command; the errors stay counted."""
     ready, enqueued = enqueue_pass(replace(step, reason=""))
     return ready, (CloseInterventions(step.ordinal), Grant(fact.approvals), *enqueued)
 
 
 def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
-    """A person does not want it to run: its planner hears why, and finds another way."""
+    """Ask the planner for another way, with the person's reason."""
     why = f": {fact.note}" if fact.note else ""
     return request_revision(step, f"A person did not approve this ({step.reason}){why}")
 
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
-    """S0.85: an operator forces a revision, whatever the counters say."""
+    """Ask for a revision whatever the counters say, because an operator wants it (S0.85)."""
     reason = step.reason or "an operator wants it revised"
     asked = replace(
         step,
@@ -231,7 +231,7 @@ def request_revision(step: StepState, note: str) -> StepAdvance:
 def put_off_or_wait(
     step: StepState, policy: Policy, fact: JobFailed, resting: StepPhase, *, seed: int = 0
 ) -> StepAdvance:
-    """A job could not be done: try again later if that can help, else wait for a human."""
+    """Try a failed job again later if that can help; otherwise wait for a person."""
     failed = replace(step, phase=resting, reason=fact.reason)
     if may_postpone(fact.family, step.postponed, policy):
         later = replace(failed, postponed=step.postponed + 1)
@@ -254,7 +254,7 @@ def put_off_or_wait(
 
 
 def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
-    """It cannot go on without a person's answer (S3.24, S3.28)."""
+    """Wait for a person's answer (S3.24, S3.28)."""
     asked = fact.question
     return _wait(
         step if asked is None else replace(step, reason=asked.text),
@@ -266,7 +266,7 @@ def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
 
 
 def _retry(step: StepState, delay: float) -> StepAdvance:
-    """Another pass, and nobody is asked about it any more."""
+    """Enqueue another pass, and ask nobody about it any more."""
     ready, enqueued = enqueue_pass(replace(step, errors=0), delay=delay)
     return ready, (CancelJobs(step.ordinal), *enqueued)
 
@@ -302,12 +302,12 @@ def _asked_again(step: StepState, kind: JobKind) -> Enqueue:
 
 
 def ask_planner(step: StepState) -> Enqueue:
-    """What remains of the plan, this step first, goes to whoever planned the task."""
+    """Ask the planner of the task to change what remains, from this step on."""
     return replace(_again(step, JobKind.REPLAN), role=PlanningRole.PLANNER, note=step.note)
 
 
 def _ask_person(step: StepState) -> StepAdvance:
-    """The author is a person, to whom nothing more can be sent than that it waits."""
+    """Wait for the author, who is a person."""
     return _wait(step, InterventionKind.REVISION, stage="revise")
 
 
@@ -316,7 +316,7 @@ def _ask_author(step: StepState) -> Enqueue:
 
 
 def _block(step: StepState) -> StepAdvance:
-    """A forbidden command: only another list of subtasks, or a person's word, leads on."""
+    """Block the step on a forbidden command until it is revised or resumed."""
     return replace(step, phase=StepPhase.BLOCKED), (
         CancelJobs(step.ordinal),
         OpenIntervention(InterventionKind.BLOCKED, step.ordinal, step.reason, "guard"),
@@ -333,7 +333,7 @@ def _wait(
     asked: tuple[ApprovalRequest, ...] = (),
     options: tuple[str, ...] = (),
 ) -> StepAdvance:
-    """Ask a human; whatever was still open for the step is withdrawn, so that it truly rests."""
+    """Ask a person, and withdraw every open job of the step."""
     waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for)
     return waiting, (
         CancelJobs(step.ordinal),

@@ -41,7 +41,7 @@ PLANNING_JOBS = {
 def overtaken(  # noqa: C901, PLR0912 - one case a fact
     state: TaskState, fact: f.TaskFact
 ) -> bool:
-    """Whether the fact tells nothing new."""
+    """Whether the fact is a duplicate or comes too late."""
     match fact:
         case f.TaskSubmitted():
             return state.phase is not TaskPhase.SUBMITTED
@@ -62,7 +62,7 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
                 or state.runs.get(fact.run_id, fact.phase) is fact.phase
             )
         case f.HostKeyChanged():
-            return False  # which host is disabled is not the task's to remember
+            return False  # the task does not remember which hosts are disabled
         case f.JobFailed():
             return PLANNING_JOBS.get(fact.kind) is not state.phase or _is_answered(state, fact)
         case f.CancelRequested():
@@ -80,12 +80,12 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
 
 
 def _asks(state: TaskState) -> bool:
-    """Whether the taskmaster waits for an answer, which a resumption is not."""
+    """Whether the taskmaster waits for an answer; a resumption does not stand for one."""
     return state.phase is TaskPhase.WAITING and state.asking
 
 
 def _awaits(state: TaskState, fact: f.QuestionAnswered) -> bool:
-    """Whether a person is asked that."""
+    """Whether a person is being asked this."""
     if fact.step is None:
         return _asks(state)
     asked = {step.ordinal: step.ask_question for step in state.open_questions()}
@@ -105,7 +105,7 @@ def _wants_plan(state: TaskState, plan: Plan) -> bool:
 
 
 def _asks_for_plan(state: TaskState) -> bool:
-    """Whether nothing is missing but a person's word for the plan."""
+    """Whether only a person's approval of the plan is missing."""
     complete = state.plan is not None and not state.bare_steps()
     wanted = complete and not state.open_questions() and not _has_begun(state)
     return state.phase is TaskPhase.WAITING and wanted
@@ -130,7 +130,7 @@ def _is_answered(state: TaskState, fact: f.JobFailed) -> bool:
 def apply(  # noqa: C901, PLR0912 - one case a fact
     state: TaskState, fact: f.TaskFact
 ) -> Advance:
-    """Compute the next state and the decisions; the caller has sorted out overtaken facts."""
+    """Compute the next state and the decisions. The fact is not overtaken."""
     match fact:
         case f.TaskSubmitted():
             return _submit(fact)
@@ -226,7 +226,7 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
 
 
 def _start(state: TaskState) -> Advance:
-    """Begin, or ask first whether it may (S0.88); a dry run changes nothing and need not ask."""
+    """Begin, or ask for approval first (S0.88); a dry run changes nothing and need not ask."""
     if state.policy.autonomy == PLAN and not state.policy.dry_run_mode:
         reason = "nothing of this plan runs before a person has approved it"
         waiting, asked = _wait(state, reason, stage="plan", kind=InterventionKind.PLAN_APPROVAL)
@@ -235,7 +235,7 @@ def _start(state: TaskState) -> Advance:
 
 
 def _ask_for_steps(state: TaskState) -> Advance:
-    """S3.11: each step's own question, all at once, so that nobody has to come back for each."""
+    """Ask the questions of all steps at once, so that a person answers them in one go (S3.11)."""
     asked = tuple(
         OpenIntervention(
             InterventionKind.QUESTION,
@@ -263,7 +263,7 @@ def _ask_for_taskmaster(state: TaskState, fact: f.QuestionAsked) -> Advance:
 
 
 def _answer(state: TaskState, fact: f.QuestionAnswered) -> Advance:
-    """The taskmaster starts anew with the answer; a step is planned and run with it."""
+    """Start the taskmaster again with the answer, or plan and run the step with it."""
     if fact.step is None or state.plan is None:
         refining, decisions = _refine(replace(state, asking=False, reason=""))
         return refining, (CloseInterventions(), *decisions)
@@ -286,7 +286,7 @@ def _run(state: TaskState) -> Advance:
 
 
 def _follow(state: TaskState, fact: f.RunChanged) -> Advance:
-    """The task is where its runs are: it ends when all have ended, waits when none can go on."""
+    """Set the phase of a task from its runs: it ends with the last one."""
     state = replace(state, runs={**state.runs, fact.run_id: fact.phase})
     phases = set(state.runs.values())
     if not _has_begun(state):
