@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from shared.domain.errors import Rejected
 from shared.domain.plan import Step
 from shared.wire import from_json
 
 _STEPS = text("SELECT body FROM planned_steps WHERE run_id = :run_id ORDER BY place")
-_STEP = text("SELECT body FROM planned_steps WHERE run_id = :run_id AND step = :step")
 _ALL = text("""
     SELECT run_id, body FROM planned_steps
     WHERE run_id = ANY(CAST(:run_ids AS bigint[]))
@@ -38,14 +36,6 @@ def steps_of(connection: Connection, run_id: int) -> tuple[Step, ...]:
     return tuple(
         from_json(Step, body) for body in connection.execute(_STEPS, {"run_id": run_id}).scalars()
     )
-
-
-def step_of(connection: Connection, run_id: int, ordinal: int) -> Step:
-    """One step of a run; raises Rejected when there is none of that number."""
-    body = connection.execute(_STEP, {"run_id": run_id, "step": ordinal}).scalar()
-    if body is None:
-        raise Rejected(f"the plan has no step {ordinal}", stage="plan")
-    return from_json(Step, body)
 
 
 def steps_of_runs(
