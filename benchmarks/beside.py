@@ -1,10 +1,14 @@
 """This checkout beside another one, in one run: the same work in turn, each on its own stage.
 
-python -m benchmarks.beside ../replan-before             each measurement in nine rounds
-python -m benchmarks.beside ../replan-before --short     in three
+python -m benchmarks.beside ../replan-before             eight launches of five rounds
+python -m benchmarks.beside ../replan-before --short     two launches of three
 
 The other checkout needs its own `.venv`. Besides the ratios it prints the CPU time that all
 processes of a stage take for a plan of ten commands, submission included.
+
+The launches of one and the same code differ by up to a fifth, for as long as they live, and which
+side starts first matters: so both are launched several times, each as often first as second. The
+ratio is the geometric mean over the launches. A checkout beside itself says what the noise is.
 """
 
 import argparse
@@ -13,7 +17,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +33,8 @@ MEASUREMENTS: Final = {
     "cpu": ("CPU of all processes for a plan of 10", "ms"),
 }
 """What is measured; more is better for all but CPU."""
+
+Medians = dict[str, tuple[float, float]]
 
 
 class Side:
@@ -84,21 +90,41 @@ def compare(before: Side, now: Side, rounds: int) -> dict[str, tuple[list[float]
     return found
 
 
+def launch(before: Path, now: Path, rounds: int, *, now_first: bool) -> Medians:
+    """Medians of both sides (before, now) by measurement, on stages that live for these rounds."""
+    with ExitStack() as stack:
+        order = (now, before) if now_first else (before, now)
+        sides = [stack.enter_context(side(checkout)) for checkout in order]
+        found = compare(sides[now_first], sides[not now_first], rounds)
+    return {n: (statistics.median(a), statistics.median(b)) for n, (a, b) in found.items()}
+
+
 def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("checkout", type=Path, help="the other checkout, with its own .venv")
     parser.add_argument("--short", action="store_true")
     asked = parser.parse_args()
-    table = Table(title="this checkout beside the other one, medians of one run")
-    for column in ("measurement", "before", "now", "ratio"):
+    launches, rounds = (2, 3) if asked.short else (8, 5)
+    found = [
+        launch(asked.checkout.resolve(), HERE, rounds, now_first=number % 2 == 0)
+        for number in range(launches)
+    ]
+    table = Table(title=f"this checkout beside the other one, {launches} launches in one run")
+    for column in ("measurement", "before", "now", "ratio", "of the launches"):
         table.add_column(column, justify="left" if column == "measurement" else "right")
-    with side(asked.checkout.resolve()) as before, side(HERE) as now:
-        found = compare(before, now, 3 if asked.short else 9)
     for name, (words, unit) in MEASUREMENTS.items():
-        then, today = (statistics.median(values) for values in found[name])
-        table.add_row(words, f"{then:,.3g} {unit}", f"{today:,.3g} {unit}", f"{today / then:.2f}")
-    Console(file=sys.stdout, width=100).print(table)
+        pairs = [medians[name] for medians in found]
+        then, today = (statistics.geometric_mean(values) for values in zip(*pairs, strict=True))
+        ratios = sorted(b / a for a, b in pairs)
+        table.add_row(
+            words,
+            f"{then:,.3g} {unit}",
+            f"{today:,.3g} {unit}",
+            f"{today / then:.2f}",
+            f"{ratios[0]:.2f} – {ratios[-1]:.2f}",
+        )
+    Console(file=sys.stdout, width=120).print(table)
 
 
 if __name__ == "__main__":
