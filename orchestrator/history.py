@@ -128,7 +128,13 @@ def _read(connection: Connection, task_ids: Sequence[int]) -> Iterator[_Recorded
             events=[event for event in events if event.task_id == row.id],
             task=task_state(row, {run.id: run.phase for run in own}),
             runs={
-                run.id: run_state(run, policy, [step for step in steps if step.run_id == run.id])
+                run.id: run_state(
+                    run.id,
+                    run.phase,
+                    run.reason,
+                    policy,
+                    [step for step in steps if step.run_id == run.id],
+                )
                 for run in own
             },
             targets={run.id: run.target for run in own},

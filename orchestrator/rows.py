@@ -61,14 +61,16 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
     )
 
 
-def run_state(row: Any, policy: Policy, steps: Sequence[Any]) -> RunState:
-    """A run from its row and the rows of its steps."""
+def run_state(
+    run_id: int, phase: str, reason: str, policy: Policy, steps: Sequence[Any]
+) -> RunState:
+    """A run from the columns of its row and the rows of its steps."""
     return RunState(
-        id=row.id,
-        phase=RunPhase(row.phase),
+        id=run_id,
+        phase=RunPhase(phase),
         policy=policy,
         steps={step.step: step_state(step) for step in steps},
-        reason=row.reason,
+        reason=reason,
     )
 
 

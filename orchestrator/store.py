@@ -1,6 +1,6 @@
 """The ledger in Postgres: states, events and outbox, loaded and saved in batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -45,10 +45,13 @@ _LOCK_TASKS = text("""
 """)
 _REPORTS = text("SELECT * FROM inbox WHERE task_id = ANY(:ids) ORDER BY id")
 _RUNS = text("""
-    SELECT id, task_id, phase, reason, task_id IN (
-        SELECT task_id FROM interventions WHERE task_id = ANY(:ids) AND closed_at IS NULL
-    ) AS intervened
-    FROM runs WHERE task_id = ANY(:ids) ORDER BY id
+    SELECT run_steps.*, runs.id, runs.task_id, runs.phase AS run_phase, runs.reason AS run_reason,
+        runs.task_id IN (
+            SELECT task_id FROM interventions WHERE task_id = ANY(:ids) AND closed_at IS NULL
+        ) AS intervened
+    FROM runs LEFT JOIN run_steps ON run_steps.run_id = runs.id
+        AND (runs.id = ANY(:reported) OR runs.task_id = ANY(:whole))
+    WHERE runs.task_id = ANY(:ids) ORDER BY runs.id, run_steps.step
 """)
 _STEPS = text("SELECT * FROM run_steps WHERE run_id = ANY(:ids) ORDER BY run_id, step")
 
@@ -149,7 +152,7 @@ class SqlUnit:
         """The task, with the changes of this unit."""
         if task_id not in self._tasks:
             phases = {
-                run.id: run.phase for run in self._run_rows.values() if run.task_id == task_id
+                run.id: run.run_phase for run in self._run_rows.values() if run.task_id == task_id
             }
             self._tasks[task_id] = task_state(self._task_rows[task_id], phases)
         return self._tasks[task_id]
@@ -262,15 +265,9 @@ class SqlUnit:
         ids = {"ids": list(self._task_rows)}
         found = self._connection.execute(_REPORTS, ids).all()
         self._inbox_ids = [row.id for row in found]
-        self._run_rows = {row.id: row for row in self._connection.execute(_RUNS, ids)}
-        self._intervened = {run.task_id for run in self._run_rows.values() if run.intervened}
+        reported = {row.run_id for row in found if row.run_id is not None}
         whole = {row.task_id for row in found if row.run_id is None}
-        self._read_runs(
-            sorted(
-                {row.run_id for row in found if row.run_id is not None}
-                | {run.id for run in self._run_rows.values() if run.task_id in whole}
-            )
-        )
+        self._read_tasks_runs(ids | {"reported": sorted(reported), "whole": sorted(whole)})
         readable = [(row, self._report(row)) for row in found]
         self._reported_at = [row.created_at for row, report in readable if report is not None]
         return [report for _, report in readable if report is not None]
@@ -283,18 +280,33 @@ class SqlUnit:
             self._park(row.task_id, row.run_id, row.kind, row.body, error)
             return None
 
+    def _read_tasks_runs(self, chosen: Mapping[str, Sequence[int]]) -> None:
+        """Read every run of the tasks, and the steps of those that are surely needed."""
+        steps: dict[int, list[Any]] = {}
+        for row in self._connection.execute(_RUNS, chosen):
+            self._run_rows[row.id] = row
+            if row.intervened:
+                self._intervened.add(row.task_id)
+            if row.step is not None:
+                steps.setdefault(row.id, []).append(row)
+            elif row.id in chosen["reported"] or row.task_id in chosen["whole"]:
+                steps[row.id] = []
+        self._enter_runs(steps)
+
     def _read_runs(self, run_ids: Sequence[int]) -> None:
         """Runs of tasks that are not locked are not read: `run` refuses a report that names one."""
-        known = [run_id for run_id in run_ids if run_id in self._run_rows]
-        if not known:
+        steps: dict[int, list[Any]] = {run_id: [] for run_id in run_ids if run_id in self._run_rows}
+        if not steps:
             return
-        steps: dict[int, list[Any]] = {run_id: [] for run_id in known}
-        for row in self._connection.execute(_STEPS, {"ids": known}):
+        for row in self._connection.execute(_STEPS, {"ids": list(steps)}):
             steps[row.run_id].append(row)
-        for run_id in known:
+        self._enter_runs(steps)
+
+    def _enter_runs(self, steps: Mapping[int, Sequence[Any]]) -> None:
+        for run_id, rows in steps.items():
             row = self._run_rows[run_id]
             policy = from_json(Policy, self._task_rows[row.task_id].policy)
-            self._runs[run_id] = run_state(row, policy, steps[run_id])
+            self._runs[run_id] = run_state(run_id, row.run_phase, row.run_reason, policy, rows)
             self._old_steps[run_id] = dict(self._runs[run_id].steps)
 
     def _record(

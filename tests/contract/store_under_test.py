@@ -239,7 +239,12 @@ class SqlUnderTest:
             rows = connection.execute(
                 select(RunRow.__table__).where(RunRow.task_id == task_id).order_by(RunRow.id)
             ).all()
-            return {row.id: run_state(row, policy, self._steps(connection, row.id)) for row in rows}
+            return {
+                row.id: run_state(
+                    row.id, row.phase, row.reason, policy, self._steps(connection, row.id)
+                )
+                for row in rows
+            }
 
     def events(self, task_id: int) -> list[str]:
         with self.database.begin() as connection:

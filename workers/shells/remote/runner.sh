@@ -177,7 +177,7 @@ run_command() { # key not-after span flags label command variables . : run a com
     say e "$1" "$2"
     case $3 in *b*) ;; *) return ;; esac
   fi
-  pair_number=$((n + 1))
+  pair_number=$((pair_number + 1))
   fresh "$open_stem"
 }
 
