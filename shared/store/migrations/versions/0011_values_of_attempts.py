@@ -60,6 +60,8 @@ _SET_ENDED_BY = sa.text("""
         WHEN outcome = 'timed_out' OR reason ~ '^ended after [0-9]+ s, its timeout' THEN 'timeout'
     END
     WHERE ran_at IS NOT NULL
+      AND (outcome IN ('cancelled', 'timed_out')
+           OR reason ~ '^(ended by an operator|ended after [0-9]+ s, its timeout)')
 """)
 _SET_LEFT_OVER = sa.text("""
     UPDATE attempts SET left_over = to_jsonb(string_to_array(
