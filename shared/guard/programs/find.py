@@ -1,4 +1,4 @@
-"""What `find` runs, and what else than `rm` deletes whole directories."""
+"""What `find` runs, and which programs besides `rm` delete whole directories."""
 
 from dataclasses import dataclass
 

@@ -114,7 +114,7 @@ _EDITOR_RUNS = re.compile(r"^\+.")
 
 
 def codes(program: str, words: tuple[Word, ...]) -> Iterator[Code]:
-    """All that the arguments of `program` hold and it would run."""
+    """Everything in the arguments of `program` that it would run."""
     name = language(program)
     yield from map(Embedded, option_values(words, *_SHELL_OPTIONS.get(name, ("", ()))))
     if any(True for _ in option_values(words, *_FOREIGN_OPTIONS.get(name, ("", ())))):
@@ -124,7 +124,7 @@ def codes(program: str, words: tuple[Word, ...]) -> Iterator[Code]:
 
 
 def language(program: str) -> str:
-    """The name without its version: `python3.11` is `python`."""
+    """The name without its version: `python3.11` becomes `python`."""
     stripped = re.sub(r"[0-9.]+$", "", program)
     return stripped if stripped in INTERPRETERS or stripped in _FOREIGN_OPTIONS else program
 
@@ -160,7 +160,7 @@ def _make(words: tuple[Word, ...]) -> Iterator[Code]:
 
 
 def _parallel(words: tuple[Word, ...]) -> Iterator[Code]:
-    """Without a command, what stands behind `:::` are commands."""
+    """Without a command, the words after `:::` are commands."""
     if words and words[0].literal == ":::":
         yield from map(Embedded, words[1:])
 
@@ -211,7 +211,7 @@ def _sed_scripts(words: tuple[Word, ...]) -> list[str]:
 
 
 def _sed_runs(script: str) -> bool:
-    """True when the script has a command, or a flag of `s`, that runs or writes."""
+    """Check whether the script has a command, or a flag of `s`, that runs or writes."""
     rest = []
     position = 0
     while found := _SED_SUBSTITUTE.search(script, position):

@@ -1,4 +1,4 @@
-"""Where a shell or an interpreter takes its program from, given its arguments."""
+"""Where a shell or an interpreter takes its program from, by its arguments."""
 
 from dataclasses import dataclass
 from typing import Literal as Choice

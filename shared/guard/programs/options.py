@@ -123,7 +123,7 @@ class Arguments:
     places: Places = field(default_factory=Places)
 
     def has(self, flag: Flag) -> bool:
-        """True when the option is surely given; long names may be shortened, as GNU has it."""
+        """Check whether an option is certainly given; long names can be short, as GNU allows."""
         if flag.word:
             return flag.word in self.words
         if flag.letter and flag.letter in self.letters:

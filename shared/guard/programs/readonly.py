@@ -129,17 +129,17 @@ _SQL_HIDDEN = re.compile(r"'(?:[^']|'')*'")
 
 
 def awk_only_looks(program: str) -> bool:
-    """True when an awk program can neither run nor open anything."""
+    """Check whether an awk program can neither run nor open anything."""
     return "\\\n" not in program and _AWK_REACHES_OUT.search(program) is None
 
 
 def jq_only_looks(program: str) -> bool:
-    """True when a jq program reads its input alone."""
+    """Check whether a jq program reads its input alone."""
     return _JQ_REACHES_OUT.search(program) is None
 
 
 def sed_only_edits(script: str) -> bool:
-    """True when a sed script is made of commands that touch nothing but the text."""
+    """Check whether a sed script is made of commands that touch nothing but the text."""
     position = 0
     depth = 0
     while position < len(script):
@@ -200,7 +200,7 @@ def _bracket_is_plain(script: str, position: int, delimiter: str) -> bool:
 
 
 def sql_only_looks(text: str) -> bool:
-    """True when every statement only reads, and calls only functions that are known to."""
+    """Check whether every statement only reads, and calls only functions that are known to."""
     if (
         len(text) > MOST_CHARACTERS
         or _SQL_TRICKS.search(_SQL_HIDDEN.sub("?", text))

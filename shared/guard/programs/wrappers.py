@@ -223,13 +223,13 @@ WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
 
 
 class _Position(NamedTuple):
-    """Where reading is, and how it came there."""
+    """The position of the reader, and how it got there."""
 
     at: int
     to_skip: int
     """Operands that still stand before the command."""
     options: bool
-    """Options may come."""
+    """Check whether options may follow."""
     sure: bool = True
 
 

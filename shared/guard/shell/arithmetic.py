@@ -2,6 +2,6 @@
 
 
 def runs_in_arithmetic(text: str) -> bool:
-    """True when what may be an array index inside the text holds a substitution."""
+    """Check whether a possible array index inside the text holds a substitution."""
     _, bracket, index = text.partition("[")
     return bool(bracket) and ("$(" in index or "`" in index)

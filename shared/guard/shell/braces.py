@@ -16,7 +16,7 @@ class TooManyWords(ValueError):
 
 
 _Unit = str | Part
-"""One unquoted character, or a part in which braces mean nothing."""
+"""One unquoted character, or a part in which braces have no meaning."""
 
 
 def expand_braces(word: WordNode) -> list[WordNode]:
@@ -25,7 +25,7 @@ def expand_braces(word: WordNode) -> list[WordNode]:
     if "{" not in units:
         return [word]
     if units.count("{") > _MOST_BRACES:
-        raise TooManyWords(f"a word of it has more than {_MOST_BRACES} braces")
+        raise TooManyWords(f"one of its words has more than {_MOST_BRACES} braces")
     return [_word(expanded) for expanded in _expand(units)]
 
 
@@ -56,7 +56,7 @@ def _word(units: list[_Unit]) -> WordNode:
 
 
 def _lengthen(part: Part, following: Part | None) -> Part:
-    """`{$a,b}c` is `$ac`: what now stands behind a bare name has become a part of it."""
+    """`{$a,b}c` is `$ac`: text that now follows a bare name has become part of it."""
     if not isinstance(part, Parameter) or not part.bare or not isinstance(following, Literal):
         return part
     joins = not following.quoted and re.match(r"\w", following.text)
@@ -73,14 +73,14 @@ def _expand(units: list[_Unit]) -> list[list[_Unit]]:
         middles = [expanded for middle in alternatives for expanded in _expand(middle)]
         tails = _expand(units[end:])
         if len(middles) * len(tails) > MOST_WORDS:
-            raise TooManyWords("its braces stand for too many words")
+            raise TooManyWords("its braces expand to too many words")
         before = units[:start]
         return [[*before, *middle, *tail] for middle in middles for tail in tails]
     return [units]
 
 
 def _alternatives(units: list[_Unit], start: int) -> tuple[list[list[_Unit]] | None, int]:
-    """What stands between the brace at `start` and its partner, and the place behind that."""
+    """The text between the brace at `start` and its partner, and the position after it."""
     depth = 0
     commas = []
     for index in range(start, len(units)):
@@ -118,7 +118,7 @@ def _sequence(text: str) -> list[list[_Unit]] | None:
     stride = abs(int(step or 1)) or 1
     low, high = (ord(first), ord(last)) if first.isalpha() else (int(first), int(last))
     if abs(high - low) // stride >= MOST_WORDS:
-        raise TooManyWords("its braces stand for too many words")
+        raise TooManyWords("its braces expand to too many words")
     numbers = range(low, high + 1, stride) if low <= high else range(low, high - 1, -stride)
     if first.isalpha():
         return [[Literal(chr(number), quoted=True)] for number in numbers]

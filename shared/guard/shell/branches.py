@@ -29,7 +29,7 @@ class Branching(Protocol):
         """How many runs have been found."""
 
     def doubt(self, rule: str, reason: str) -> None:
-        """Note something that cannot be decided."""
+        """Record something that cannot be decided."""
 
     def block(self, block: Block, scope: Scope, given: Input) -> Effect:
         """Follow statements, one after the other."""
@@ -46,7 +46,7 @@ class Branching(Protocol):
         """Follow what runs inside arithmetic and conditions."""
 
     def choice(self) -> AbstractContextManager[None]:
-        """What is followed meanwhile may not run at all."""
+        """Commands that are followed meanwhile may not run at all."""
 
     def spawn(self) -> None:
         """A process is started beside this one."""

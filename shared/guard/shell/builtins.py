@@ -87,7 +87,9 @@ def _declared_names(words: tuple[Word, ...]) -> set[str]:
 
 def _declare(walk: Interpreter, words: tuple[Word, ...], scope: Scope, *, export: bool) -> Scope:
     if _has_flag(words, "niluc"):
-        walk.doubt("variable-attribute", "a variable is declared whose value is not what is set")
+        walk.doubt(
+            "variable-attribute", "it declares a variable that changes the value it is given"
+        )
     for word in words:
         if found := _ASSIGNMENT.match(word.prefix):
             appended = found[0].endswith("+=")
@@ -194,7 +196,7 @@ def _changes_shell(
 ) -> Effect:
     del given
     if words:
-        walk.doubt("shell-changed", "it changes what the shell takes a command's name for")
+        walk.doubt("shell-changed", "it changes which program a command name means")
     return unchanged(scope)
 
 

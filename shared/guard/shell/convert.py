@@ -203,7 +203,7 @@ class Conversion:
         if self._posix and descriptor.isdigit() and len(descriptor) > 1:
             raise Unreadable(f"{descriptor} is a descriptor in some shells, in others an argument")
         if node["Op"] in ("<&", ">&") and not _names_one_thing(target):
-            raise Unreadable("what stands behind `&-` is a word of its own in some shells")
+            raise Unreadable("some shells read what follows `&-` as a separate word")
         return Redirect(node["Op"], target, descriptor, body)
 
     def _heredoc(self, node: Node, redirect: Node) -> WordNode:

@@ -33,7 +33,7 @@ def execute(
     """Follow a command; `functions` is False where the shell's functions are not looked at."""
     name = words[0].literal
     if len(words) > MOST_WORDS:
-        walk.doubt("too-large", f"a command of it has more than {MOST_WORDS} words")
+        walk.doubt("too-large", f"one of its commands has more than {MOST_WORDS} words")
         words = words[:MOST_WORDS]
     if name is None:
         walk.doubt("unknown-command", f"which program runs is not known: {words[0]}")

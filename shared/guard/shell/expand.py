@@ -26,7 +26,7 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 
 
 class Substitute(Protocol):
-    """Runs what stands in `$(…)` and says what it puts out."""
+    """Runs the commands in `$(…)` and returns what they print."""
 
     def __call__(self, substitution: Substitution, scope: Scope) -> Hole | Word:
         """Its output without the last newlines, or a hole that knows its makers."""

@@ -1,4 +1,4 @@
-"""Commands so simple that their words are certain without a parser."""
+"""Commands so simple that their words are known without a parser."""
 
 import re
 
@@ -42,7 +42,7 @@ _PATTERN = re.compile(r"[A-Za-z0-9_./:=@%+,*?~\[\]-]+")
 
 
 def plain_patterns(words: list[str]) -> bool:
-    """True when the words of an entry, which may hold patterns, mean what they look like."""
+    """Check whether the words of an entry, which may hold patterns, mean what they look like."""
     if not words or words[0] in _GRAMMAR or "=" in words[0]:
         return False
     return all(map(_PATTERN.fullmatch, words))

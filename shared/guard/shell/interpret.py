@@ -78,7 +78,7 @@ class Walk:
     # what is found
 
     def doubt(self, rule: str, reason: str) -> None:
-        """Note something that cannot be decided."""
+        """Record something that cannot be decided."""
         self.findings.doubts.append(Doubt(rule, reason, self._part))
 
     def add_run(
@@ -102,7 +102,7 @@ class Walk:
 
     @contextmanager
     def guessing(self) -> Iterator[None]:
-        """What is found meanwhile is only one way to read the text."""
+        """What is found meanwhile belongs to one of several ways to read the text."""
         before, self._sure = self._sure, False
         try:
             yield
@@ -181,7 +181,7 @@ class Walk:
         return self.code(word, interpreter, scope, given)
 
     def later(self, word: Word, scope: Scope) -> None:
-        """Follow a text now, and again when all else is done: variables may then differ."""
+        """Follow a text now, and again at the end, when variables may differ."""
         self._later.append((word, self.dialect, scope))
         self.here(word, scope, Input())
 
@@ -319,7 +319,7 @@ class Walk:
 
     @contextmanager
     def choice(self) -> Iterator[None]:
-        """What is followed meanwhile may not run at all."""
+        """Commands that are followed meanwhile may not run at all."""
         self._choices += 1
         try:
             yield

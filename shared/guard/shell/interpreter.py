@@ -25,7 +25,7 @@ class Interpreter(Protocol):
     local: set[str]
 
     def doubt(self, rule: str, reason: str) -> None:
-        """Note something that cannot be decided."""
+        """Record something that cannot be decided."""
 
     def add_run(
         self,
@@ -44,7 +44,7 @@ class Interpreter(Protocol):
         """One level of commands inside commands."""
 
     def guessing(self) -> AbstractContextManager[None]:
-        """What is found meanwhile is only one way to read the text."""
+        """What is found meanwhile belongs to one of several ways to read the text."""
 
     def execute(
         self, words: tuple[Word, ...], scope: Scope, given: Input, *, functions: bool = True
@@ -58,7 +58,7 @@ class Interpreter(Protocol):
         """Follow a word that the running shell itself reads, as `eval` does."""
 
     def later(self, word: Word, scope: Scope) -> None:
-        """Follow a text now, and again when all else is done."""
+        """Follow a text now, and again at the end."""
 
     def call(
         self, name: str, functions: tuple[Function, ...], scope: Scope, given: Input

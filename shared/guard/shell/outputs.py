@@ -1,4 +1,4 @@
-"""What programs print when all of it is known beforehand: echo, printf, cat."""
+"""What programs print, where all of it is known beforehand: echo, printf, cat."""
 
 import re
 
@@ -7,7 +7,7 @@ from shared.guard.shell.quoting import echo_escapes, printf_escapes
 from shared.guard.words import Hole, Text, Word, join, literal_word
 
 _PRINT_A_NAME = frozenset({"date", "hostname", "nproc", "id", "whoami", "uname", "arch", "getconf"})
-"""Programs that print a name or a number: nothing that leads out of a directory."""
+"""Programs that print a name or a number, never a path out of a directory."""
 
 _CONVERSION = re.compile(r"%(?:(%)|([sbdi])|(.))", re.DOTALL)
 

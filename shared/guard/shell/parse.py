@@ -199,12 +199,12 @@ class Shfmt:
 
 @cache
 def installed_shfmt() -> Shfmt:
-    """The one that came with this installation, found once in a process; raises Misconfigured."""
+    """The binary of this installation, found once in a process; raises Misconfigured."""
     return Shfmt()
 
 
 def _misread(text: str) -> str:
-    """Why the parser would read the text unlike a shell; nothing when it would not."""
+    """Why the parser would read the text differently from a shell; empty if it would not."""
     if _JOINED_COMMENT.search(text):
         return "what may be a comment ends in a backslash"
     if _JOINED_OPERATOR.search(text):

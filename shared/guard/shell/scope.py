@@ -68,14 +68,14 @@ class Scope:
         return replace(self, directories=gone)
 
     def child(self) -> "Scope":
-        """What a new shell process knows: exported variables and the directory."""
+        """The state that a new shell process starts with: exported variables and the directory."""
         kept = {name: value for name, value in self.variables.items() if name in self.exported}
         hidden = dict.fromkeys(self.variables.keys() - kept.keys(), unknown_word())
         return Scope({**hidden, **kept}, self.exported, (), {}, self.directories)
 
 
 def merge(first: Scope, second: Scope) -> Scope:
-    """What is known when either may be the case; the first is the likelier."""
+    """The state when either may be the case; the first is the likelier."""
     if first is second:
         return first
     names = first.variables.keys() | second.variables.keys()

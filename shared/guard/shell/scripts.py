@@ -42,7 +42,7 @@ def run_input(walk: Interpreter, interpreter: str, scope: Scope, given: Input) -
         return walk.code(given.text, interpreter, scope, Input(piped=True))
     if given.file is not None:
         return run_script(walk, given.file, interpreter, scope, Input(piped=True))
-    walk.doubt("program-from-input", "a shell runs what it reads, which is not known")
+    walk.doubt("program-from-input", "a shell runs its input, which is not known")
     return unchanged(scope)
 
 
@@ -85,5 +85,7 @@ def _run_content(
     walk: Interpreter, file: File, interpreter: str, scope: Scope, given: Input
 ) -> Effect:
     if file.content.literal is None:
-        walk.doubt("written-script", "it runs a file that it has written, of unknown content")
+        walk.doubt(
+            "written-script", "it runs a file that it has written, whose content is not known"
+        )
     return walk.code(file.content, interpreter, scope, given)

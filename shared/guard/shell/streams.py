@@ -22,7 +22,7 @@ class Input:
 
     @property
     def given(self) -> bool:
-        """True when the text itself says what comes in."""
+        """Check whether the text itself says what comes in."""
         return self.piped or self.text is not None or self.file is not None
 
     @property

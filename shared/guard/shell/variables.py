@@ -35,12 +35,12 @@ def dangerous_in(text: str) -> str:
 
 
 def changes_programs(name: str) -> bool:
-    """True when setting the variable may change what later words mean."""
+    """Check whether setting the variable may change what later words mean."""
     return _CHANGES_PROGRAMS.fullmatch(name) is not None
 
 
 def holds_command(name: str) -> bool:
-    """True when programs run the variable's value as a command."""
+    """Check whether programs run the variable's value as a command."""
     return _COMMANDS.fullmatch(name) is not None
 
 

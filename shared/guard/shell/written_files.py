@@ -75,7 +75,7 @@ class Files:
         return self._commands.get(name, [])
 
     def at(self, path: Word, directory: Word) -> list[File]:
-        """All that the file may hold; nothing when this text has not written it."""
+        """Everything that the file may hold; empty if this text has not written it."""
         name = canonical(path, directory).literal
         return self._known.get(name, []) if name is not None else []
 
@@ -123,7 +123,7 @@ def copies(program: str, words: tuple[Word, ...]) -> list[tuple[Word, Word]]:
 
 
 def downloads(program: str, words: tuple[Word, ...]) -> list[Word]:
-    """The names that wget and curl give to what they load, where no option names one."""
+    """The names that wget and curl give to downloads, where no option names one."""
     if program not in ("wget", "curl"):
         return []
     names = [str(word).partition("?")[0].rpartition("/")[2] for word in operands(words)]
