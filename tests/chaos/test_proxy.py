@@ -1,5 +1,7 @@
 """The proxy does to a link what it says, and nothing else."""
 
+import contextlib
+import queue
 import socket
 import threading
 import time
@@ -10,7 +12,7 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.services.databases import execute, plain
-from tests.services.proxy import Proxy
+from tests.services.proxy import Direction, Proxy
 
 LATE = 0.3
 
@@ -95,6 +97,83 @@ def test_a_silent_link_loses_nothing(link: Proxy) -> None:
         link.pass_on()
         connection.settimeout(5)
         assert connection.recv(1024) == b"held"
+
+
+def silent(connection: socket.socket, data: bytes = b"") -> bool:
+    """Whether it takes the data and then says nothing, not even that it has ended."""
+    connection.settimeout(LATE)
+    connection.sendall(data)
+    try:
+        connection.recv(1024)
+    except TimeoutError:
+        return True
+    return False
+
+
+def test_what_is_swallowed_never_arrives_and_new_connections_work(link: Proxy) -> None:
+    with client(link) as connection, client(link) as other:
+        assert said(connection, b"x") == b"x"
+        assert said(other, b"y") == b"y"
+        assert link.swallow() == 2
+        assert silent(connection, b"lost")
+        with client(link) as late:
+            assert silent(late, b"lost")
+            link.pass_on()
+            with client(link) as another:
+                assert said(another, b"z") == b"z"
+            assert silent(connection, b"lost")
+            assert silent(late, b"lost")
+        assert link.swallowed_links >= 2
+
+
+def test_only_what_is_there_is_swallowed_when_new_connections_are_not(link: Proxy) -> None:
+    with client(link) as connection:
+        assert said(connection, b"x") == b"x"
+        link.swallow(new=False)
+        assert silent(connection, b"lost")
+        with client(link) as another:
+            assert said(another, b"z") == b"z"
+
+
+@pytest.fixture
+def recorder() -> Iterator[tuple[int, "queue.Queue[bytes]"]]:
+    """A server that notes what it gets and greets; its port, and the notes."""
+    notes: queue.Queue[bytes] = queue.Queue()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(ConnectionResetError):  # the proxy's end
+                while data := connection.recv(1024):
+                    notes.put(data)
+                    connection.sendall(b"seen")
+                notes.put(b"")
+
+        server = threading.Thread(target=serve)
+        server.start()
+        yield listener.getsockname()[1], notes
+        server.join()
+
+
+@pytest.mark.parametrize(
+    ("directions", "arrives"), [(Direction.TO_CLIENT, True), (Direction.TO_SERVER, False)]
+)
+def test_one_direction_alone_is_swallowed(
+    recorder: tuple[int, "queue.Queue[bytes]"], directions: Direction, arrives: bool
+) -> None:
+    port, notes = recorder
+    with Proxy(port) as link:
+        with client(link) as connection:
+            assert said(connection, b"first") == b"seen"
+            assert notes.get(timeout=5) == b"first"
+            link.swallow(directions)
+            assert silent(connection, b"second")
+        if arrives:
+            assert notes.get(timeout=5) == b"second"
+            assert notes.get(timeout=5) == b""  # the server learns that the client has closed
+        else:
+            with pytest.raises(queue.Empty):
+                notes.get(timeout=LATE)
 
 
 def test_a_slow_link_is_late_in_both_directions(link: Proxy) -> None:

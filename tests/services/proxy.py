@@ -1,12 +1,17 @@
-"""A TCP proxy on loopback before one server, whose link a test may cut, silence or slow down."""
+"""A TCP proxy on loopback before one server, whose link a test may cut, silence, swallow or slow.
+
+Silent (`black_hole`): held back, and delivered later. Swallowed (`swallow`): acknowledged, and lost
+for good, as by a firewall that has forgotten a connection; only a new connection can work again.
+"""
 
 import asyncio
 import contextlib
 import socket
 import struct
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from enum import Flag, auto
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -23,11 +28,23 @@ COMMITTED: Final = b"C\x00\x00\x00\x0bCOMMIT\x00"
 """Postgres's answer to a COMMIT: the message CommandComplete with its tag."""
 
 
+class Direction(Flag):
+    """The directions of a connection."""
+
+    TO_SERVER = auto()
+    TO_CLIENT = auto()
+    BOTH = TO_SERVER | TO_CLIENT
+
+
+NEITHER: Final = Direction(0)
+
+
 @dataclass(eq=False, slots=True)
 class Link:
-    """One connection through the proxy: the two sockets of it."""
+    """One connection through the proxy: the two sockets of it, and what of it is swallowed."""
 
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
+    swallowed: Direction = NEITHER
 
     def drop(self) -> None:
         """Reset it on both sides; what is on its way is lost."""
@@ -55,6 +72,7 @@ class Proxy:
         self._serving: set[asyncio.Task[None]] = set()
         self._passes = asyncio.Event()
         self._delay = 0.0
+        self._swallows_new = NEITHER
         self._answer: bytes | None = None
         self._answers_dropped = 0
         self._server: asyncio.Server | None = None
@@ -80,13 +98,30 @@ class Proxy:
         """How often `drop_next_answer` has come true."""
         return self._answers_dropped
 
+    @property
+    def swallowed_links(self) -> int:
+        """How many open connections are swallowed, in one direction or in both."""
+        return self._in_loop(self._count_swallowed())
+
     def pass_on(self) -> None:
-        """Be transparent again: what was held back arrives, late but whole."""
+        """Be transparent again: what was held back arrives, late but whole.
+
+        New connections work again; those that were swallowed stay so until they are closed.
+        """
         self._in_loop(self._set(delay=0.0, passes=True))
 
     def black_hole(self) -> None:
         """Take everything and hand nothing on, as a link does that has gone silent."""
         self._in_loop(self._set(delay=0.0, passes=False))
+
+    def swallow(self, directions: Direction = Direction.BOTH, *, new: bool = True) -> int:
+        """Acknowledge and lose what comes in these directions; how many connections that concerns.
+
+        Nobody is told: no reset, no end, and neither side learns that the other has closed. It is
+        for good for the connections that there are, and, with `new`, for those made until
+        `pass_on`.
+        """
+        return self._in_loop(self._swallow(directions, new=new))
 
     def slow(self, delay: float) -> None:
         """Hand everything on `delay` seconds late."""
@@ -121,10 +156,20 @@ class Proxy:
 
     async def _set(self, *, delay: float, passes: bool) -> None:
         self._delay = delay
+        self._swallows_new = NEITHER
         if passes:
             self._passes.set()
         else:
             self._passes.clear()
+
+    async def _swallow(self, directions: Direction, *, new: bool) -> int:
+        self._swallows_new = directions if new else NEITHER
+        for link in self._links:
+            link.swallowed |= directions
+        return len(self._links)
+
+    async def _count_swallowed(self) -> int:
+        return sum(bool(link.swallowed) for link in self._links)
 
     async def _cut(self) -> int:
         links = [link for link in self._links if link.writers]
@@ -141,15 +186,19 @@ class Proxy:
         task.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = Link([writer])
+        link = Link([writer], self._swallows_new)
         self._links.add(link)
         try:
             await self._passes.wait()
+            if link.swallowed is Direction.BOTH:
+                while await reader.read(CHUNK):
+                    pass
+                return
             there, beyond = await asyncio.open_connection(ports.LOOPBACK, self._target)
             link.writers.append(beyond)
             await asyncio.gather(
-                self._pump(reader, beyond, link, self._unchanged),
-                self._pump(there, writer, link, self._without_answer),
+                self._pump(reader, beyond, link, Direction.TO_SERVER),
+                self._pump(there, writer, link, Direction.TO_CLIENT),
             )
         except OSError:
             pass
@@ -165,29 +214,30 @@ class Proxy:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         link: Link,
-        watched: Callable[[Link, bytes], bool],
+        direction: Direction,
     ) -> None:
         try:
             while data := await reader.read(CHUNK):
                 await self._passes.wait()
                 if self._delay:
                     await asyncio.sleep(self._delay)
-                if not watched(link, data):
+                if direction in link.swallowed:
+                    continue
+                if direction is Direction.TO_CLIENT and self._drops(link, data):
                     return
                 writer.write(data)
                 await writer.drain()
-            writer.write_eof()
+            if direction not in link.swallowed:
+                writer.write_eof()
         except OSError:
-            link.drop()
+            if direction not in link.swallowed:
+                link.drop()
 
-    @staticmethod
-    def _unchanged(_link: Link, _data: bytes) -> bool:
-        return True
-
-    def _without_answer(self, link: Link, data: bytes) -> bool:
+    def _drops(self, link: Link, data: bytes) -> bool:
+        """Whether this is the answer to swallow; then the connection is reset."""
         if self._answer is None or self._answer not in data:
-            return True
+            return False
         self._answer = None
         self._answers_dropped += 1
         link.drop()
-        return False
+        return True
