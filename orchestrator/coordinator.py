@@ -8,6 +8,7 @@ import structlog
 
 from orchestrator.core.decisions import (
     AddSteps,
+    CancelAttempt,
     CancelJobs,
     CancelRuns,
     CloseAttempt,
@@ -134,6 +135,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
         case (
             Enqueue()
             | CancelJobs()
+            | CancelAttempt()
             | OpenIntervention()
             | CloseInterventions()
             | SettleAttempt()

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, text
 from orchestrator import learning
 from orchestrator.core.decisions import (
     AddSteps,
+    CancelAttempt,
     CancelJobs,
     CancelRuns,
     CloseAttempt,
@@ -58,7 +59,7 @@ def carry_out(connection: Connection, orders: Sequence[Order], intervened: set[i
     jobs.enqueue(connection, enqueued)
 
 
-def _write(  # noqa: C901 - one case a decision
+def _write(  # noqa: C901, PLR0912 - one case a decision
     connection: Connection, task_id: int, run_id: int | None, decision: Decision
 ) -> None:
     match decision:
@@ -66,6 +67,8 @@ def _write(  # noqa: C901 - one case a decision
             jobs.enqueue(connection, [job_of(task_id, run_id, decision)])
         case CancelJobs(step):
             jobs.cancel(connection, task_id, run_id, step)
+        case CancelAttempt(key):
+            jobs.cancel_attempt(connection, key)
         case OpenIntervention():
             values = intervention_values(task_id, run_id, decision)
             connection.execute(insert(InterventionRow).values(values))

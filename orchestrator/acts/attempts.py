@@ -2,39 +2,45 @@
 
 from collections.abc import Callable
 
-from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
+from orchestrator.acts.post import post
 from orchestrator.acts.verbs import act
 from orchestrator.acts.watch import wait_until
-from orchestrator.views.attempts import AttemptLine, attempt_view
+from orchestrator.views.attempts import AttemptLine, Custody, attempt_view, custody_of
 from shared.domain.errors import Rejected
+from shared.domain.facts import AttemptCancelRequested
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
-from shared.store import jobs
 
 
 @act("attempt.cancel")
 def cancel(caller: Caller, ref: Ref) -> Done[AttemptLine]:
     """End a running command: it counts as failed, and its step continues from there.
 
-    Its worker learns of it at the commit. Without a number, `ref` means the running attempt. Raises
-    Rejected when there is no such attempt, or no worker is running it.
+    Its worker is told as soon as a coordinator has read the fact. Without a number, `ref` means the
+    running attempt. Raises Rejected when there is no such attempt, when no worker is running it,
+    or when it ended before the coordinator read the fact.
     """
-    attempt = _attempt(caller, ref)
-    with caller.database.begin() as connection:
-        asked = jobs.cancel_attempt(connection, attempt.key)
-        if asked:
-            audit.record(connection, caller.actor, Act("attempt.cancel", str(attempt.ref)))
-    if not asked:
-        attempt = _attempt(caller, attempt.ref)
-        raise Rejected(
-            f"{attempt.ref} {_not_in_hand(attempt)}",
-            stage="input",
-            next_step=NextStep.of("attempt show", attempt.ref),
-        )
-    return Done(attempt)
+    attempt, custody = _attempt(caller, ref)
+    if not custody.in_hand:
+        raise _not_in_hand(attempt)
+    fact = AttemptCancelRequested(
+        step=custody.step,
+        revision=attempt.revision,
+        pass_no=attempt.pass_no,
+        subtask=custody.subtask,
+        number=custody.number,
+        key=attempt.key,
+        requested_by=caller.actor.name,
+    )
+    entry = Act("attempt.cancel", str(attempt.ref))
+    taken = post(caller, entry, [(attempt.ref.task, custody.run_id, fact)])
+    attempt, custody = _attempt(caller, attempt.ref)
+    if taken and not custody.cancelled:
+        raise _not_in_hand(attempt)
+    return Done(attempt, taken)
 
 
 def await_cancellation(
@@ -42,19 +48,25 @@ def await_cancellation(
 ) -> AttemptLine:
     """Wait up to `timeout` seconds until an attempt has ended."""
     return wait_until(
-        lambda: _attempt(caller, ref),
+        lambda: _attempt(caller, ref)[0],
         lambda seen: not seen.running,
         timeout=timeout,
         tell=tell,
     )
 
 
-def _attempt(caller: Caller, ref: Ref) -> AttemptLine:
-    with caller.database.begin() as connection:
-        return attempt_view(connection, ref).attempt
+def _attempt(caller: Caller, ref: Ref) -> tuple[AttemptLine, Custody]:
+    with caller.database.reading() as connection:
+        attempt = attempt_view(connection, ref).attempt
+        return attempt, custody_of(connection, attempt.key)
 
 
-def _not_in_hand(attempt: AttemptLine) -> str:
+def _not_in_hand(attempt: AttemptLine) -> Rejected:
+    told = f"has already ended: {attempt.outcome.replace('_', ' ')}"
     if attempt.running:
-        return "no longer belongs to a worker: its task was cancelled, or its step has moved on"
-    return f"has already ended: {attempt.outcome.replace('_', ' ')}"
+        told = "no longer belongs to a worker: its task was cancelled, or its step has moved on"
+    return Rejected(
+        f"{attempt.ref} {told}",
+        stage="input",
+        next_step=NextStep.of("attempt show", attempt.ref),
+    )

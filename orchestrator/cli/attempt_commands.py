@@ -142,6 +142,9 @@ def cancel(
     """
     from orchestrator.acts.attempts import cancel as cancel_attempt
     from orchestrator.cli.await_cancel import attempt_answer, await_attempt
+    from orchestrator.cli.posted import unread_answer
 
-    attempt = cancel_attempt(call.caller, parse_ref(ref)).value
-    return await_attempt(call, attempt, timeout) if wait else attempt_answer(attempt)
+    done = cancel_attempt(call.caller, parse_ref(ref))
+    if not done.taken:
+        return unread_answer("attempt.cancel", done.value)
+    return await_attempt(call, done.value, timeout) if wait else attempt_answer(done.value)

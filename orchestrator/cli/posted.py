@@ -39,6 +39,11 @@ def post_answer(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
             console.print(f"[bold]{details['ref']}[/] is {in_colour(details['phase'])}")
 
         return Result(kind, details, show, next_step=NextStep.of("task watch", details["ref"]))
+    return unread_answer(kind, details)
+
+
+def unread_answer(kind: str, details: Any) -> Result:
+    """The answer to an act whose facts no coordinator has read in time."""
 
     def show_recorded(console: Console) -> None:
         console.print("recorded, but no coordinator has read it: is one running?")

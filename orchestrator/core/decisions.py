@@ -57,6 +57,13 @@ class CancelJobs:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelAttempt:
+    """Have the worker of the attempt with that key end it, unless it has ended already."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class OpenIntervention:
     """Wait for a human; `asked` are the texts to approve, if any.
 
@@ -165,6 +172,7 @@ class ReportRun:
 Decision = (
     Enqueue
     | CancelJobs
+    | CancelAttempt
     | OpenIntervention
     | CloseInterventions
     | SettleAttempt

@@ -12,6 +12,7 @@ from orchestrator.core.cleanup_rules import (
     overtaken_cleanup,
 )
 from orchestrator.core.decisions import (
+    CancelAttempt,
     CancelJobs,
     CloseInterventions,
     Decision,
@@ -77,7 +78,7 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
     match fact:
         case f.PassStarted():
             return (step.phase, step.pass_no) != (StepPhase.READY, fact.pass_no)
-        case f.PassFinished():
+        case f.PassFinished() | f.AttemptCancelRequested():
             return step.phase not in AT_WORK or step.pass_no != fact.pass_no
         case f.BundleReady() | f.StepHandedUp():
             return not _seeks_revision(step, fact.pass_no, handed_up=False)
@@ -206,6 +207,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
             return after_reply(step, fact)
         case f.RetryAdvised():
             return after_advice(step, fact)
+        case f.AttemptCancelRequested():
+            return step, (CancelAttempt(fact.key),)
         case f.CommandLeftRunning():
             return after_left_running(step, fact)
         case f.CleanupFinished():

@@ -33,6 +33,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.JobFailed: frozenset({S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.StepRevised: frozenset({S.READY}),
+        f.AttemptCancelRequested: frozenset({S.READY}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.RUNNING: {
@@ -42,6 +43,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.JobFailed: frozenset({S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.StepRevised: frozenset({S.READY}),
+        f.AttemptCancelRequested: frozenset({S.RUNNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.REPLANNING: {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, select, text
 
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
@@ -18,6 +18,19 @@ from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
+
+_CUSTODY = text("""
+    SELECT attempts.run_id, attempts.step, attempts.subtask, attempts.number,
+           attempts.outcome = 'running'
+               AND coalesce(bool_or(jobs.state = 'open'), false) AS in_hand,
+           coalesce(bool_or(jobs.cancel_attempt = attempts.key), false) AS cancelled
+    FROM attempts
+    LEFT JOIN jobs ON jobs.run_id = attempts.run_id AND jobs.step = attempts.step
+         AND jobs.revision = attempts.revision AND jobs.pass_no = attempts.pass_no
+         AND jobs.kind = 'execute'
+    WHERE attempts.key = :key
+    GROUP BY attempts.id
+""")
 
 Running = Literal["running"]
 """The outcome of an attempt that has none yet."""
@@ -90,6 +103,22 @@ class AttemptView:
     check_command: str | None
     check_output: str
     worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Custody:
+    """Where an attempt belongs, and whether a worker has it.
+
+    It is `in_hand` while it runs and the job of its pass is open, and `cancelled` once that job
+    tells its worker to end it.
+    """
+
+    run_id: int
+    step: int
+    subtask: int
+    number: int
+    in_hand: bool
+    cancelled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +249,11 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         check_output=row.check_output,
         worker=row.worker,
     )
+
+
+def custody_of(connection: Connection, key: str) -> Custody:
+    """Where the attempt with that key belongs, and whether a worker has it."""
+    return Custody(**connection.execute(_CUSTODY, {"key": key}).mappings().one())
 
 
 def live_output(connection: Connection, key: str, after: int) -> tuple[OutputPiece, ...]:

@@ -133,6 +133,9 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             word = "another try" if fact.retry else "against another try"
             told = f"the planner of step {fact.step} advises {word}{_why(fact.reason)}"
             return MessageKind.REVISION, Tone.PLAIN, told
+        case f.AttemptCancelRequested():
+            told = f"{fact.requested_by} asked to end attempt {fact.number} of subtask "
+            return MessageKind.SUBTASK, Tone.PLAIN, told + f"{fact.step}.{fact.subtask}"
         case f.CommandLeftRunning():
             told = f"a worker is sent to end what step {fact.step} left running"
             return MessageKind.TASK, Tone.ATTENTION, told

@@ -251,6 +251,22 @@ class RetryAdvised:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptCancelRequested:
+    """A person wants the running attempt with that `key` ended; its step goes on.
+
+    It is attempt `number` of the subtask of that number.
+    """
+
+    step: int
+    revision: int
+    pass_no: int
+    subtask: int
+    number: int
+    key: str
+    requested_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandLeftRunning:
     """A step was cancelled, an attempt of that pass still runs, and no worker is at it."""
 
@@ -354,6 +370,7 @@ StepFact = (
     | CommandsApproved
     | ApprovalDenied
     | RetryAdvised
+    | AttemptCancelRequested
     | CommandLeftRunning
     | CleanupFinished
     | QuestionAnswered

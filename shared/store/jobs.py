@@ -231,17 +231,14 @@ def cancel(
         notify(connection, CANCELLED, str(job_id))
 
 
-def cancel_attempt(connection: Connection, key: str) -> bool:
-    """Cancel the running attempt with that key, and tell the worker that runs it.
+def cancel_attempt(connection: Connection, key: str) -> None:
+    """Cancel the running attempt with that key, and tell the worker that runs it at the commit.
 
     The row of its job keeps the request until the pass is over, so whoever resumes the pass sees
-    it, too. False, with nothing written, if the attempt does not run or its job is not open.
+    it, too. Nothing is written if the attempt does not run or its job is not open.
     """
-    job_id = connection.execute(_CANCEL_ATTEMPT, {"key": key}).scalar()
-    if job_id is None:
-        return False
-    notify(connection, CANCELLED, f"{job_id} {key}")
-    return True
+    for (job_id,) in connection.execute(_CANCEL_ATTEMPT, {"key": key}).all():
+        notify(connection, CANCELLED, f"{job_id} {key}")
 
 
 def claim(

@@ -48,7 +48,6 @@ class StoreUnderTest(Protocol):
     def renew(self, job: Job) -> bool: ...
     def unwanted(self, job: Job) -> str | None: ...
     def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool: ...
-    def cancel_attempt(self, key: str) -> bool: ...
     def sweep(self) -> int: ...
     def tried(self) -> list[tuple[str, str]]: ...
     def ended(self, job: Job) -> tuple[Attempt, ...]: ...
@@ -71,7 +70,6 @@ class MemoryUnderTest:
         self.send = self.store.send
         self.waiting = self.store.waiting
         self.finish = self.store.finish
-        self.cancel_attempt = self.store.cancel_attempt
         self.sweep = self.store.tell_left_running
 
     def claim(self, job_id: int) -> Job | None:
@@ -173,10 +171,6 @@ class SqlUnderTest:
         entry = AttemptWrite(job.id, job.fence, attempt, ended=ended, worker="worker")
         with self.database.begin() as connection:
             return attempt.key in attempts.record(connection, [entry])
-
-    def cancel_attempt(self, key: str) -> bool:
-        with self.database.begin() as connection:
-            return jobs.cancel_attempt(connection, key)
 
     def sweep(self) -> int:
         before = self._left_running_told()

@@ -22,6 +22,7 @@ from shared.domain.attempt import (
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.facts import (
+    AttemptCancelRequested,
     CancelRequested,
     CommandsApproved,
     Fact,
@@ -93,6 +94,12 @@ def report(store: StoreUnderTest, job: Job, fact: Fact) -> None:
     """A fact about a job's run is reported, and the coordinator decides."""
     store.send([(job.task_id, job.run_id, fact)])
     settle(store)
+
+
+def cancel(store: StoreUnderTest, job: Job, attempt: Attempt) -> None:
+    """A person asks for the end of one attempt of a job, and the coordinator decides."""
+    place = attempt.step, attempt.revision, attempt.pass_no, attempt.subtask, attempt.number
+    report(store, job, AttemptCancelRequested(*place, attempt.key, "ann"))
 
 
 @pytest.mark.parametrize("answer", Answer)
@@ -198,13 +205,14 @@ def test_a_resumption_leaves_open_what_waits_for_an_answer(store: StoreUnderTest
 def test_the_end_of_one_attempt_is_asked_for_until_its_pass_is_over(
     store: StoreUnderTest,
 ) -> None:
-    _, (job,) = claimed(store)
+    task_id, (job,) = claimed(store)
     running = attempt(job, Outcome.FAILED)
-    assert not store.cancel_attempt(running.key)
+    cancel(store, job, running)
     store.record(job, running, ended=False)
-    assert store.unwanted(job) is None
-    assert store.cancel_attempt(running.key)
+    assert store.unwanted(job) is None  # it had not begun
+    cancel(store, job, running)
     assert store.unwanted(job) == running.key
+    assert store.events(task_id).count("AttemptCancelRequested") == 2
     store.pass_time(LEASE + 1)
     (job_id,) = store.waiting()
     another = store.claim(job_id)
@@ -219,7 +227,6 @@ def test_the_end_of_one_attempt_is_asked_for_until_its_pass_is_over(
     assert put_off is not None
     assert put_off.cancel_attempt == running.key
     assert store.record(put_off, replace(running, reason="ended by an operator"))
-    assert not store.cancel_attempt(running.key)
     ends(store, put_off, Ending.BLOCKED)
     report(store, put_off, ResumeRequested())
     (job_id,) = store.waiting()
@@ -228,13 +235,22 @@ def test_the_end_of_one_attempt_is_asked_for_until_its_pass_is_over(
     assert (following.pass_no, following.cancel_attempt) == (2, None)
 
 
+def test_the_end_of_an_attempt_that_has_ended_is_not_asked_for(store: StoreUnderTest) -> None:
+    _, (job,) = claimed(store)
+    ended = attempt(job, Outcome.FAILED)
+    store.record(job, ended)
+    cancel(store, job, ended)
+    assert store.unwanted(job) is None
+
+
 def test_a_cancelled_worker_still_says_how_its_command_ended(store: StoreUnderTest) -> None:
     task_id, (job,) = claimed(store)
     running = attempt(job, Outcome.CANCELLED)
     store.record(job, running, ended=False)
     store.send([(task_id, None, CancelRequested())])
     settle(store)
-    assert not store.cancel_attempt(running.key)
+    cancel(store, job, running)
+    assert "AttemptCancelRequested" not in store.events(task_id)
     assert store.sweep() == 0  # its worker may still answer
     told = replace(running, reason="ended by TERM")
     assert not store.record(job, told)  # and learns that the job is no longer its own

@@ -3,17 +3,26 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, assert_never
 
 from orchestrator.core.decisions import (
+    AddSteps,
+    CancelAttempt,
     CancelJobs,
+    CancelRuns,
     CloseAttempt,
     CloseInterventions,
     Decision,
+    DisableHost,
     Enqueue,
     Grant,
+    Learn,
     OpenIntervention,
+    ReportRun,
+    ResumeRuns,
     SettleAttempt,
+    StartRuns,
+    TellPolicy,
 )
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.rows import job_of
@@ -121,14 +130,12 @@ class MemoryStore:
             if fits and slot.state == "open" and slot.job.kind is not JobKind.CLEAN_UP:
                 slot.state = "cancelled"
 
-    def cancel_attempt(self, key: str) -> bool:
-        """Have a running attempt ended; False when it does not run or its job is not open."""
+    def cancel_attempt(self, key: str) -> None:
+        """Have a running attempt ended; nothing when it does not run or its job is not open."""
         tried = self.attempts.get(key)
         slot = None if tried is None or not tried.running else self._slot_of(tried.attempt)
-        if slot is None or slot.state != "open":
-            return False
-        slot.cancel_attempt = key
-        return True
+        if slot is not None and slot.state == "open":
+            slot.cancel_attempt = key
 
     def record(self, job: Job, attempt: Attempt, *, ended: bool) -> bool:
         """Write an attempt under its job's fence; returns whether the job is still ours."""
@@ -337,12 +344,16 @@ class MemoryUnit:
         for decision in decisions:
             self._acts.append(lambda d=decision: self._carry_out(task_id, run_id, d))  # type: ignore[misc]
 
-    def _carry_out(self, task_id: int, run_id: int | None, decision: Decision) -> None:
+    def _carry_out(  # noqa: C901 - one case a decision
+        self, task_id: int, run_id: int | None, decision: Decision
+    ) -> None:
         match decision:
             case Enqueue():
                 self._store.enqueue(job_of(task_id, run_id, decision))
             case CancelJobs(step):
                 self._store.cancel(task_id, run_id, step)
+            case CancelAttempt(key):
+                self._store.cancel_attempt(key)
             case OpenIntervention():
                 self._store.interventions.append(
                     {
@@ -367,6 +378,12 @@ class MemoryUnit:
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
                     opened["open"] &= not fits or opened["step"] in sparing
+            case AddSteps() | DisableHost() | Learn():
+                pass  # this store keeps no plans, no hosts and no fixes
+            case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
+                pass  # the coordinator has passed it on as a fact
+            case _:
+                assert_never(decision)
 
 
 def _place(job: NewJob) -> tuple[object, ...]:

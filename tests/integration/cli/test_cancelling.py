@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orchestrator.acts import attempts
+from orchestrator.acts.post import post
 from orchestrator.core.cleanup_rules import CLEANUP_TRIES
 from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
@@ -210,6 +213,11 @@ def test_one_command_is_ended_and_its_step_goes_on(
     assert worker.finishes(job, Ending.INCOMPLETE, errors=1)
     said = coordinated("task", "cancel", ref)
     assert said.code == 0
+    (told,) = coordinated.rows("SELECT body FROM events WHERE kind = 'AttemptCancelRequested'")
+    by = told.body["requested_by"]
+    timeline = coordinated("task", "watch", ref).out
+    assert f"{by} asked to end attempt 1 of subtask 1.1" in " ".join(timeline.split())
+    assert f"{by} ended it" in coordinated("task", "report", ref).out
 
 
 def test_an_attempt_is_named_by_its_number_or_is_the_one_that_runs(
@@ -248,3 +256,32 @@ def test_a_command_that_does_not_end_is_told(
     command = ("attempt", "cancel", f"{ref}.1.1", "--wait", "--timeout", "0.3")
     answer = coordinated.json(*command, code=1)
     assert "has not answered within 0.3 s" in answer["reason"]
+
+
+def test_a_command_that_ended_by_itself_meanwhile_is_told(
+    coordinated: Cli, worker: ScriptedWorker, ref: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ran when it was asked for, and no longer when a coordinator read of it."""
+    job = worker.takes()
+    attempt = worker.begins(job, "sleep 60")
+
+    def post_late(*given: Any) -> bool:
+        worker.ends(job, attempt, Outcome.OK)
+        return post(*given)
+
+    monkeypatch.setattr(attempts, "post", post_late)
+    answer = coordinated.json("attempt", "cancel", f"{ref}.1.1", code=2)
+    assert answer["reason"] == f"{ref}.1.1#1@localhost has already ended: ok"
+    assert worker.wanted_dead(job) is None
+
+
+def test_a_command_whose_end_no_coordinator_has_read_of_is_told(
+    coordinated: Cli, worker: ScriptedWorker, ref: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = worker.takes()
+    worker.begins(job, "sleep 60")
+    monkeypatch.setattr(attempts, "post", lambda *_: False)
+    for wait in ((), ("--wait",)):
+        answer = coordinated.json("attempt", "cancel", f"{ref}.1.1", *wait, code=4)
+        assert (answer["stage"], answer["details"]["outcome"]) == ("coordinator", "running")
+        assert answer["next_step_cmd"] == "replan coordinator start"

@@ -55,6 +55,7 @@ def erratic_worker(world: World, job: OpenJob) -> None:
     rng = world.rng
     meet_another_key(world)
     clean_up(world)
+    cancel_attempt(world, job)
     if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
         obliging_worker(world, job)
     elif rng.random() < (0.5 if job.kind is JobKind.ADVISE else 0.25):
@@ -280,6 +281,22 @@ def _think_better_of_it(world: World) -> None:
 def meet_another_key(world: World) -> None:
     """A worker meets a host that shows another key: nothing of the task depends on it."""
     world.fold(None, f.HostKeyChanged("web1", "another key"))
+
+
+def cancel_attempt(world: World, job: OpenJob) -> None:
+    """A person has the command ended that a worker runs, or had begun before it was put off.
+
+    Its step stands where it stood: it is folded in at once, and nothing is drawn for it.
+    """
+    if job.kind is not JobKind.EXECUTE:
+        return
+    assert job.run is not None
+    assert job.step is not None
+    before = world.runs[job.run]
+    key = f"R{job.run}-{job.step}-p{job.pass_no}"
+    place = job.step, job.revision, job.pass_no, 1, 1
+    world.fold(job.run, f.AttemptCancelRequested(*place, key, "ann"))
+    assert world.runs[job.run] == before
 
 
 def clean_up(world: World) -> None:

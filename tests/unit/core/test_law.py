@@ -109,6 +109,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         f.OutcomeTold(9, 0, 1, Answer.RAN),
         f.QuestionAnswered(9, "which?", "a", 7, "ann", 0, 1),
         f.RetryAdvised(9, 0, 1, retry=True),
+        f.AttemptCancelRequested(9, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning(9, 0, 1),
         f.CleanupFinished(9, 0, 1),
     ],
@@ -145,6 +146,7 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.PolicyChanged: f.PolicyChanged({"max_retry_count": 5}),
         f.QuestionAnswered: f.QuestionAnswered(1, "which?", "a", 7, "ann", 0, 1),
         f.RetryAdvised: f.RetryAdvised(1, 0, 1, retry=True),
+        f.AttemptCancelRequested: f.AttemptCancelRequested(1, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning: f.CommandLeftRunning(1, 0, 1),
         f.CleanupFinished: f.CleanupFinished(1, 0, 1),
     }
@@ -259,6 +261,7 @@ def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None
         f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
         f.PassStarted(1, 0, 1),
         run.job_failure(JobKind.EXECUTE, "defect"),
+        f.AttemptCancelRequested(1, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning(1, 0, 1),
         f.CleanupFinished(1, 0, 1),
         run.job_failure(JobKind.CLEAN_UP),

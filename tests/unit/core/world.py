@@ -187,7 +187,7 @@ class World:
         again, _ = advance(state, fact)
         assert again == state, f"{fact} told twice"
 
-    def _carry_out(  # noqa: C901 - one case a decision
+    def _carry_out(  # noqa: C901, PLR0912 - one case a decision
         self, run: int | None, decision: d.Decision
     ) -> None:
         match decision:
@@ -195,6 +195,9 @@ class World:
                 self._enqueue(run, decision)
             case d.CancelJobs(step):
                 self._cancel_jobs(run, step)
+            case d.CancelAttempt(key):
+                passes = {f"R{j.run}-{j.step}-p{j.pass_no}" for j in self.jobs.values()}
+                assert key in passes, "a worker is told to end what it does not run"
             case d.OpenIntervention():
                 self.asked.add((run, decision.step))
             case d.CloseInterventions(step, sparing):

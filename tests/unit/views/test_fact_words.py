@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.views.fact_words import of_event, words
+from orchestrator.views.messages import MessageKind
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind
 from shared.domain.task import RunPhase
@@ -43,6 +44,14 @@ def test_a_recorded_fact_is_told_with_its_place() -> None:
     told = of_event(7, Event(*encode_fact(f.StepAbandoned(2))), {})
     assert told is not None
     assert (str(told.ref), told.text) == ("T7.2@web1", "an operator abandoned step 2")
+
+
+def test_who_ended_which_command_is_told() -> None:
+    asked = f.AttemptCancelRequested(2, 0, 1, 3, 4, "R7-2-r0-3-p1-t3", "ann")
+    told = of_event(7, Event(*encode_fact(asked)), {})
+    assert told is not None
+    assert (str(told.ref), told.kind) == ("T7.2@web1", MessageKind.SUBTASK)
+    assert told.text == "ann asked to end attempt 4 of subtask 2.3"
 
 
 @pytest.mark.parametrize(
