@@ -5,10 +5,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.records import CommandRecord
+
+LONGEST = 120_000
+"""Bytes of a command: Linux takes no more than 131,072 in one argument."""
+
+LOOK = "look"
+"""The prefix of the keys that a shell gives to calls without a key: they may run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,37 @@ class Call:
     key: str | None = None
     label: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_look(self) -> bool:
+        """Whether the caller gave it no key."""
+        return self.key is None or self.key.startswith(LOOK)
+
+    @property
+    def size(self) -> int:
+        """The bytes of its texts."""
+        texts = (self.command, self.label, *self.variables.values())
+        return sum(len(text.encode()) for text in texts)
+
+    def is_same(self, other: "Call") -> bool:
+        """Whether both run the same command under the same key, or both without one."""
+        same_key = self.key == other.key or (self.is_look and other.is_look)
+        return self.command == other.command and same_key
+
+    def require_valid(self) -> None:
+        """Raise Rejected if no host can take the command: too long, or not valid text."""
+        try:
+            size = len(self.command.encode())
+        except UnicodeEncodeError:
+            raise Rejected("the command is not valid text", stage="execute") from None
+        if "\0" in self.command:
+            raise Rejected("the command contains a NUL byte", stage="execute")
+        if size > LONGEST:
+            raise Rejected(
+                f"the command has {size} bytes, but a host accepts at most {LONGEST}; "
+                "write long content in several commands",
+                stage="execute",
+            )
 
 
 class Shell(Protocol):

@@ -16,9 +16,8 @@ from shared.domain.host import Host
 from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import eventually
 from tests.services.processes import running
-from workers.shells.ports import Call, Shell
+from workers.shells.ports import LONGEST, Call, Shell
 from workers.shells.remote.connections import HostConnections
-from workers.shells.remote.script import LONGEST
 
 PID = re.compile(rb"^(\d+)$", re.MULTILINE)
 

@@ -3,14 +3,15 @@
 import pytest
 
 from shared.domain.errors import Rejected
-from workers.shells.remote.script import LONGEST, path_word, valid_text
+from workers.shells.ports import LONGEST, Call
+from workers.shells.remote.runner_text import path_word
 
 
 def test_the_limit_is_that_of_one_argument() -> None:
     """In bytes, not in characters."""
-    valid_text("x" * LONGEST)
+    Call("x" * LONGEST, 1.0).require_valid()
     with pytest.raises(Rejected, match="bytes"):
-        valid_text("x" * (LONGEST - 1) + "é")
+        Call("x" * (LONGEST - 1) + "é", 1.0).require_valid()
 
 
 def test_a_home_is_looked_up_on_the_host() -> None:

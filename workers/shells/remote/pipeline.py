@@ -6,11 +6,9 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 from shared.domain.errors import Rejected
-from workers.shells.ports import Call
+from workers.shells.ports import LOOK, Call
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.runner import ANSWER_SECONDS, Ended, Refused, Runner
-from workers.shells.remote.script import valid_text
-from workers.shells.remote.takeover import UNKEYED, is_unkeyed
 
 _AT_ONCE = 16
 _BYTES_AT_ONCE = 8_192
@@ -56,11 +54,11 @@ class CallPipeline:
     def find_sent(self, call: Call) -> Call | None:
         """The first of the sent calls, with its key there, if it is the same as this one."""
         first = self._sent[0] if self._sent else None
-        return first if first is not None and _is_same(first, call) else None
+        return first if first is not None and first.is_same(call) else None
 
     def send(self, runner: Runner, call: Call) -> Call | None:
         """Send this call with those after it, if it is the next one in the pipeline."""
-        if self._next is None or not _is_same(self._next, call):
+        if self._next is None or not self._next.is_same(call):
             self.forget_coming()
             return None
         runner.begin(self._take(whatever=True), not_after=self._not_after(runner))
@@ -104,11 +102,11 @@ class CallPipeline:
         calls: list[Call] = []
         size = 0
         while (call := self._next) is not None and len(calls) < _AT_ONCE:
-            size += _size(call)
+            size += call.size
             if size > _BYTES_AT_ONCE and (calls or not whatever):
                 break
             if call.key is None:
-                call = replace(call, key=f"{UNKEYED}a{next(self._looks)}")
+                call = replace(call, key=f"{LOOK}a{next(self._looks)}")
             calls.append(call)
             self._pull()
         self._sent.extend(calls)
@@ -123,19 +121,9 @@ class CallPipeline:
         if self._next is None:
             return
         try:
-            valid_text(self._next.command)
+            self._next.require_valid()
         except Rejected:
             self.forget_coming()
-
-
-def _is_same(one: Call, other: Call) -> bool:
-    same_key = one.key == other.key or (is_unkeyed(one.key) and is_unkeyed(other.key))
-    return one.command == other.command and same_key
-
-
-def _size(call: Call) -> int:
-    texts = (call.command, call.label, *call.variables.values())
-    return sum(len(text.encode()) for text in texts)
 
 
 def _is_expected(call: Call, outcome: Ended | Refused) -> bool:

@@ -13,7 +13,7 @@ from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, RunnerFrame
-from workers.shells.remote.runner_text import JOB_ROOT, call, export_command, flags, opening
+from workers.shells.remote.runner_text import JOB_ROOT, begin_text, call, opening
 from workers.shells.remote.short_names import RunnerVerb
 
 BLOCK = 32_768
@@ -33,9 +33,6 @@ GRACE_SECONDS = 2
 
 KEPT_SECONDS = 2 * 86_400
 """How long, at least, a host keeps the records of a run that nobody drives."""
-
-LATE_SECONDS = 15
-"""How long after its timeout the host itself ends a command, if nobody else has."""
 
 
 class WrongSessionError(Exception):
@@ -111,7 +108,7 @@ class Runner:
         about to be removed.
         """
         opening = call(RunnerVerb.OPEN, stem, self.host.workdir or "")
-        self._carrier.send(opening + _begin(then, not_after, after=True))
+        self._carrier.send(opening + begin_text(then, not_after=not_after, after=True))
         others: list[str] = []
         while True:
             frame = self._answer()
@@ -139,7 +136,7 @@ class Runner:
         the others starts only if the one before it ends as its `ends_well` says. The runner skips
         commands that do not start.
         """
-        self._carrier.send(_begin(calls, not_after, after))
+        self._carrier.send(begin_text(calls, not_after=not_after, after=after))
 
     def await_end(self, seconds: float) -> Ended | Refused | None:
         """The end of the first command that was begun; None if it still runs after `seconds`."""
@@ -285,23 +282,6 @@ class Runner:
 
     def _data(self) -> bytes:
         return self._expect(FrameKind.END_OF_DATA).before
-
-
-def _begin(calls: Sequence[Call], not_after: int, after: bool | None) -> bytes:
-    text = b""
-    for each in calls:
-        text += _start(each, not_after, after, last=each is calls[-1])
-        after = each.ends_well
-    return text
-
-
-def _start(each: Call, not_after: int, after: bool | None, *, last: bool) -> bytes:
-    span = int(each.timeout) + LATE_SECONDS
-    named, exports = flags(each.command, more=not last), export_command(each.variables)
-    words = (each.key or "", not_after, span, named, each.label, each.command, exports)
-    if after is None:
-        return call(RunnerVerb.RUN, *words)
-    return call(RunnerVerb.RUN_IF, "y" if after else "n", *words)
 
 
 def _no_sudo(host: Host, said: str) -> ReplanError:

@@ -1,17 +1,21 @@
 """The text of a runner, and the calls of its functions, as they are sent."""
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 from shared.domain.host import Host
+from workers.shells.ports import Call
 from workers.shells.remote.environment import EXPORTS
-from workers.shells.remote.script import path_word
 from workers.shells.remote.short_names import VERBS, RunnerVerb, shorten
 
 JOB_ROOT = "~/.replan/jobs"
 """The folder in which a host keeps the records of commands, below the account's home."""
+
+LATE_SECONDS = 15
+"""How long after its timeout the host itself ends a command, if nobody else has."""
 
 _PARTS = ("runner.sh", "ending.sh", "watch.sh")
 
@@ -67,6 +71,24 @@ def call(verb: RunnerVerb, *words: str | float) -> bytes:
     return f"{VERBS[verb]} {' '.join(map(_quote, words))} .\n".encode()
 
 
+def begin_text(calls: Sequence[Call], *, not_after: int, after: bool | None = None) -> bytes:
+    """The text that starts commands one after another; see `runner.Runner.begin`."""
+    text = b""
+    for each in calls:
+        text += _start(each, not_after, after, last=each is calls[-1])
+        after = each.ends_well
+    return text
+
+
+def _start(each: Call, not_after: int, after: bool | None, *, last: bool) -> bytes:
+    span = int(each.timeout) + LATE_SECONDS
+    named, exports = flags(each.command, more=not last), export_command(each.variables)
+    words = (each.key or "", not_after, span, named, each.label, each.command, exports)
+    if after is None:
+        return call(RunnerVerb.RUN, *words)
+    return call(RunnerVerb.RUN_IF, "y" if after else "n", *words)
+
+
 def export_command(variables: Mapping[str, str]) -> str:
     """The shell command that exports the variables; empty if there are none."""
     words = (f"{name}={_quote(value)}" for name, value in sorted(variables.items()))
@@ -101,6 +123,13 @@ def text() -> str:
     parts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
     lines = (_COMMENT.sub("", line.lstrip()) for line in "".join(parts).splitlines())
     return "\n".join(line for line in lines if line)
+
+
+def path_word(path: str) -> str:
+    """One word of a command line for a path; `~` is the account's home."""
+    if path == "~" or path.startswith("~/"):
+        return f'"$HOME"{shlex.quote(path[1:])}'
+    return shlex.quote(path)
 
 
 def _quote(word: str | float) -> str:

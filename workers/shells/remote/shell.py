@@ -14,7 +14,7 @@ from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
-from workers.shells.ports import Call, PassRecord
+from workers.shells.ports import LOOK, Call, PassRecord
 from workers.shells.records import CommandRecord
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
@@ -22,14 +22,12 @@ from workers.shells.remote.errors import no_workdir, transient
 from workers.shells.remote.follow import Waiter, WaitResult, handed_over, remaining
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import CallPipeline
-from workers.shells.remote.runner import KEPT_SECONDS, LATE_SECONDS, Refused, Runner
+from workers.shells.remote.runner import KEPT_SECONDS, Refused, Runner
 from workers.shells.remote.runner_slot import RunnerSlot
+from workers.shells.remote.runner_text import LATE_SECONDS
 from workers.shells.remote.runners import RunnerPool
-from workers.shells.remote.script import valid_text
 from workers.shells.remote.takeover import (
-    UNKEYED,
     StartedCommand,
-    is_unkeyed,
     overtaken_error,
     take_over,
 )
@@ -94,7 +92,7 @@ class RunnerShell:
         cannot be entered, the account cannot run /bin/sh, or processes of a command that had to
         end are still running.
         """
-        valid_text(call.command)
+        call.require_valid()
         if cancelled is not None and cancelled() and call.key not in self._known:
             self.cancel_pipeline()
             if call.key not in self._known:
@@ -102,7 +100,7 @@ class RunnerShell:
         deadline = Deadline(call.timeout, cancelled)
         with self._free_slot(waits=call.key is not None) as slot:
             if call.key is None:
-                call = replace(call, key=f"{UNKEYED}{next(self._looks)}")
+                call = replace(call, key=f"{LOOK}{next(self._looks)}")
             return self._until_done(slot, call, deadline, on_output)
 
     def recall(self, key: str) -> CommandRecord | None:
@@ -198,7 +196,7 @@ class RunnerShell:
         known = self._known.get(call.key or "")
         if known is not None:
             return self._attach(runner, known, call, deadline, output)
-        if self._lost_records is not None and not is_unkeyed(call.key):
+        if self._lost_records is not None and not call.is_look:
             unknown, self._lost_records = self._lost_records, None
             return _result(call, datetime.now(UTC), output, unknown)
         started = datetime.now(UTC)
@@ -320,7 +318,7 @@ class RunnerShell:
                 self._lost_records = _REMOVED
 
     def _open_temporary(self, runner: Runner) -> None:
-        runner.open(f"{UNKEYED}s/{secrets.token_hex(6)}.0.0")
+        runner.open(f"{LOOK}s/{secrets.token_hex(6)}.0.0")
 
     def _given_up(self) -> bool:
         return self._record is not None and self._record.given_up()

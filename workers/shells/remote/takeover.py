@@ -3,17 +3,10 @@
 from dataclasses import dataclass
 
 from shared.domain.errors import Transient
+from workers.shells.ports import LOOK
 from workers.shells.records import CommandRecord, Identity, Log, State, generation
 from workers.shells.remote.errors import transient
 from workers.shells.remote.runner import Runner
-
-UNKEYED = "look"
-"""The prefix of the keys of looks: they may run again."""
-
-
-def is_unkeyed(key: str | None) -> bool:
-    """Whether the caller gave no key."""
-    return key is None or key.startswith(UNKEYED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ def _read(runner: Runner, log: Log) -> dict[str, StartedCommand]:
     if before is None:
         return {}
     running = log.open
-    if running is not None and running.key.startswith(UNKEYED):
+    if running is not None and running.key.startswith(LOOK):
         runner.kill(running, before, "dropped")
         running = None
     ours = (before.pid, before.start) == (runner.identity.pid, runner.identity.start)
@@ -60,5 +53,5 @@ def _read(runner: Runner, log: Log) -> dict[str, StartedCommand]:
     return {
         key: StartedCommand(record, before)
         for key, record in log.records.items()
-        if record.state is not State.NEVER and not key.startswith(UNKEYED)
+        if record.state is not State.NEVER and not key.startswith(LOOK)
     }
