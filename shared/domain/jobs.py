@@ -59,8 +59,21 @@ def queue_of(kind: JobKind, role: PlanningRole = PlanningRole.SUBTASK_PLANNER) -
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """One worker's claim of a job, as it is named outside the database.
+
+    Numbers come from sequences, and a database that lost its last commits in a failover gives the
+    same ones out again. `token` is random, so a claim is never mistaken for another.
+    """
+
+    job: int
+    fence: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job: what to do, and the fence that each of its writes must carry.
+    """A claimed job: what to do, and the claim that each of its writes must carry.
 
     `postponed` counts how often in a row the same work was postponed as transient; `note` is an
     operator's note for the planner; `answer` is a person's answer to the question of the step;
@@ -82,6 +95,12 @@ class Job:
     answer: str | None = None
     cancel_attempt: str | None = None
     age: float = 0.0
+    token: str = ""
+
+    @property
+    def claim(self) -> Claim:
+        """What this worker calls its claim of the job."""
+        return Claim(self.id, self.fence, self.token)
 
     @property
     def resumed(self) -> bool:

@@ -17,6 +17,7 @@ from shared.domain.attempt import (
     Ran,
     Unknown,
 )
+from shared.domain.jobs import Claim
 from shared.domain.prediction import Prediction
 from shared.store.output import digest, safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
@@ -30,11 +31,14 @@ _WRITTEN = columns(AttemptRow, without=("id", "told_by_person"))
 _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
 """Whoever resumes an attempt knows less about its beginning than whoever began it."""
 
+_CLAIM = {"job_id": "bigint", "fence": "bigint", "claim": "text"}
+
 _RECORD = text(f"""
     WITH given AS (
         SELECT r.*, jobs.state
-        FROM {recordset("rows", AttemptRow, *_WRITTEN, job_id="bigint", fence="bigint")}
+        FROM {recordset("rows", AttemptRow, *_WRITTEN, **_CLAIM)}
         JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence
+             AND jobs.tokens[cardinality(jobs.tokens)] = r.claim
              AND jobs.state IN ('open', 'cancelled')
     ), written AS (
         INSERT INTO attempts ({", ".join(_WRITTEN)})
@@ -84,7 +88,9 @@ _NOT_ENDED = "cancelled, and no worker could end it: it may still run"
 _APPEND = text(f"""
     INSERT INTO live_output (id, attempt_key, stream, text)
     SELECT :id, key, :stream, :text FROM attempts
-    WHERE key = CAST(:key AS text) AND outcome = '{RUNNING}'
+    WHERE key = CAST(:key AS text) AND outcome = '{RUNNING}' AND EXISTS (
+        SELECT FROM jobs WHERE id = :job AND tokens[cardinality(tokens)] = CAST(:claim AS text)
+    )
     FOR SHARE
     ON CONFLICT DO NOTHING
 """)  # noqa: S608 - nothing but constants
@@ -92,13 +98,22 @@ _APPEND = text(f"""
 
 @dataclass(frozen=True, slots=True)
 class AttemptWrite:
-    """An attempt to write for a job under its fence; `ended` is False if it has only begun."""
+    """An attempt to write under the claim of its job; `ended` is False if it has only begun."""
 
-    job_id: int
-    fence: int
+    claim: Claim
     attempt: Attempt
     ended: bool
     worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputWrite:
+    """A piece of live output of an attempt, to write under the claim of its job."""
+
+    claim: Claim
+    key: str
+    stream: str
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +131,7 @@ def record(connection: Connection, records: Sequence[AttemptWrite]) -> set[str]:
     """Write attempts of held jobs; returns the keys of those whose job is still ours.
 
     The ends of attempts are written for a cancelled job, too, because nobody else knows them.
-    Attempts with an older fence are not written.
+    Attempts under another claim are not written.
     """
     if not records:
         return set()
@@ -159,25 +174,36 @@ def reserve_output(connection: Connection, count: int) -> list[int]:
 
 
 def append_output(
-    connection: Connection, numbers: Sequence[int], chunks: Sequence[tuple[str, str, bytes]]
+    connection: Connection, numbers: Sequence[int], chunks: Sequence[OutputWrite]
 ) -> None:
-    """Add live output of running attempts, as (attempt key, stream, bytes), each numbered.
+    """Add live output of running attempts, each piece with its number.
 
     A piece whose reserved number exists already is not added again. Output that arrives after its
-    attempt has ended is dropped: nobody would remove it.
+    attempt has ended, or under a claim that is not the job's latest, is dropped.
     """
     rows = [
-        {"id": number, "key": key, "stream": stream, "text": safe_text(data)}
-        for number, (key, stream, data) in zip(numbers, chunks, strict=True)
+        {
+            "id": number,
+            "job": chunk.claim.job,
+            "claim": chunk.claim.token,
+            "key": chunk.key,
+            "stream": chunk.stream,
+            "text": safe_text(chunk.data),
+        }
+        for number, chunk in zip(numbers, chunks, strict=True)
     ]
     if rows:
         connection.execute(_APPEND, rows)
 
 
 def drop_output(connection: Connection, keys: Sequence[str]) -> None:
-    """Remove the live output of attempts that have ended: their rows hold it now."""
+    """Remove the live output of those attempts that have ended: their rows hold it now."""
     if keys:
-        connection.execute(delete(OutputRow).where(OutputRow.attempt_key.in_(keys)))
+        running = select(AttemptRow.key).where(
+            AttemptRow.key.in_(keys), AttemptRow.outcome == RUNNING
+        )
+        chosen = OutputRow.attempt_key.in_(keys), OutputRow.attempt_key.not_in(running)
+        connection.execute(delete(OutputRow).where(*chosen))
 
 
 def of_step(connection: Connection, run_id: int, step: int) -> tuple[Attempt, ...]:
@@ -251,8 +277,9 @@ def _check(row: Any) -> CommandResult | None:
 def _row(entry: AttemptWrite, blobs: dict[str, bytes]) -> dict[str, Any]:
     attempt = entry.attempt
     return {
-        "job_id": entry.job_id,
-        "fence": entry.fence,
+        "job_id": entry.claim.job,
+        "fence": entry.claim.fence,
+        "claim": entry.claim.token,
         "key": attempt.key,
         "run_id": attempt.run_id,
         "step": attempt.step,

@@ -6,12 +6,24 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from shared.domain.jobs import Job, JobKind
+from shared.domain.jobs import Claim, Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
 
-_COLUMNS = """
+_HELD_CLAIM = "jobs.tokens[cardinality(jobs.tokens)]"
+"""The random token of a job's latest claim."""
+
+_SAME_CLAIM = f"jobs.id = held.id AND jobs.fence = held.fence AND {_HELD_CLAIM} = held.token"
+_CLAIMS = """unnest(
+    CAST(:ids AS bigint[]), CAST(:fences AS bigint[]), CAST(:tokens AS text[])
+) AS held(id, fence, token)"""
+
+_RANDOM = "substr(replace(gen_random_uuid()::text, '-', ''), 1, 16)"
+"""15 random hexadecimal digits, and one that is always 4."""
+
+_COLUMNS = f"""
     id, kind, task_id, run_id, step, revision, pass_no, postponed, note, answer, fence, claims,
-    cancel_attempt, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
+    cancel_attempt, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age,
+    coalesce({_HELD_CLAIM}, '') AS token
 """
 
 _ENQUEUE = text("""
@@ -34,7 +46,7 @@ _ENQUEUE = text("""
         owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0, fence = jobs.fence + 1
 """)
 
-_CANCEL = text("""
+_CANCEL = text(f"""
     UPDATE jobs SET state = 'cancelled', ended_at = clock_timestamp()
     WHERE id IN (
         SELECT id FROM jobs
@@ -43,23 +55,25 @@ _CANCEL = text("""
           AND (CAST(:step AS bigint) IS NULL OR step = :step)
         ORDER BY id FOR NO KEY UPDATE
     )
-    RETURNING id
-""")
+    RETURNING id, {_HELD_CLAIM} AS token
+""")  # noqa: S608 - nothing but constants
 
-_CANCEL_ATTEMPT = text("""
+_CANCEL_ATTEMPT = text(f"""
     UPDATE jobs SET cancel_attempt = attempts.key
     FROM attempts
     WHERE attempts.key = :key AND attempts.outcome = 'running'
       AND jobs.run_id = attempts.run_id AND jobs.step = attempts.step
       AND jobs.revision = attempts.revision AND jobs.pass_no = attempts.pass_no
       AND jobs.kind = 'execute' AND jobs.state = 'open'
-    RETURNING jobs.id
-""")
+    RETURNING jobs.id, {_HELD_CLAIM} AS token
+""")  # noqa: S608 - nothing but constants
 
 _CLAIM = text(f"""
     UPDATE jobs SET
         owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease),
-        fence = fence + 1, claims = claims + (NOT :again OR owner IS DISTINCT FROM :owner)::int,
+        fence = fence + 1,
+        tokens = CASE WHEN :again AND owner = :owner THEN tokens ELSE tokens || {_RANDOM} END,
+        claims = claims + (NOT :again OR owner IS DISTINCT FROM :owner)::int,
         claimed_at = coalesce(claimed_at, clock_timestamp())
     WHERE id IN (
         SELECT id FROM jobs
@@ -72,38 +86,39 @@ _CLAIM = text(f"""
     RETURNING {_COLUMNS}
 """)  # noqa: S608 - nothing but constants
 
-_RENEW = text("""
+_RENEW = text(f"""
     WITH renewed AS (
         UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease)
-        FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
-        WHERE jobs.id = held.id AND jobs.fence = held.fence
+        FROM {_CLAIMS}
+        WHERE {_SAME_CLAIM}
           AND jobs.state IN ('open', 'cancelled')
           AND jobs.owner IS NOT NULL AND jobs.lease_until IS NOT NULL
         RETURNING jobs.id, jobs.cancel_attempt, jobs.state
     )
     SELECT id, cancel_attempt FROM renewed WHERE state = 'open'
-""")
+""")  # noqa: S608 - nothing but constants
 
-_WITHDRAWN = text("SELECT id FROM jobs WHERE id = ANY(:ids) AND state = 'cancelled'")
+_WITHDRAWN = text(f"""
+    SELECT jobs.id FROM jobs JOIN {_CLAIMS} ON {_SAME_CLAIM} WHERE jobs.state = 'cancelled'
+""")  # noqa: S608 - nothing but constants
 
-_RELEASE = text("""
+_RELEASE = text(f"""
     UPDATE jobs
     SET owner = NULL, lease_until = NULL, rung_at = NULL, claims = greatest(jobs.claims - 1, 0)
-    FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
-    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state = 'open'
-      AND jobs.owner IS NOT NULL
+    FROM {_CLAIMS}
+    WHERE {_SAME_CLAIM} AND jobs.state = 'open' AND jobs.owner IS NOT NULL
     RETURNING jobs.id
-""")
+""")  # noqa: S608 - nothing but constants
 
-_FINISH = text("""
+_FINISH = text(f"""
     UPDATE jobs SET
         state = CASE jobs.state WHEN 'open' THEN 'done' ELSE jobs.state END,
         lease_until = NULL,
         ended_at = CASE jobs.state WHEN 'open' THEN clock_timestamp() ELSE jobs.ended_at END
-    FROM unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
-    WHERE jobs.id = held.id AND jobs.fence = held.fence AND jobs.state IN ('open', 'cancelled')
+    FROM {_CLAIMS}
+    WHERE {_SAME_CLAIM} AND jobs.state IN ('open', 'cancelled')
     RETURNING jobs.id, jobs.state = 'done' AS ours
-""")
+""")  # noqa: S608 - nothing but constants
 
 _SUPERSEDE = text("""
     UPDATE jobs SET state = 'done'
@@ -111,12 +126,9 @@ _SUPERSEDE = text("""
       AND kind = 'execute' AND state = 'cancelled'
 """)
 
-_HELD = text("""
-    SELECT jobs.id FROM jobs
-    JOIN unnest(CAST(:ids AS bigint[]), CAST(:fences AS bigint[])) AS held(id, fence)
-      ON jobs.id = held.id AND jobs.fence = held.fence
-    WHERE jobs.state = 'open'
-""")
+_HELD = text(f"""
+    SELECT jobs.id FROM jobs JOIN {_CLAIMS} ON {_SAME_CLAIM} WHERE jobs.state = 'open'
+""")  # noqa: S608 - nothing but constants
 
 _WAITING = text("""
     SELECT id, queue, rung_at IS NOT NULL AS rung, claims > 0 AS left_behind
@@ -227,8 +239,9 @@ def cancel(
     still record how its command ended, under its fence.
     """
     chosen = {"task_id": task_id, "run_id": run_id, "step": step}
-    for (job_id,) in connection.execute(_CANCEL, chosen).all():
-        notify(connection, CANCELLED, str(job_id))
+    for job_id, token in connection.execute(_CANCEL, chosen).all():
+        if token is not None:
+            notify(connection, CANCELLED, f"{job_id} {token}")
 
 
 def cancel_attempt(connection: Connection, key: str) -> None:
@@ -237,8 +250,8 @@ def cancel_attempt(connection: Connection, key: str) -> None:
     The row of its job keeps the request until the pass is over, so whoever resumes the pass sees
     it, too. Nothing is written if the attempt does not run or its job is not open.
     """
-    for (job_id,) in connection.execute(_CANCEL_ATTEMPT, {"key": key}).all():
-        notify(connection, CANCELLED, f"{job_id} {key}")
+    for job_id, token in connection.execute(_CANCEL_ATTEMPT, {"key": key}).all():
+        notify(connection, CANCELLED, f"{job_id} {token} {key}")
 
 
 def claim(
@@ -266,55 +279,53 @@ def claim(
     return [_job(row) for row in connection.execute(_CLAIM, values).mappings()]
 
 
-def renew(
-    connection: Connection, held: Sequence[tuple[int, int]], lease: float
-) -> dict[int, str | None]:
-    """Renew leases, given as (job id, fence), to `lease` seconds from now.
+def renew(connection: Connection, held: Sequence[Claim], lease: float) -> dict[int, str | None]:
+    """Renew the leases of claims to `lease` seconds from now.
 
     Returns the ids that are still ours, each with the key of the attempt to cancel, if any. The
     lease of a cancelled job is renewed, too: its worker still has to report how its commands ended.
     """
     if not held:
         return {}
-    kept = connection.execute(_RENEW, {**_pairs(held), "lease": lease})
+    kept = connection.execute(_RENEW, {**_columns(held), "lease": lease})
     return {row.id: row.cancel_attempt for row in kept}
 
 
-def withdrawn(connection: Connection, ids: Sequence[int]) -> set[int]:
-    """Those of the jobs that were cancelled."""
-    if not ids:
+def withdrawn(connection: Connection, held: Sequence[Claim]) -> set[int]:
+    """The ids of those jobs that were cancelled under these claims."""
+    if not held:
         return set()
-    return set(connection.execute(_WITHDRAWN, {"ids": list(ids)}).scalars())
+    return set(connection.execute(_WITHDRAWN, _columns(held)).scalars())
 
 
-def release(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
-    """Release unfinished jobs, given as (job id, fence), so that anyone can claim them at once.
+def release(connection: Connection, held: Sequence[Claim]) -> set[int]:
+    """Release the unfinished jobs of these claims, so that anyone can claim them at once.
 
     Returns the ids that were still ours; the claim does not count as a vanished worker's.
     """
     if not held:
         return set()
-    given = set(connection.execute(_RELEASE, _pairs(held)).scalars())
+    given = set(connection.execute(_RELEASE, _columns(held)).scalars())
     if given:
         notify(connection, DOORBELL)
     return given
 
 
-def finish(connection: Connection, held: Sequence[tuple[int, int]]) -> set[int]:
-    """End jobs, given as (job id, fence); returns the ids that were still ours.
+def finish(connection: Connection, held: Sequence[Claim]) -> set[int]:
+    """End the jobs of these claims; returns the ids that were still ours.
 
     A job that was cancelled meanwhile is only released: its row then shows that nobody holds it.
     """
     if not held:
         return set()
-    return {row.id for row in connection.execute(_FINISH, _pairs(held)) if row.ours}
+    return {row.id for row in connection.execute(_FINISH, _columns(held)) if row.ours}
 
 
-def held_ids(connection: Connection, pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """The ids of those jobs, given as (job id, fence), that are open and still ours."""
-    if not pairs:
+def held_ids(connection: Connection, held: Sequence[Claim]) -> set[int]:
+    """The ids of the jobs of these claims that are open and still ours."""
+    if not held:
         return set()
-    return set(connection.execute(_HELD, _pairs(pairs)).scalars())
+    return set(connection.execute(_HELD, _columns(held)).scalars())
 
 
 def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> list[WaitingJob]:
@@ -372,8 +383,12 @@ def _fields(job: NewJob) -> dict[str, Any]:
     }
 
 
-def _pairs(held: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    return {"ids": [job_id for job_id, _ in held], "fences": [fence for _, fence in held]}
+def _columns(held: Sequence[Claim]) -> dict[str, Any]:
+    return {
+        "ids": [claim.job for claim in held],
+        "fences": [claim.fence for claim in held],
+        "tokens": [claim.token for claim in held],
+    }
 
 
 def _job(row: Any) -> Job:

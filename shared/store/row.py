@@ -42,6 +42,7 @@ class Row(DeclarativeBase):
         dict[str, Any]: JSONB,
         list[Any]: JSONB,
         list[int]: ARRAY(Integer),
+        list[str]: ARRAY(Text),
         bytes: LargeBinary,
     }
 

@@ -185,7 +185,8 @@ class JobRow(Row):
     """The outbox and the queue: the work, its lease and its fence.
 
     `state` is open, done or cancelled. An open job is due from `due_at` on; it is free if
-    `lease_until` is empty or past. Each claim raises `fence`, and every write carries it. A
+    `lease_until` is empty or past. Each claim raises `fence` and adds a random token to `tokens`;
+    every write carries the fence and the token of its claim. A
     cancelled job keeps its lease until its worker has released it. `answer` is a person's answer to
     the question of the step. `cancel_attempt` is the key of the one attempt that an operator
     cancelled.
@@ -210,6 +211,7 @@ class JobRow(Row):
     owner: Mapped[str | None]
     lease_until: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(server_default=text("0"))
+    tokens: Mapped[list[str]] = mapped_column(server_default=text("'{}'::text[]"))
     claims: Mapped[int] = mapped_column(server_default=text("0"))
     rung_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = now()

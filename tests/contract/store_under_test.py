@@ -161,14 +161,14 @@ class SqlUnderTest:
 
     def renew(self, job: Job) -> bool:
         with self.database.begin() as connection:
-            return job.id in jobs.renew(connection, [(job.id, job.fence)], LEASE)
+            return job.id in jobs.renew(connection, [job.claim], LEASE)
 
     def unwanted(self, job: Job) -> str | None:
         with self.database.begin() as connection:
-            return jobs.renew(connection, [(job.id, job.fence)], LEASE)[job.id]
+            return jobs.renew(connection, [job.claim], LEASE)[job.id]
 
     def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool:
-        entry = AttemptWrite(job.id, job.fence, attempt, ended=ended, worker="worker")
+        entry = AttemptWrite(job.claim, attempt, ended=ended, worker="worker")
         with self.database.begin() as connection:
             return attempt.key in attempts.record(connection, [entry])
 
@@ -205,7 +205,7 @@ class SqlUnderTest:
 
     def finish(self, job: Job, fact: Fact) -> bool:
         with self.database.begin() as connection:
-            ours = jobs.finish(connection, [(job.id, job.fence)])
+            ours = jobs.finish(connection, [job.claim])
             if ours:
                 inbox.send(connection, [(job.task_id, job.run_id, fact)])
         return bool(ours)

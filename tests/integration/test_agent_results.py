@@ -42,6 +42,6 @@ def test_an_agent_s_result_is_kept_whole(database: Database) -> None:
     assert job.run_id is not None
     attempt = replace(ATTEMPT, run_id=job.run_id)
     with database.begin() as connection:
-        attempts.record(connection, [AttemptWrite(job.id, job.fence, attempt, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.claim, attempt, True, "worker")])
         (found,) = attempts.of_step(connection, job.run_id, 1)
     assert found == attempt

@@ -34,7 +34,7 @@ def job(database: Database) -> Job:
     running = Attempt(KEY, 1, 1, 0, 1, 1, 0, 1, "sleep 9", Outcome.FAILED, AT, AT)
     with database.begin() as connection:
         (claimed,) = jobs.claim(connection, [1], "worker", NEVER)
-        entry = AttemptWrite(claimed.id, claimed.fence, running, ended=False, worker="worker")
+        entry = AttemptWrite(claimed.claim, running, ended=False, worker="worker")
         assert attempts.record(connection, [entry]) == {KEY}
     return claimed
 

@@ -18,7 +18,7 @@ from shared.domain.facts import PassFinished, PassStarted
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import AttemptWrite
+from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
 from tests.journeys.plans import plan, step
@@ -44,21 +44,21 @@ def write(database: Database, job: Job, *, ended: bool) -> None:
     """Record the attempt as it is."""
     attempt = replace(ATTEMPT, run_id=job.run_id or 0)
     with database.begin() as connection:
-        attempts.record(connection, [AttemptWrite(job.id, job.fence, attempt, ended, "worker")])
+        attempts.record(connection, [AttemptWrite(job.claim, attempt, ended, "worker")])
 
 
-def say(database: Database, *lines: bytes) -> list[str]:
+def say(database: Database, job: Job, *lines: bytes) -> list[str]:
     """Append output; all that stands there then."""
     with database.begin() as connection:
         numbers = attempts.reserve_output(connection, len(lines))
-        pieces = [(ATTEMPT.key, "stdout", line) for line in lines]
+        pieces = [OutputWrite(job.claim, ATTEMPT.key, "stdout", line) for line in lines]
         attempts.append_output(connection, numbers, pieces)
     return stands(database)
 
 
 def test_output_stands_in_order_while_the_attempt_runs(database: Database, job: Job) -> None:
     write(database, job, ended=False)
-    assert say(database, b"one", b"two") == ["one", "two"]
+    assert say(database, job, b"one", b"two") == ["one", "two"]
 
 
 def test_what_a_late_worker_says_of_an_ended_attempt_is_left_out(
@@ -67,7 +67,7 @@ def test_what_a_late_worker_says_of_an_ended_attempt_is_left_out(
     """Nobody would remove it: who ended the attempt has removed what there was."""
     write(database, job, ended=False)
     write(database, job, ended=True)
-    assert say(database, b"late") == []
+    assert say(database, job, b"late") == []
 
 
 def test_whoever_drives_an_attempt_to_its_end_removes_what_another_wrote(
@@ -75,9 +75,9 @@ def test_whoever_drives_an_attempt_to_its_end_removes_what_another_wrote(
 ) -> None:
     """The one before may have been killed, or the output may have ended with it."""
     write(database, job, ended=False)
-    assert say(database, b"from the one before") != []
+    assert say(database, job, b"from the one before") != []
     with database.begin() as connection:
-        jobs.release(connection, [(job.id, job.fence)])
+        jobs.release(connection, [job.claim])
         (again,) = jobs.claim(connection, [job.id], "another", 30)
     journal = Journal(database, "another")
     journal.end_attempt(again, replace(ATTEMPT, run_id=job.run_id or 0))
@@ -91,7 +91,9 @@ def test_output_that_is_just_being_written_is_removed_with_the_rest(
     """Whoever ends the attempt waits for it, and removes it then."""
     write(database, job, ended=False)
     with ThreadPoolExecutor(1) as pool, database.begin() as late:
-        attempts.append_output(late, [10**9], [(ATTEMPT.key, "stdout", b"late")])
+        attempts.append_output(
+            late, [10**9], [OutputWrite(job.claim, ATTEMPT.key, "stdout", b"late")]
+        )
         end = pool.submit(end_and_drop, database, job)
         eventually(lambda: waits_for_a_lock(database), "the end to wait for the output")
         late.commit()
@@ -103,7 +105,7 @@ def end_and_drop(database: Database, job: Job) -> None:
     """As a journal does it."""
     attempt = replace(ATTEMPT, run_id=job.run_id or 0)
     with database.begin() as connection:
-        attempts.record(connection, [AttemptWrite(job.id, job.fence, attempt, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.claim, attempt, True, "worker")])
         attempts.drop_output(connection, [attempt.key])
 
 
@@ -126,7 +128,7 @@ def test_no_attempt_is_told_before_the_beginning_of_its_pass(database: Database,
     now = datetime.now(UTC)
     done = replace(ATTEMPT, run_id=job.run_id or 0, started_at=now, ended_at=now)
     with database.begin() as connection:
-        attempts.record(connection, [AttemptWrite(job.id, job.fence, done, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.claim, done, True, "worker")])
     kinds, cursor = read_messages(database, ref)
     assert MessageKind.SUBTASK not in kinds
     with database.begin() as connection:
@@ -159,7 +161,7 @@ def test_what_a_host_calls_text_and_is_none_is_recorded_all_the_same(
         reason="not \udc80 text",
     )
     with database.begin() as connection:
-        attempts.record(connection, [AttemptWrite(job.id, job.fence, broken, True, "worker")])
+        attempts.record(connection, [AttemptWrite(job.claim, broken, True, "worker")])
         row = connection.execute(text("SELECT command, correction, reason FROM attempts")).one()
     assert tuple(row) == ("echo \\udcff\\x00", "\\ud800", "not \\udc80 text")
 

@@ -248,10 +248,10 @@ def test_the_journal_writes_once(link: Link) -> None:
     def perform(hold: Hold, journal: Journal) -> PassFinished:
         runs = replace(attempt(hold.job, 9, hold.job.run_id or 0), key="k9")
         with link.database.begin() as connection:
-            begun = AttemptWrite(hold.job.id, hold.job.fence, runs, ended=False, worker="w")
+            begun = AttemptWrite(hold.job.claim, runs, ended=False, worker="w")
             attempts.record(connection, [begun])
         link.losses = 1
-        journal.add_output("k9", "stdout", b"live")
+        journal.add_output(hold.job, "k9", "stdout", b"live")
         journal.end_attempt(hold.job, attempt(hold.job, 1, hold.job.run_id or 0))
         journal.end_attempt(hold.job, attempt(hold.job, 2, hold.job.run_id or 0))
         return finish_pass(hold, journal)
@@ -289,12 +289,12 @@ def test_a_job_given_back_is_given_back_once(link: Link) -> None:
     with link.database.begin() as connection:
         (mine,) = jobs.claim(connection, [job_id], "mine", 30)
     with link.database.begin() as connection:
-        assert jobs.release(connection, [(mine.id, mine.fence)]) == {job_id}
-        assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
-        assert jobs.renew(connection, [(mine.id, mine.fence)], 30) == {}
+        assert jobs.release(connection, [mine.claim]) == {job_id}
+        assert jobs.release(connection, [mine.claim]) == set()
+        assert jobs.renew(connection, [mine.claim], 30) == {}
         (theirs,) = jobs.claim(connection, [job_id], "other", 30)
-        assert jobs.release(connection, [(mine.id, mine.fence)]) == set()
-        assert jobs.renew(connection, [(theirs.id, theirs.fence)], 30) == {job_id: None}
+        assert jobs.release(connection, [mine.claim]) == set()
+        assert jobs.renew(connection, [theirs.claim], 30) == {job_id: None}
     assert theirs.claims == 1  # what was given back was no worker that vanished
 
 

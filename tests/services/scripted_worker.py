@@ -80,7 +80,7 @@ class ScriptedWorker:
     def reports(self, job: Job, fact: Fact) -> bool:
         """A job ends with a fact; returns whether it was still its own."""
         with self.database.begin() as connection:
-            ours = jobs.finish(connection, [(job.id, job.fence)])
+            ours = jobs.finish(connection, [job.claim])
             inbox.send(connection, [(job.task_id, job.run_id, fact)] if ours else [])
         return bool(ours)
 
@@ -95,9 +95,9 @@ class ScriptedWorker:
     def wanted_dead(self, job: Job) -> str | None:
         """What its heartbeat tells it: the attempt that an operator wants ended."""
         with self.database.begin() as connection:
-            return jobs.renew(connection, [(job.id, job.fence)], self.lease)[job.id]
+            return jobs.renew(connection, [job.claim], self.lease)[job.id]
 
     def _record(self, job: Job, attempt: Attempt, *, ended: bool) -> None:
-        entry = AttemptWrite(job.id, job.fence, attempt, ended=ended, worker=self.name)
+        entry = AttemptWrite(job.claim, attempt, ended=ended, worker=self.name)
         with self.database.begin() as connection:
             attempts.record(connection, [entry])

@@ -17,9 +17,9 @@ import structlog
 from shared.domain.attempt import Attempt
 from shared.domain.errors import Transient
 from shared.domain.facts import Fact
-from shared.domain.jobs import Job
+from shared.domain.jobs import Claim, Job
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import AttemptWrite
+from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
 
 log = structlog.get_logger()
@@ -42,7 +42,7 @@ _RETRY_PAUSE = 0.2
 @dataclass(slots=True)
 class _Batch:
     records: dict[str, AttemptWrite] = field(default_factory=dict)
-    chunks: list[tuple[str, str, bytes]] = field(default_factory=list)
+    chunks: list[OutputWrite] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     started: list[tuple[Job, Fact, float]] = field(default_factory=list)
     reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
@@ -71,11 +71,11 @@ class Journal:
         self._changed = threading.Condition()
         self._urgent = _Batch()
         self._begun: dict[str, tuple[float, AttemptWrite]] = {}
-        self._started: dict[tuple[int, int], tuple[float, Job, Fact]] = {}
-        self._chunks: list[tuple[str, str, bytes]] = []
+        self._started: dict[Claim, tuple[float, Job, Fact]] = {}
+        self._chunks: list[OutputWrite] = []
         self._output_due = 0.0
         self._with_output: set[str] = set()
-        self._refused: set[tuple[int, int]] = set()
+        self._refused: set[Claim] = set()
         self._closing = False
         self._sleeps_until = 0.0
         self._written = 0.0
@@ -86,34 +86,34 @@ class Journal:
         """A job has started. This is written with its first record, or soon by itself."""
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
-            self._started[job.id, job.fence] = (due, job, fact)
+            self._started[job.claim] = (due, job, fact)
             self._wake_by(due)
 
     def begin_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt has started. Only a long one is written now, so a short one costs one row."""
-        entry = AttemptWrite(job.id, job.fence, attempt, ended=False, worker=self._worker)
+        entry = AttemptWrite(job.claim, attempt, ended=False, worker=self._worker)
         with self._changed:
             due = monotonic() + _BEGUN_AFTER
             self._begun[attempt.key] = (due, entry)
             self._wake_by(due)
 
-    def add_output(self, key: str, stream: str, chunk: bytes) -> None:
+    def add_output(self, job: Job, key: str, stream: str, data: bytes) -> None:
         """Add live output of an attempt; it is written while the attempt runs."""
         with self._changed:
-            self._chunks.append((key, stream, chunk))
+            self._chunks.append(OutputWrite(job.claim, key, stream, data))
             if key not in self._begun:
                 self._wake_by(self._output_due)
 
     def end_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt has ended."""
         key = attempt.key
-        entry = AttemptWrite(job.id, job.fence, attempt, ended=True, worker=self._worker)
+        entry = AttemptWrite(job.claim, attempt, ended=True, worker=self._worker)
         with self._changed:
             self._begun.pop(key, None)
             self._urgent.records[key] = entry
             self._urgent.due = min(self._urgent.due, monotonic() + _LINGER)
             if self._chunks:
-                self._chunks = [chunk for chunk in self._chunks if chunk[0] != key]
+                self._chunks = [chunk for chunk in self._chunks if chunk.key != key]
             if key in self._with_output or job.resumed:
                 self._with_output.discard(key)
                 self._urgent.dropped.add(key)
@@ -144,13 +144,13 @@ class Journal:
 
     def is_refused(self, job: Job) -> bool:
         """Whether a write for this job was refused, because another worker has it now."""
-        return (job.id, job.fence) in self._refused
+        return job.claim in self._refused
 
     def forget(self, job: Job) -> None:
         """Forget a job that this process no longer holds."""
         with self._changed:
-            self._refused.discard((job.id, job.fence))
-            self._started.pop((job.id, job.fence), None)
+            self._refused.discard(job.claim)
+            self._started.pop(job.claim, None)
 
     def close(self) -> None:
         """Write everything that is pending, then stop."""
@@ -182,9 +182,8 @@ class Journal:
 
     def _write_begun_of(self, job: Job) -> None:
         """Write started attempts while the fence is valid: the next worker must learn of them."""
-        held = (job.id, job.fence)
         for key, (_, entry) in list(self._begun.items()):
-            if (entry.job_id, entry.fence) == held:
+            if entry.claim == job.claim:
                 self._urgent.records.setdefault(key, entry)
                 del self._begun[key]
 
@@ -196,7 +195,7 @@ class Journal:
     def _next_due(self) -> float:
         due = min((due for due, _ in self._begun.values()), default=inf)
         due = min((due, *(when for when, _, _ in self._started.values())))
-        if any(key not in self._begun for key, _, _ in self._chunks):
+        if any(chunk.key not in self._begun for chunk in self._chunks):
             due = min(due, self._output_due)
         return min(due, self._urgent.due)
 
@@ -207,16 +206,16 @@ class Journal:
             if due <= now:
                 group.records.setdefault(key, entry)
                 del self._begun[key]
-        told_of = {(entry.job_id, entry.fence) for entry in group.records.values()}
-        told_of |= {(job.id, job.fence) for job, _, _ in group.reports}
+        told_of = {entry.claim for entry in group.records.values()}
+        told_of |= {job.claim for job, _, _ in group.reports}
         for place, (due, job, fact) in list(self._started.items()):
             if due <= now or place in told_of:
                 group.started.append((job, fact, due - _BEGUN_AFTER))
                 del self._started[place]
         if now >= self._output_due:
-            group.chunks = [chunk for chunk in self._chunks if chunk[0] not in self._begun]
-            self._chunks = [chunk for chunk in self._chunks if chunk[0] in self._begun]
-            self._with_output.update(key for key, _, _ in group.chunks)
+            group.chunks = [chunk for chunk in self._chunks if chunk.key not in self._begun]
+            self._chunks = [chunk for chunk in self._chunks if chunk.key in self._begun]
+            self._with_output.update(chunk.key for chunk in group.chunks)
             self._output_due = now + _OUTPUT_EVERY
         return group
 
@@ -250,9 +249,9 @@ class Journal:
                 group.numbers = attempts.reserve_output(connection, len(group.chunks))
             attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
-            ending = [(job.id, job.fence) for job, _, _ in group.reports]
-            begun = [(job.id, job.fence) for job, _, _ in group.started]
-            held = jobs.held_ids(connection, [place for place in begun if place not in ending])
+            ending = [job.claim for job, _, _ in group.reports]
+            begun = [job.claim for job, _, _ in group.started]
+            held = jobs.held_ids(connection, [claim for claim in begun if claim not in ending])
             ours = jobs.finish(connection, ending)
             told = [
                 ((job.task_id, job.run_id, fact), monotonic() - since)
@@ -263,7 +262,7 @@ class Journal:
                 ((j.task_id, j.run_id, fact), 0.0) for j, fact, _ in group.reports if j.id in ours
             ]
             inbox.send_dated(connection, told)
-            free = jobs.release(connection, [(job.id, job.fence) for job, _ in group.given_back])
+            free = jobs.release(connection, [job.claim for job, _ in group.given_back])
         self._note_refusals(r for r in records if r.attempt.key not in written)
         for job, _, future in group.reports:
             future.set_result(job.id in ours)
@@ -272,7 +271,7 @@ class Journal:
 
     def _note_refusals(self, records: Iterable[AttemptWrite]) -> None:
         for entry in records:
-            self._refused.add((entry.job_id, entry.fence))
+            self._refused.add(entry.claim)
 
 
 def _fail(group: _Batch, error: Exception) -> None:

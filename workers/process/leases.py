@@ -130,10 +130,10 @@ class LeaseKeeper:
             held = list(self._holds.values())
         asked_at = monotonic()
         with self._database.begin() as connection:
-            pairs = [(hold.job.id, hold.job.fence) for hold in held]
-            kept = jobs.renew(connection, pairs, self._lease)
+            claims = [hold.job.claim for hold in held]
+            kept = jobs.renew(connection, claims, self._lease)
             gone = [hold for hold in held if hold.job.id not in kept]
-            withdrawn = jobs.withdrawn(connection, [hold.job.id for hold in gone])
+            withdrawn = jobs.withdrawn(connection, [hold.job.claim for hold in gone])
         self._renewed = monotonic()
         for hold in held:
             if hold.job.id in kept:
@@ -145,10 +145,13 @@ class LeaseKeeper:
                 hold.lost.set()
 
     def _receive(self, payload: str) -> None:
-        """`7` means that job 7 was withdrawn; `7 KEY` asks to end its attempt with that key."""
-        job_id, _, key = payload.partition(" ")
+        """`7 TOKEN`: job 7 was withdrawn; `7 TOKEN KEY`: end its attempt with that key.
+
+        Nothing is done under another claim than that with the token.
+        """
+        job_id, token, key, *_ = [*payload.split(" ", 2), "", ""]
         hold = self._find(int(job_id))
-        if hold is None:
+        if hold is None or hold.job.token != token:
             return
         if key:
             hold.request_end(key)

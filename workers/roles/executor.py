@@ -177,7 +177,7 @@ class HeldLog:
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Output of an attempt arrived."""
-        self._journal.add_output(key, stream, chunk)
+        self._journal.add_output(self._hold.job, key, stream, chunk)
 
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""

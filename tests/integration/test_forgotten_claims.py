@@ -1,0 +1,111 @@
+"""A database that lost its last commits gives numbers out again; no old claim fits a new one."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import monotonic
+
+import pytest
+
+from orchestrator.acts.submission import Submission, submit
+from orchestrator.coordinator import Coordinator
+from orchestrator.store import SqlLedger
+from shared.domain.attempt import Attempt, Outcome
+from shared.domain.config import Policy
+from shared.domain.jobs import Job
+from shared.store import attempts, jobs
+from shared.store.attempts import AttemptWrite, OutputWrite
+from shared.store.database import Database
+from tests.journeys.plans import plan, step
+from tests.services.forgetting import forgetting
+from tests.services.ring import eventually
+from workers.process.leases import LeaseKeeper
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+RUNNING = Attempt("R1-1-r0-1-p1-t0", 1, 1, 0, 1, 1, 0, 1, "true", Outcome.FAILED, AT, AT)
+
+
+def claimed(url: str, command: str) -> Job:
+    """The job of a new task with that command, claimed by a worker that has begun to run it."""
+    database = Database(url)
+    submit(database, Submission("p", ("localhost",), Policy(), plan(step([command]))))
+    Coordinator(SqlLedger(database)).drain()
+    with database.begin() as connection:
+        (job,) = jobs.claim(connection, [1], "worker", 600.0)
+        entry = AttemptWrite(job.claim, RUNNING, ended=False, worker="worker")
+        assert attempts.record(connection, [entry])
+    database.close()
+    return job
+
+
+@pytest.fixture
+def both(database_url: str) -> tuple[Job, Job]:
+    """The job of a task that has vanished, and the one that has its numbers now."""
+    with forgetting(database_url):
+        vanished = claimed(database_url, "echo before")
+    now = claimed(database_url, "echo now")
+    assert (vanished.id, vanished.fence, vanished.run_id) == (now.id, now.fence, now.run_id)
+    return vanished, now
+
+
+def renew(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        return bool(jobs.renew(connection, [job.claim], 600.0))
+
+
+def hold(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        return bool(jobs.held_ids(connection, [job.claim]))
+
+
+def release(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        return bool(jobs.release(connection, [job.claim]))
+
+
+def finish(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        return bool(jobs.finish(connection, [job.claim]))
+
+
+def record(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        entry = AttemptWrite(job.claim, RUNNING, ended=True, worker="worker")
+        return bool(attempts.record(connection, [entry]))
+
+
+def output(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        piece = OutputWrite(job.claim, RUNNING.key, "stdout", b"live")
+        attempts.append_output(connection, attempts.reserve_output(connection, 1), [piece])
+        count = connection.exec_driver_sql("SELECT count(*) FROM live_output").scalar_one()
+        return bool(count)
+
+
+def withdrawn(database: Database, job: Job) -> bool:
+    with database.begin() as connection:
+        jobs.cancel(connection, job.task_id)
+        return bool(jobs.withdrawn(connection, [job.claim]))
+
+
+@pytest.mark.parametrize("use", [renew, hold, release, finish, record, output, withdrawn])
+def test_a_vanished_claim_does_nothing_to_the_job_with_its_numbers(
+    database: Database, both: tuple[Job, Job], use: Callable[[Database, Job], bool]
+) -> None:
+    vanished, now = both
+    assert not use(database, vanished)
+    assert use(database, now)
+
+
+def test_a_worker_with_a_vanished_claim_loses_it_and_ends_nothing_for_the_new_one(
+    database: Database, both: tuple[Job, Job]
+) -> None:
+    vanished, _ = both
+    keeper = LeaseKeeper(database, lease=600.0, heartbeat=0.2)
+    with keeper.hold(vanished, monotonic()) as held:
+        with database.begin() as connection:
+            jobs.cancel_attempt(connection, RUNNING.key)
+            jobs.cancel(connection, vanished.task_id)
+        eventually(held.lost.is_set, "the loss")
+        assert not held.unwanted
+        assert not held.withdrawn.is_set()
+    keeper.close()
