@@ -16,6 +16,7 @@ from tests.chaos.load import Load
 from tests.chaos.orders import Order
 from tests.chaos.phases import REGISTRY, Phase, Programme
 from tests.chaos.stage import Stage
+from tests.chaos.standstill import beyond
 
 TICK: Final = 0.03
 LOOK_EVERY: Final = 0.1
@@ -29,10 +30,6 @@ OVERTIME: Final = 20.0
 UNDER_WAY: Final = """
     SELECT count(*) AS tasks, (SELECT count(*) FROM inbox) AS reports FROM tasks
     WHERE phase NOT IN ('done', 'error', 'cancelled', 'waiting')
-"""
-
-AT_HAND: Final = """
-    SELECT count(*) AS jobs FROM jobs WHERE state = 'open' AND due_at <= clock_timestamp()
 """
 
 MOST_AT_ONCE: Final = 3
@@ -50,9 +47,21 @@ class Moment:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What ends a fault, by the name of the fault."""
+
+    fault: str
+    act: Callable[[], None]
+
+
 @dataclass(slots=True)
 class Campaign:
-    """Plays a programme on a stage; what happened stands in its fields afterwards."""
+    """Plays a programme on a stage; what happened stands in its fields afterwards.
+
+    `missing` counts the faults that found nothing to be done to, `impossible` says why a fault
+    cannot be injected here at all.
+    """
 
     stage: Stage
     load: Load
@@ -60,8 +69,9 @@ class Campaign:
     say: Callable[[str], None] = print
     moments: list[Moment] = field(default_factory=list)
     missing: Counter[str] = field(default_factory=Counter)
+    impossible: dict[str, str] = field(default_factory=dict)
     settled_after: float | None = None
-    _undoing: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    _undoing: list[tuple[float, int, Undoing]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
     _due: dict[str, float] = field(default_factory=dict)
     _drawn: Order | None = None
@@ -81,9 +91,16 @@ class Campaign:
             moment.fault.name for moment in self.moments if phase in {None, moment.phase}
         )
 
+    def stand_still(self, fault: str) -> tuple[float, float]:
+        """The longest stand-still (s) under a fault, and how much of any was after its end."""
+        spans = [(m.since, m.until) for m in self.moments if m.fault.name == fault]
+        gaps = [self.stage.stand_stills.longest(*span) for span in spans]
+        found = [gap for gap in gaps if gap is not None]
+        whole = max((gap.seconds for gap in found), default=0.0)
+        return whole, max((beyond(gap, spans) for gap in found), default=0.0)
+
     def _phase(self, phase: Phase) -> None:
         began = time.monotonic()
-        self.stage.resumptions.phase = phase.name
         planned = self._schedule(phase, began)
         while planned or time.monotonic() < began + phase.seconds:
             self._turn(phase.busy)
@@ -105,9 +122,16 @@ class Campaign:
             (began + self.chance.uniform(0.0, phase.seconds * 0.95), next(self._numbers), fault)
             for name, times in phase.faults.items()
             for fault in [REGISTRY[name]] * times
+            if self._is_possible(fault)
         ]
         heapify(planned)
         return planned
+
+    def _is_possible(self, fault: Fault) -> bool:
+        lacking = fault.lacking(self.stage)
+        if lacking is not None:
+            self.impossible[fault.name] = lacking
+        return lacking is None
 
     @staticmethod
     def _is_over(planned: list[tuple[float, int, Fault]], overtime: float) -> bool:
@@ -119,10 +143,11 @@ class Campaign:
         """What has to be seen to all the time."""
         now = time.monotonic()
         while self._undoing and self._undoing[0][0] <= now:
-            heappop(self._undoing)[2]()
+            self._undo_next()
         if self._is_time("look", LOOK_EVERY):
             self.stage.crew.revive()
             self.stage.resumptions.look()
+            self.stage.stand_stills.look()
         if busy and self._is_time("feed", FEED_EVERY):
             self._feed(busy)
         self._pause.wait(TICK)
@@ -136,10 +161,8 @@ class Campaign:
 
     def _feed(self, busy: int) -> None:
         """Keep enough work at hand; what was put off until later is none."""
-        found = self.stage.rows.soon(AT_HAND)
-        if found:
-            for _ in range(min(MOST_AT_ONCE, busy - found[0].jobs)):
-                self._submit()
+        for _ in range(min(MOST_AT_ONCE, busy - self.stage.stand_stills.due)):
+            self._submit()
 
     def _submit(self) -> None:
         """The next task; where the database is away its turn comes again, under the same tag."""
@@ -154,22 +177,31 @@ class Campaign:
 
     def _inject(self, phase: str, fault: Fault) -> bool:
         since = time.time()
+        self.stage.resumptions.fault = fault.name
         injected = fault.inject(self.stage, self.chance)
         if injected is None:
             return False
+        if fault.for_all:
+            self.stage.resumptions.expect()
         until = time.time() + injected.after
         self.moments.append(Moment(phase, fault, injected.host, since, until))
-        self._undo_later(injected)
+        self._undo_later(fault, injected)
         return True
 
-    def _undo_later(self, injected: Injected) -> None:
+    def _undo_later(self, fault: Fault, injected: Injected) -> None:
         if injected.undo is not None:
             due = time.monotonic() + injected.after
-            heappush(self._undoing, (due, next(self._numbers), injected.undo))
+            undoing = Undoing(fault.name, injected.undo)
+            heappush(self._undoing, (due, next(self._numbers), undoing))
+
+    def _undo_next(self) -> None:
+        undoing = heappop(self._undoing)[2]
+        self.stage.resumptions.fault = undoing.fault
+        undoing.act()
 
     def _undo_all(self) -> None:
         while self._undoing:
-            heappop(self._undoing)[2]()
+            self._undo_next()
 
     def _settle(self, patience: float) -> None:
         began = time.monotonic()

@@ -6,7 +6,7 @@ to a file opened for appending, so that lines of commands side by side do not mi
 
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -23,11 +23,20 @@ class Record:
         return (self.begun - self.ended).total()
 
 
+@dataclass(slots=True)
+class Counted:
+    """How far a ledger has been counted, in bytes, and the beginnings so far."""
+
+    place: int = 0
+    begun: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """The file, and the words with which a command writes into it."""
 
     file: Path
+    _counted: Counted = field(default_factory=Counted, compare=False)
 
     def prepare(self) -> None:
         """Make it, for any account of this machine to append to."""
@@ -49,6 +58,16 @@ class Ledger:
             mark, _, name = line.partition(" ")
             {"B": record.begun, "E": record.ended}[mark][name] += 1
         return record
+
+    def count_begun(self) -> int:
+        """How many beginnings it has now; cheap, however long it has become."""
+        with self.file.open("rb") as file:
+            file.seek(self._counted.place)
+            text = file.read()
+        whole = text.rfind(b"\n") + 1
+        self._counted.place += whole
+        self._counted.begun += sum(line.startswith(b"B ") for line in text[:whole].splitlines())
+        return self._counted.begun
 
     def _append(self, mark: str, name: str) -> str:
         return f"printf '{mark} %s\\n' {name} >>{shlex.quote(str(self.file))}"

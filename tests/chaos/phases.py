@@ -6,9 +6,11 @@ from typing import Final
 
 from tests.chaos import (
     faults_broker,
+    faults_half_open,
     faults_hostile,
     faults_hosts,
     faults_postgres,
+    faults_roles,
     faults_runner,
     faults_workers,
 )
@@ -23,6 +25,8 @@ REGISTRY: Final[Mapping[str, Fault]] = {
         faults_hosts,
         faults_runner,
         faults_hostile,
+        faults_half_open,
+        faults_roles,
     )
     for fault in module.FAULTS
 }
@@ -62,6 +66,12 @@ FULL: Final = Programme(
                 "planner killed": 24,
                 "process frozen 5 s": 20,
             },
+        ),
+        Phase(
+            "all frozen",
+            20,
+            10,
+            {"all executors frozen 8 s": 1, "all coordinators frozen 8 s": 1},
         ),
         Phase(
             "broker",

@@ -1,4 +1,8 @@
-"""How long work lies still after a kill of its worker, until the next claim of its job."""
+"""How long the work in hand lies still after a fault.
+
+After a kill until another worker claims the job; after a fault that concerns all, until somebody
+claims it or its own worker has done it.
+"""
 
 import time
 from dataclasses import dataclass, field
@@ -16,38 +20,46 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """A job that a killed worker had in hand, under the fence of its claim."""
+    """A job that a worker had in hand when a fault came, under the fence of its claim."""
 
     job_id: int
     fence: int
     since: float
-    phase: str
+    fault: str
+    killed: bool
+
+    def goes_on(self, row: Any) -> bool:
+        """Whether its row says that it does."""
+        if row.state == "cancelled":
+            return False
+        return row.fence > self.fence or (not self.killed and row.state == "done")
 
 
 @dataclass
 class Resumptions:
-    """Looks after the jobs of killed workers.
+    """Looks after the jobs that were in hand when a fault came.
 
-    `seconds` are the spans that are known so far, by the `phase` in which the kill was.
+    `seconds` are the spans that are known so far, by the `fault` that was injected.
     """
 
     rows: Asks
-    phase: str = ""
+    fault: str = ""
     seconds: dict[str, list[float]] = field(default_factory=dict)
     waiting: list[Abandoned] = field(default_factory=list)
 
-    def expect(self, pid: int) -> None:
-        """Note what the worker with that process id has in hand; it is about to be killed."""
+    def expect(self, pid: int | None = None) -> None:
+        """Note what the worker with that process id has in hand, or what all have."""
         held = self.rows.soon(
             "SELECT id, fence FROM jobs WHERE state = 'open' AND owner LIKE :owner"
             " AND lease_until > clock_timestamp()",
-            owner=f"%.{pid}@%",
+            owner="%" if pid is None else f"%.{pid}@%",
         )
         now = time.monotonic()
-        self.waiting += [Abandoned(row.id, row.fence, now, self.phase) for row in held]
+        killed = pid is not None
+        self.waiting += [Abandoned(row.id, row.fence, now, self.fault, killed) for row in held]
 
     def look(self) -> None:
-        """See which of them somebody has taken since; what was done or withdrawn is forgotten."""
+        """See which of them go on; what a killed worker had done already is forgotten."""
         if not self.waiting:
             return
         ids = [job.job_id for job in self.waiting]
@@ -56,23 +68,22 @@ class Resumptions:
         if not rows:
             return
         for job in list(self.waiting):
-            row = rows[job.job_id]
-            taken = row.fence > job.fence and row.state != "cancelled"
-            if taken:
-                self.seconds.setdefault(job.phase, []).append(now - job.since)
-            if taken or row.state != "open":
+            row = rows.get(job.job_id)  # a database that was set back may have forgotten it
+            goes_on = row is not None and job.goes_on(row)
+            if goes_on:
+                self.seconds.setdefault(job.fault, []).append(now - job.since)
+            if goes_on or row is None or row.state != "open":
                 self.waiting.remove(job)
 
-    def told(self) -> list[str]:
-        """A line for each phase, and one for all: how many, p50 and p95."""
-        everything = [span for spans in self.seconds.values() for span in spans]
-        named = {**self.seconds, "all": everything}
-        return [f"{name}: {percentiles(spans)}" for name, spans in named.items()]
+    @property
+    def everything(self) -> list[float]:
+        """All spans, whatever the fault was."""
+        return [span for spans in self.seconds.values() for span in spans]
 
 
-def percentiles(spans: list[float]) -> str:
-    """How many spans (s) there are, and the p50 and p95 of them."""
-    if len(spans) < 2:
-        return f"{len(spans)}"
+def percentiles(spans: list[float]) -> tuple[float, float]:
+    """The p50 and the p95 of some spans (s), of which there is at least one."""
+    if len(spans) == 1:
+        return spans[0], spans[0]
     cuts = quantiles(spans, n=20, method="inclusive")
-    return f"{len(spans)}, p50 {cuts[9]:.1f} s, p95 {cuts[18]:.1f} s"
+    return cuts[9], cuts[18]

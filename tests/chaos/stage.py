@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 
@@ -17,6 +18,7 @@ from tests.chaos.orders import Book
 from tests.chaos.resumption import Resumptions
 from tests.chaos.rows import Rows
 from tests.chaos.stage_host import StageHost
+from tests.chaos.standstill import StandStills
 from tests.services.proxy import Proxy
 from tests.services.sshd import SshServers
 
@@ -41,23 +43,31 @@ PACE: Final = {
 
 @dataclass
 class Stage:
-    """The parts; `book` holds what was submitted, `resumptions` how soon work was taken over."""
+    """The parts; `book` holds what was submitted.
+
+    `resumptions` says how soon work was taken over, `stand_stills` how long nothing began. The
+    product reaches the database and the broker over the links; the harness goes past them.
+    `afflicted` names the parts that a lasting fault is at work on.
+    """
 
     services: EmbeddedServices
     database_link: Proxy
+    broker_link: Proxy
     hosts: tuple[StageHost, ...]
     crew: Crew
     rows: Rows
     ledger: Ledger
     book: Book = field(default_factory=Book)
     began: float = field(default_factory=time.monotonic)
+    afflicted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.resumptions = Resumptions(self.rows)
+        self.stand_stills = StandStills(self.rows, self.ledger.count_begun)
 
     @property
     def broker_url(self) -> str:
-        """Where the broker is."""
+        """Where the broker is, past its link."""
         return self.services.broker_url
 
     def pid_of(self, service: str) -> int | None:
@@ -82,6 +92,9 @@ def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> I
         address = make_url(services.database_url)
         assert address.port is not None
         link = stack.enter_context(Proxy(address.port))
+        broker = urlsplit(services.broker_url)
+        assert broker.port is not None
+        broker_link = stack.enter_context(Proxy(broker.port))
         ledger.prepare()
         (folder / "policy.yaml").write_text("unlisted: allow  # this is not about the guard\n")
         (folder / "runbooks").mkdir()
@@ -91,14 +104,16 @@ def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> I
         hosts = tuple(_host(stack, name, another, rows) for name in ("web1", "web2"))
         environ = PACE | {
             "REPLAN_DATABASE_URL": address.set(port=link.port).render_as_string(False),
-            "REPLAN_BROKER_URL": services.broker_url,
+            "REPLAN_BROKER_URL": services.broker_url.replace(
+                f":{broker.port}/", f":{broker_link.port}/"
+            ),
             "REPLAN_RUNBOOK_DIRS": str(folder / "runbooks"),
             "REPLAN_GUARD_POLICY": str(folder / "policy.yaml"),
         }
         crew = stack.enter_context(Crew(folder, environ))
         for name, kind in CREW.items():
             crew.start(name, kind)
-        yield Stage(services, link, hosts, crew, rows, ledger)
+        yield Stage(services, link, broker_link, hosts, crew, rows, ledger)
 
 
 def _host(stack: contextlib.ExitStack, name: str, another: SshServers, rows: Rows) -> StageHost:

@@ -11,6 +11,7 @@ from tests.chaos.campaign import Campaign
 from tests.chaos.evidence import Evidence
 from tests.chaos.ledger import Record
 from tests.chaos.oracle import Verdict
+from tests.chaos.resumption import percentiles
 
 SHOWN: Final = 25
 _TRACE: Final = "Traceback (most recent call last)"
@@ -22,8 +23,9 @@ def summary(
 ) -> Iterator[str]:
     """The lines of it."""
     yield from _faults(campaign)
+    yield from _listed("not possible here", campaign.impossible.items())
     crew = campaign.stage.crew
-    yield from _listed("jobs taken over after a kill", campaign.stage.resumptions.told())
+    yield from _by_fault(campaign)
     yield f"tasks {len(campaign.stage.book.orders)}, commands begun {record.begun.total()}"
     yield f"commands cut short on a host: {record.unfinished}"
     yield from _listed("processes that ended alone", Counter(crew.ended_alone).items())
@@ -67,6 +69,25 @@ def _faults(campaign: Campaign) -> Iterator[str]:
         cells = (f"{counts[phase][name] or '':>9}" for phase in phases)
         missing = campaign.missing[name] or ""
         yield " ".join([f"{name:<30}", *cells, f"{total[name]:>9}", f"{missing:>8}"])
+
+
+def _by_fault(campaign: Campaign) -> Iterator[str]:
+    """The longest stand-still under each fault, and how soon the work in hand went on."""
+    seconds = campaign.stage.resumptions.seconds
+    yield f"{'fault':<30} longest stand-still  after its end     resumed     p50     p95 (s)"
+    for name in sorted({moment.fault.name for moment in campaign.moments} | set(seconds)):
+        whole, after = campaign.stand_still(name)
+        spans = seconds.get(name, [])
+        yield f"{name:<30} {whole:>19.1f} {after:>14.1f}  {_spread(spans)}"
+    everything = campaign.stage.resumptions.everything
+    yield f"{'all':<30} {'':>19} {'':>14}  {_spread(everything)}"
+
+
+def _spread(spans: list[float]) -> str:
+    if not spans:
+        return f"{'':>10}"
+    p50, p95 = percentiles(spans)
+    return f"{len(spans):>10} {p50:>7.1f} {p95:>7.1f}"
 
 
 def _listed(title: str, found: Iterable[object]) -> Iterator[str]:
