@@ -6,13 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
-from shared.domain.approval import parts
 from shared.domain.errors import ReplanError
-from shared.domain.plan import Subtask
 from shared.domain.secret import VARIABLE
 from shared.secrets.expansion import variable
 from shared.secrets.masking import Masker
-from shared.secrets.named import variables_in
+from shared.secrets.sent import SentSubtask, variables_in
 from shared.secrets.value import Secret
 from shared.secrets.vaults.vault import Vaults
 
@@ -87,9 +85,9 @@ class Secrecy:
             self._masker = Masker(self._secrets.values())
 
 
-def texts_of(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
+def texts_of(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text in the subtasks that a target will run."""
-    return tuple(text for subtask in subtasks for _, text in parts(subtask))
+    return tuple(text for subtask in subtasks for _, text in subtask.texts())
 
 
 def _names(text: str) -> tuple[str, ...]:

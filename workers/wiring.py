@@ -19,6 +19,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.health import Pulse
 from shared.queue.app import knock, make_app
+from shared.secrets.sent import as_sent
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
@@ -239,7 +240,7 @@ def _performers(
     briefings = Briefings(database, look, lambda name: guards((), name).policy)
 
     def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
-        masker = secrecy.secrets_for(texts_of(subtasks)).masker
+        masker = secrecy.secrets_for(texts_of(map(as_sent, subtasks))).masker
         with closing(connections.shell(host, masker=masker)) as shell:
             return take(shell, guards(policy.forbidden_commands, host.name))
 

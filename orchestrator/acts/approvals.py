@@ -12,7 +12,6 @@ from shared.domain.approval import (
     Subject,
     SubtaskPart,
     SubtaskPlace,
-    parts,
 )
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
@@ -22,8 +21,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
 from shared.domain.verdict import Verdict
 from shared.guard import Guard, PlanGuard, load_site
-from shared.secrets.named import variables_in
-from shared.secrets.sent import as_sent
+from shared.secrets.sent import as_sent, variables_in
 from shared.settings import ServerSettings
 
 GuardFor = Callable[[str], Guard]
@@ -131,7 +129,7 @@ def _texts(plan: Plan) -> Iterable[tuple[SubtaskPlace, SubtaskPart, str]]:
     for step in plan.steps:
         for subtask in step.subtasks:
             place = SubtaskPlace(step.ordinal, 0, subtask.ordinal)
-            for part, text in parts(as_sent(subtask)):
+            for part, text in as_sent(subtask).texts():
                 yield place, part, text
 
 

@@ -13,7 +13,6 @@ from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
-from orchestrator.acts.secret_names import check_plan
 from orchestrator.acts.verbs import act
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.probes.models import replay_call
@@ -30,6 +29,7 @@ from shared.domain.facts import PlanApproved, PlanDrafted
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
+from shared.secrets.sent import check_plan_secrets
 from shared.store import hosts
 
 RESUMED = "Plan resumed successfully"
@@ -64,7 +64,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     view = _task(caller, ref)
     policy = view.policy
     plan = load_plan(given.text, policy=policy, source=given.source)
-    check_plan(plan)
+    check_plan_secrets(plan)
     if plan.autonomy not in {None, policy.autonomy}:
         raise Rejected(
             f"{given.source} asks for autonomy {plan.autonomy}, but {view.ref} was submitted with "

@@ -5,7 +5,6 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
-from orchestrator.acts.secret_names import check_secrets
 from orchestrator.acts.verbs import act
 from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, StepView, step_view
@@ -16,6 +15,7 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.ids import Ref
 from shared.domain.next_step import Blank, NextStep
+from shared.secrets.sent import check_secrets
 
 
 @act("step.revise")

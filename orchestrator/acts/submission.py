@@ -12,13 +12,13 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
-from orchestrator.acts.secret_names import check_plan
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
+from shared.secrets.sent import check_plan_secrets
 from shared.store import hosts
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.wire import encode_fact
@@ -139,7 +139,7 @@ def _check(submission: Submission) -> None:
         raise Rejected("a target is named twice", stage="input")
     if submission.plan is not None:
         check_steps(submission.plan.steps)
-        check_plan(submission.plan)
+        check_plan_secrets(submission.plan)
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:

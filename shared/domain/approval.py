@@ -6,13 +6,13 @@ else: if one byte of the command, the host, the account or the policy differs, s
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from shared.domain.host import Host
-from shared.domain.plan import Plan, Subtask
+from shared.domain.plan import Plan
 
 INTERPRETER = "/bin/sh"
 """The program that runs every command on its host."""
@@ -35,18 +35,6 @@ class SubtaskPart(StrEnum):
     CHECK = "check"
     PRECONDITION = "precondition"
     ROLLBACK = "rollback"
-
-
-def parts(subtask: Subtask) -> Iterator[tuple[SubtaskPart, str]]:
-    """Every text that a subtask runs on its target, in that order.
-
-    The bytes are those of `shared.secrets.sent.as_sent`, if the subtask comes from there.
-    """
-    if subtask.check is not None:
-        yield SubtaskPart.CHECK, subtask.check
-    for precondition in subtask.preconditions:
-        yield SubtaskPart.PRECONDITION, precondition
-    yield SubtaskPart.COMMAND, subtask.command
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeVar
 
 from shared.domain.errors import Rejected
 
@@ -73,6 +74,9 @@ class Subtask:
     idempotent: bool = False
     kind: SubtaskKind = SubtaskKind.COMMAND
     failure: str | None = None
+
+
+S = TypeVar("S", bound=Subtask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +247,10 @@ def check_subtasks(subtasks: Iterable[Subtask], *, where: str = "the step") -> N
     _acyclic(f"{where}: subtask", {subtask.key: subtask.needs for subtask in listed})
 
 
-def in_order(subtasks: Iterable[Subtask]) -> tuple[Subtask, ...]:
+def in_order(subtasks: Iterable[S]) -> tuple[S, ...]:
     """The subtasks, each after those that it needs, otherwise in the plan's order."""
     waiting = list(subtasks)
-    placed: list[Subtask] = []
+    placed: list[S] = []
     keys: set[str] = set()
     while waiting:
         ready = next((s for s in waiting if keys.issuperset(s.needs)), None)

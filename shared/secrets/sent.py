@@ -1,28 +1,81 @@
-"""The bytes of a subtask as they reach its target: the only place that makes them."""
+"""The bytes of a subtask as they reach its target: the only place that makes and names them."""
 
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 
-from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.approval import SubtaskPart
+from shared.domain.errors import Defect, Rejected
+from shared.domain.plan import Plan, Subtask, SubtaskKind
+from shared.domain.secret import VARIABLE
 from shared.domain.snippet import as_command
 from shared.secrets.expansion import to_environment
 
+_NAMED = re.compile(rf"\b{VARIABLE}[A-Za-z][A-Za-z0-9_]*")
 
-def as_sent(subtask: Subtask) -> Subtask:
-    """The subtask with the final bytes of its command, its check and its preconditions.
 
-    Each `${secret:NAME}` becomes a variable, and a snippet becomes the command that runs it. These
-    bytes are judged, approved, run and recorded. Call it once on a planned subtask, never on its
-    own result. Raises Rejected where a secret cannot be named like that.
+@dataclass(frozen=True, slots=True)
+class SentSubtask(Subtask):
+    """A subtask with the final bytes of its command, its check and its preconditions.
+
+    Only `as_sent` makes one. Whatever judges, approves, runs or records texts takes this type, so
+    a planned subtask cannot get there.
     """
-    command = _expand(subtask.command)
-    if subtask.kind is SubtaskKind.CODE:
-        command = as_command(command, timeout=subtask.timeout)
-    return replace(
-        subtask,
-        command=command,
-        check=None if subtask.check is None else _expand(subtask.check),
-        preconditions=tuple(map(_expand, subtask.preconditions)),
-    )
+
+    def texts(self) -> Iterator[tuple[SubtaskPart, str]]:
+        """Every text that it runs on its target, in that order."""
+        if self.check is not None:
+            yield SubtaskPart.CHECK, self.check
+        for precondition in self.preconditions:
+            yield SubtaskPart.PRECONDITION, precondition
+        yield SubtaskPart.COMMAND, self.command
+
+
+_FIELDS = tuple(field.name for field in fields(Subtask))
+
+
+def as_sent(planned: Subtask) -> SentSubtask:
+    """The subtask with its final bytes; these are judged, approved, run and recorded.
+
+    Each `${secret:NAME}` becomes a variable, and a snippet becomes the command that runs it.
+    Raises Rejected where a secret cannot be named like that, and Defect for a subtask that already
+    has its final bytes.
+    """
+    if isinstance(planned, SentSubtask):
+        raise Defect("a subtask with its final bytes was to get them again", stage="secrets")
+    given = {name: getattr(planned, name) for name in _FIELDS}
+    command = _expand(planned.command)
+    if planned.kind is SubtaskKind.CODE:
+        command = as_command(command, timeout=planned.timeout)
+    given["command"] = command
+    given["check"] = None if planned.check is None else _expand(planned.check)
+    given["preconditions"] = tuple(map(_expand, planned.preconditions))
+    return SentSubtask(**given)
+
+
+def variables_in(command: str) -> tuple[str, ...]:
+    """The variables of the secrets in a command as it reaches its target, each once."""
+    return tuple(dict.fromkeys(_NAMED.findall(command))) if VARIABLE in command else ()
+
+
+def check_secrets(subtasks: Iterable[Subtask], *, where: str) -> None:
+    """Raise Rejected, with the place, for a `${secret:NAME}` that commands cannot receive."""
+    for subtask in subtasks:
+        for text in (subtask.command, subtask.check, *subtask.preconditions, subtask.rollback):
+            try:
+                _expand(text or "")
+            except Rejected as error:
+                raise Rejected(
+                    f"{where}, subtask {subtask.ordinal}: {error.reason}",
+                    stage=error.stage,
+                    next_step=error.next_step,
+                ) from error
+
+
+def check_plan_secrets(plan: Plan) -> None:
+    """The same for every step of a plan."""
+    for step in plan.steps:
+        check_secrets(step.subtasks, where=f"step {step.ordinal}")
 
 
 def _expand(text: str) -> str:

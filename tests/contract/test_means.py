@@ -6,7 +6,8 @@ import pytest
 
 from shared.domain.attempt import Outcome
 from shared.domain.errors import Defect
-from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.plan import SubtaskKind
+from shared.secrets.sent import SentSubtask, as_sent
 from tests.fakes.scripted_means import ScriptedMeans, Workshop
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.passes.given import MemoryLog, ScriptedJudge, SteppingClock, attempt, subtask
@@ -41,12 +42,17 @@ def make(request: pytest.FixtureRequest) -> Make:
     return shells if request.param == "shells" else scripted
 
 
+def sent(command: str) -> SentSubtask:
+    """A subtask with its final bytes."""
+    return as_sent(subtask(command))
+
+
 def run(means: Means, this: str | Try, key: str = KEY) -> tuple[Try, bool]:
     """Run one attempt; the try, and whether it went well."""
     this = this if isinstance(this, Try) else Try(this)
     draft = attempt(command=this.command)
     assert draft.key == key
-    ran, result = means.run(subtask(this.command), draft, this, may_change=False)
+    ran, result = means.run(sent(this.command), draft, this, may_change=False)
     return ran, result.ok
 
 
@@ -108,19 +114,19 @@ def test_a_look_may_be_repeated(make: Make) -> None:
 def test_a_withdrawn_pass_ends_what_it_runs(make: Make) -> None:
     """It says so in the result."""
     means = make(MemoryLog(stop=lambda _: True))
-    _, result = means.run(subtask(WORKS), attempt(command=WORKS), Try(WORKS), may_change=False)
+    _, result = means.run(sent(WORKS), attempt(command=WORKS), Try(WORKS), may_change=False)
     assert result.cancelled
     assert not result.ok
 
 
 def test_the_check_decides(make: Make) -> None:
     means = make()
-    _, good = means.run(subtask(WORKS), attempt(command=WORKS), Try(WORKS), may_change=False)
+    _, good = means.run(sent(WORKS), attempt(command=WORKS), Try(WORKS), may_change=False)
     green = means.look(GREEN, timeout=5)
     red = means.look(RED, timeout=5)
-    assert means.outcome(subtask(WORKS), good, None)[0] is Outcome.OK
-    assert means.outcome(subtask(WORKS), good, green)[0] is Outcome.OK
-    assert means.outcome(subtask(WORKS), good, red)[0] is Outcome.CHECK_FAILED
+    assert means.outcome(sent(WORKS), good, None)[0] is Outcome.OK
+    assert means.outcome(sent(WORKS), good, green)[0] is Outcome.OK
+    assert means.outcome(sent(WORKS), good, red)[0] is Outcome.CHECK_FAILED
 
 
 def test_a_pipeline_ends_with_the_first_failure(make: Make) -> None:
@@ -129,7 +135,7 @@ def test_a_pipeline_ends_with_the_first_failure(make: Make) -> None:
     taken: list[str] = []
     closed: list[bool] = []
 
-    def coming(*given: Subtask) -> Generator[Coming]:
+    def coming(*given: SentSubtask) -> Generator[Coming]:
         try:
             for each in given:
                 taken.append(each.command)
@@ -137,7 +143,7 @@ def test_a_pipeline_ends_with_the_first_failure(make: Make) -> None:
         finally:
             closed.append(True)
 
-    means.pipeline(coming(subtask(FAILS), subtask(WORKS)))
+    means.pipeline(coming(sent(FAILS), sent(WORKS)))
     assert run(means, FAILS)[1] is False
     assert (taken, closed) == ([FAILS], [True])
 

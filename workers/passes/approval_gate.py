@@ -1,11 +1,11 @@
 """Decides whether a text of a subtask may reach the target: the guard or a person allows it."""
 
-from shared.domain.approval import SubtaskPart, parts
+from shared.domain.approval import SubtaskPart
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Subtask
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
+from shared.secrets.sent import SentSubtask
 from workers.passes.means import Means
 from workers.passes.ports import Approvals, Unapproved, Undo
 from workers.passes.recorder import Recorder, subtask_of
@@ -49,17 +49,17 @@ class ApprovalGate:
         self._policy = policy
         self._approvals = approvals or NothingApproved()
 
-    def command(self, work: Subtask | Undo, text: str) -> Verdict:
+    def command(self, work: SentSubtask | Undo, text: str) -> Verdict:
         """Clear the command of the next attempt, and use up its approval."""
         subtask, key = subtask_of(work), self._recorder.next_key(work)
         return self._clear(subtask.ordinal, text, key, self._verdict_on_command(subtask, text))
 
-    def look(self, subtask: Subtask, text: str) -> Verdict:
+    def look(self, subtask: SentSubtask, text: str) -> Verdict:
         """Clear a check or a precondition for the whole pass, however often it runs."""
         key = self._recorder.look_key(subtask)
         return self._clear(subtask.ordinal, text, key, self._means.verdict(text))
 
-    def look_back(self, subtask: Subtask, check: str) -> None:
+    def look_back(self, subtask: SentSubtask, check: str) -> None:
         """Clear the check of a command that has ended.
 
         A command that an earlier driver of the pass started comes here without a first look.
@@ -73,19 +73,19 @@ class ApprovalGate:
                 next_step=NextStep.of("guard check", check),
             )
 
-    def needs_confirmation(self, subtask: Subtask) -> bool:
+    def needs_confirmation(self, subtask: SentSubtask) -> bool:
         """Whether a person must confirm the command, so that no other may replace it."""
         return _confirmation_verdict(subtask, self._policy) is not None
 
-    def command_verdict(self, subtask: Subtask) -> Verdict:
+    def command_verdict(self, subtask: SentSubtask) -> Verdict:
         """The verdict on the command as long as nobody has approved it."""
         return self._verdict_on_command(subtask, subtask.command)
 
-    def texts_to_approve(self, work: Subtask | Undo) -> tuple[Unapproved, ...]:
+    def texts_to_approve(self, work: SentSubtask | Undo) -> tuple[Unapproved, ...]:
         """The texts that a person has yet to approve, in the order in which they would run."""
         subtask = subtask_of(work)
         found: list[Unapproved] = []
-        for part, text in parts(subtask):
+        for part, text in subtask.texts():
             of_command = part is SubtaskPart.COMMAND
             verdict = (
                 self._verdict_on_command(subtask, text) if of_command else self._means.verdict(text)
@@ -96,7 +96,7 @@ class ApprovalGate:
             found.append(Unapproved(subtask.ordinal, shown, text, verdict))
         return tuple(found)
 
-    def _verdict_on_command(self, subtask: Subtask, command: str) -> Verdict:
+    def _verdict_on_command(self, subtask: SentSubtask, command: str) -> Verdict:
         """The guard's verdict, or why a person must confirm what the guard allows."""
         verdict = self._means.verdict(command)
         return (
@@ -114,7 +114,7 @@ class ApprovalGate:
         return ALLOWED
 
 
-def _confirmation_verdict(subtask: Subtask, policy: Policy) -> Verdict | None:
+def _confirmation_verdict(subtask: SentSubtask, policy: Policy) -> Verdict | None:
     """Why a person must confirm the command of a subtask, whatever the guard says about it."""
     if subtask.critical:
         return _CRITICAL

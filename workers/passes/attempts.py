@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
 from shared.domain.errors import Rejected
-from shared.domain.plan import Subtask
+from shared.secrets.sent import SentSubtask
 from workers.passes.checks import run_check
 from workers.passes.context import PassContext
 from workers.passes.history import is_red
@@ -22,13 +22,13 @@ class Attempts:
         self._context = context
         self._settle = settle
 
-    def recall(self, work: Subtask | Undo) -> Try | None:
+    def recall(self, work: SentSubtask | Undo) -> Try | None:
         """The next attempt, if an earlier driver of this pass has already started it."""
         return self._context.means.recall(self._context.recorder.next_key(work))
 
     def run(
         self,
-        work: Subtask | Undo,
+        work: SentSubtask | Undo,
         this: Try,
         *,
         may_change: bool = False,
@@ -93,7 +93,7 @@ class Attempts:
         log = self._context.log
         return not log.withdrawn() and log.unwanted(draft.key)
 
-    def _check_after(self, subtask: Subtask, result: Ran) -> CommandResult | None:
+    def _check_after(self, subtask: SentSubtask, result: Ran) -> CommandResult | None:
         """Look at the check after a command: repeatedly if it went well, once if it did not."""
         context = self._context
         if subtask.check is None or result.cancelled:

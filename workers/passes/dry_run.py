@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.errors import Rejected
-from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.verdict import Verdict
+from shared.secrets.sent import SentSubtask
 from workers.passes.context import PassContext
 from workers.passes.outcomes import describe_end
 
@@ -34,13 +34,13 @@ class DryRun:
     def __init__(self, context: PassContext) -> None:
         self._context = context
 
-    def predict(self, subtask: Subtask) -> Attempt:
+    def predict(self, subtask: SentSubtask) -> Attempt:
         """The predicted attempt; an earlier prediction of this pass stands."""
         return self._context.history.last(subtask.ordinal) or self._record(
             subtask, self._prediction(subtask)
         )
 
-    def _record(self, subtask: Subtask, found: _Predicted) -> Attempt:
+    def _record(self, subtask: SentSubtask, found: _Predicted) -> Attempt:
         return self._context.recorder.record_not_run(
             subtask,
             found.text or subtask.command,
@@ -52,7 +52,7 @@ class DryRun:
             never_red=found.prediction is Prediction.SATISFIED,
         )
 
-    def _prediction(self, subtask: Subtask) -> _Predicted:
+    def _prediction(self, subtask: SentSubtask) -> _Predicted:
         """Predict in the order in which a real pass would proceed."""
         unseen, look = "", None
         if subtask.check is not None:
@@ -67,14 +67,14 @@ class DryRun:
             return denied
         return self._unmet_precondition(subtask) or self._predict_command(subtask, look, unseen)
 
-    def _first_denial(self, subtask: Subtask) -> _Predicted | None:
+    def _first_denial(self, subtask: SentSubtask) -> _Predicted | None:
         """The first text that the guard denies, whatever a pass would meet before it."""
         for what, text in (*_preconditions(subtask), ("command", subtask.command)):
             if self._context.means.verdict(text).denied:
                 return self._refusal(what, text)
         return None
 
-    def _unmet_precondition(self, subtask: Subtask) -> _Predicted | None:
+    def _unmet_precondition(self, subtask: SentSubtask) -> _Predicted | None:
         for what, text in _preconditions(subtask):
             stopped = self._refusal(what, text)
             if stopped is not None:
@@ -88,7 +88,7 @@ class DryRun:
         return None
 
     def _predict_command(
-        self, subtask: Subtask, look: CommandResult | None, unseen: str
+        self, subtask: SentSubtask, look: CommandResult | None, unseen: str
     ) -> _Predicted:
         verdict = self._context.gate.command_verdict(subtask)
         if not verdict.allowed:
@@ -121,5 +121,5 @@ class DryRun:
         return look, ""
 
 
-def _preconditions(subtask: Subtask) -> tuple[tuple[str, str], ...]:
+def _preconditions(subtask: SentSubtask) -> tuple[tuple[str, str], ...]:
     return tuple(("precondition", text) for text in subtask.preconditions)

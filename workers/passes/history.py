@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
-from shared.domain.plan import Subtask
+from shared.secrets.sent import SentSubtask
 from workers.passes.ports import PassOrder
 
 _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
@@ -80,7 +80,7 @@ class History:
         """The commands that have already run for the subtask in this pass."""
         return {attempt.command for attempt in self._pass[subtask]}
 
-    def done_before(self, subtask: Subtask) -> bool:
+    def done_before(self, subtask: SentSubtask) -> bool:
         """Whether it was green in this revision and has no check that could say otherwise now.
 
         S1.15: finished work is not redone.

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome, Ran
-from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.plan import SubtaskKind
 from shared.domain.question import Question
 from shared.domain.verdict import Verdict
+from shared.secrets.sent import SentSubtask
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Coming:
     `satisfied` says that its check is probably green already.
     """
 
-    subtask: Subtask
+    subtask: SentSubtask
     key: str
     satisfied: bool
 
@@ -89,7 +90,7 @@ class Means(Protocol):
         ...
 
     def run(
-        self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
+        self, subtask: SentSubtask, draft: Attempt, this: Try, *, may_change: bool
     ) -> tuple[Try, Ran]:
         """Run one attempt, effectively once for the key of the draft: the try and its result.
 
@@ -100,7 +101,7 @@ class Means(Protocol):
         ...
 
     def outcome(
-        self, subtask: Subtask, result: Ran, check: CommandResult | None
+        self, subtask: SentSubtask, result: Ran, check: CommandResult | None
     ) -> tuple[Outcome, str]:
         """The outcome of an attempt, and the reason in words; `check` is the look after it."""
         ...
@@ -111,7 +112,7 @@ class Means(Protocol):
 
     def remedy(
         self,
-        subtask: Subtask,
+        subtask: SentSubtask,
         failed: Attempt,
         planned: str,
         *,

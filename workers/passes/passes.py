@@ -6,7 +6,8 @@ from shared.domain.attempt import GREEN, Attempt, Outcome
 from shared.domain.budget import Ending, threshold_reached
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
-from shared.domain.plan import Subtask, in_order
+from shared.domain.plan import in_order
+from shared.secrets.sent import SentSubtask
 from workers.evidence.error_class import class_of
 from workers.passes.checks import SETTLE
 from workers.passes.clock import Clock
@@ -63,7 +64,7 @@ def carry_out(
     return Rollbacks(context).carry_out() or _try(context, subtasks, settle)
 
 
-def _refuse_foreign(subtasks: Iterable[Subtask], means: Means) -> None:
+def _refuse_foreign(subtasks: Iterable[SentSubtask], means: Means) -> None:
     for subtask in subtasks:
         if subtask.kind not in means.kinds:
             raise Rejected(
@@ -73,12 +74,12 @@ def _refuse_foreign(subtasks: Iterable[Subtask], means: Means) -> None:
 
 
 def _try(
-    context: PassContext, subtasks: tuple[Subtask, ...], settle: tuple[float, ...]
+    context: PassContext, subtasks: tuple[SentSubtask, ...], settle: tuple[float, ...]
 ) -> PassResult:
     order, log, history = context.order, context.log, context.history
     tries = Tries(context, settle=settle)
     done: set[str] = set()
-    unmet: list[Subtask] = []
+    unmet: list[SentSubtask] = []
     stop: PassResult | None = None
     failed: Attempt | None = None
     for number, subtask in enumerate(subtasks):
@@ -118,7 +119,7 @@ def _try(
     )
 
 
-def _predict(context: PassContext, subtasks: Iterable[Subtask]) -> PassResult:
+def _predict(context: PassContext, subtasks: Iterable[SentSubtask]) -> PassResult:
     """Predict every subtask, whatever comes before it; a denied one blocks the step (S0.61)."""
     denied = ""
     dry_run = DryRun(context)
@@ -131,7 +132,7 @@ def _predict(context: PassContext, subtasks: Iterable[Subtask]) -> PassResult:
     return PassResult(Ending.BLOCKED if denied else Ending.DONE, 0, denied)
 
 
-def _stop(context: PassContext, attempt: Attempt, left: list[Subtask]) -> PassResult | None:
+def _stop(context: PassContext, attempt: Attempt, left: list[SentSubtask]) -> PassResult | None:
     """How this attempt of the first subtask left ends the pass; None if the pass goes on."""
     order, errors = context.order, context.history.errors
     what = f"{_ref(order, left[0])}: {attempt.reason}"
@@ -148,7 +149,7 @@ def _stop(context: PassContext, attempt: Attempt, left: list[Subtask]) -> PassRe
     return None
 
 
-def _texts_to_approve(context: PassContext, left: list[Subtask]) -> tuple[Unapproved, ...]:
+def _texts_to_approve(context: PassContext, left: list[SentSubtask]) -> tuple[Unapproved, ...]:
     """The texts that a person is asked to approve.
 
     These are the texts of one subtask, so that the person can see what the earlier ones did; if
@@ -158,5 +159,5 @@ def _texts_to_approve(context: PassContext, left: list[Subtask]) -> tuple[Unappr
     return tuple(text for subtask in asked for text in context.gate.texts_to_approve(subtask))
 
 
-def _ref(order: PassOrder, subtask: Subtask) -> str:
+def _ref(order: PassOrder, subtask: SentSubtask) -> str:
     return f"{order.task_ref}.{order.step.ordinal}.{subtask.ordinal}"

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterable
 
-from shared.domain.approval import parts
-from shared.domain.plan import Subtask
+from shared.secrets.sent import SentSubtask
 from workers.passes.context import PassContext
 from workers.passes.means import Coming
 
@@ -22,13 +21,13 @@ class Announcer:
         self._active = False
         self.satisfied = False
 
-    def announce(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
+    def announce(self, subtasks: Iterable[SentSubtask], done: Collection[str]) -> None:
         """Announce what comes next, unless an earlier announcement still holds."""
         if not self._active:
             self._active = True
             self._context.means.pipeline(self._coming(subtasks, set(done)))
 
-    def _coming(self, subtasks: Iterable[Subtask], done: set[str]) -> Generator[Coming]:
+    def _coming(self, subtasks: Iterable[SentSubtask], done: set[str]) -> Generator[Coming]:
         try:
             for subtask in subtasks:
                 if not self._context.history.done_before(subtask):
@@ -40,12 +39,12 @@ class Announcer:
         finally:
             self._active = False
 
-    def _is_plain(self, subtask: Subtask, key: str, done: set[str]) -> bool:
+    def _is_plain(self, subtask: SentSubtask, key: str, done: set[str]) -> bool:
         context = self._context
         return (
             not context.gate.needs_confirmation(subtask)
             and done.issuperset(subtask.needs)
             and not context.history.next_try(subtask.ordinal)
             and context.means.recall(key) is None
-            and all(context.means.verdict(text).allowed for _, text in parts(subtask))
+            and all(context.means.verdict(text).allowed for _, text in subtask.texts())
         )

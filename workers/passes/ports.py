@@ -9,10 +9,11 @@ from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
-from shared.domain.plan import Step, Subtask
+from shared.domain.plan import Step
 from shared.domain.question import Question
 from shared.domain.target import Target
 from shared.domain.verdict import Verdict
+from shared.secrets.sent import SentSubtask
 
 Cancelled = Callable[[], bool]
 """Returns True once the current work must stop."""
@@ -26,7 +27,7 @@ class Undo:
     """
 
     revision: int
-    subtask: Subtask
+    subtask: SentSubtask
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class PassOrder:
     task_ref: str
     target: Target
     step: Step
-    subtasks: tuple[Subtask, ...]
+    subtasks: tuple[SentSubtask, ...]
     revision: int
     pass_no: int
     policy: Policy

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.ids import attempt_key, look_key, rollback_key
-from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.verdict import Verdict
+from shared.secrets.sent import SentSubtask
 from workers.passes.clock import Clock
 from workers.passes.history import History
 from workers.passes.ports import PassLog, PassOrder, Undo
 
 
-def subtask_of(work: Subtask | Undo) -> Subtask:
+def subtask_of(work: SentSubtask | Undo) -> SentSubtask:
     """The subtask to run: the subtask itself, or the rollback of an earlier one."""
     return work.subtask if isinstance(work, Undo) else work
 
@@ -28,7 +28,7 @@ class Recorder:
 
     def draft(
         self,
-        work: Subtask | Undo,
+        work: SentSubtask | Undo,
         command: str,
         outcome: Outcome,
         correction: str | None = None,
@@ -55,7 +55,7 @@ class Recorder:
             rollback=undoes,
         )
 
-    def next_key(self, work: Subtask | Undo) -> str:
+    def next_key(self, work: SentSubtask | Undo) -> str:
         """The key of the attempt that `draft` would make."""
         order = self._order
         run, step = order.run_id, order.step.ordinal
@@ -64,7 +64,7 @@ class Recorder:
         try_no = self._history.next_try(work.ordinal)
         return attempt_key(run, step, order.revision, work.ordinal, order.pass_no, try_no)
 
-    def look_key(self, subtask: Subtask) -> str:
+    def look_key(self, subtask: SentSubtask) -> str:
         """The key of all looks at a subtask in this pass: its check and its preconditions."""
         order = self._order
         step = order.step.ordinal
@@ -78,7 +78,7 @@ class Recorder:
 
     def record_not_run(
         self,
-        work: Subtask | Undo,
+        work: SentSubtask | Undo,
         command: str,
         outcome: Outcome,
         reason: str,
@@ -104,7 +104,7 @@ class Recorder:
 
     def record_refusal(
         self,
-        work: Subtask | Undo,
+        work: SentSubtask | Undo,
         text: str,
         what: str,
         verdict: Verdict,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
 from shared.domain.budget import may_correct
-from shared.domain.plan import Subtask
+from shared.secrets.sent import SentSubtask
 from workers.passes.attempts import Attempts
 from workers.passes.context import PassContext
 from workers.passes.history import is_red
@@ -26,11 +26,11 @@ class Tries:
         self._attempts = Attempts(context, settle)
         self._announcer = Announcer(context)
 
-    def announce(self, subtasks: Iterable[Subtask], done: Collection[str]) -> None:
+    def announce(self, subtasks: Iterable[SentSubtask], done: Collection[str]) -> None:
         """Announce to the means what comes next; `done` holds the keys of finished subtasks."""
         self._announcer.announce(subtasks, done)
 
-    def under_way(self, subtask: Subtask) -> bool:
+    def under_way(self, subtask: SentSubtask) -> bool:
         """Whether its next attempt has already started, before the pass asked for it.
 
         False if another driver will take care of it.
@@ -41,7 +41,7 @@ class Tries:
         self._context.means.cancel_pipeline()
         return self._attempts.recall(subtask) is not None
 
-    def carry_out(self, subtask: Subtask) -> Attempt:
+    def carry_out(self, subtask: SentSubtask) -> Attempt:
         """Try a subtask until it is green or nothing is left to try; return the last attempt.
 
         Recorded attempts of this pass are not repeated.
@@ -72,7 +72,7 @@ class Tries:
             if refused.outcome is Outcome.DENIED:
                 return refused
 
-    def block(self, subtask: Subtask, missing: list[str]) -> Attempt:
+    def block(self, subtask: SentSubtask, missing: list[str]) -> Attempt:
         """Skip a subtask whose needs are not met (X3): recorded once, not counted."""
         known = self._context.history.last(subtask.ordinal)
         if known is not None and known.outcome is Outcome.BLOCKED:
@@ -81,7 +81,7 @@ class Tries:
             subtask, Outcome.BLOCKED, f"needs {', '.join(missing)}, which is not done"
         )
 
-    def _first_attempt(self, subtask: Subtask) -> Attempt:
+    def _first_attempt(self, subtask: SentSubtask) -> Attempt:
         """Run the command as planned, unless its check is already green (S0.87)."""
         recalled = self._attempts.recall(subtask)
         if recalled is not None:
@@ -95,7 +95,7 @@ class Tries:
         stopped = self._unmet_precondition(subtask) or self._refusal(subtask, subtask.command)
         return stopped or self._run(subtask, Try(subtask.command), seen_red=red)
 
-    def _first_look(self, subtask: Subtask, check: str) -> CommandResult | Attempt:
+    def _first_look(self, subtask: SentSubtask, check: str) -> CommandResult | Attempt:
         """The check before anything runs; an attempt, if that settles the subtask."""
         verdict = self._context.gate.look(subtask, check)
         if not verdict.allowed:
@@ -106,7 +106,7 @@ class Tries:
             return self._record_satisfied(subtask, look)
         return self._record_cancelled(subtask) if look.cancelled else look
 
-    def _unmet_precondition(self, subtask: Subtask) -> Attempt | None:
+    def _unmet_precondition(self, subtask: SentSubtask) -> Attempt | None:
         """The attempt that an unmet precondition ends; None if all are met."""
         for precondition in subtask.preconditions:
             verdict = self._context.gate.look(subtask, precondition)
@@ -122,18 +122,18 @@ class Tries:
                 return self._record_not_run(subtask, Outcome.PRECONDITION_UNMET, reason, check=look)
         return None
 
-    def _refusal(self, subtask: Subtask, command: str) -> Attempt | None:
+    def _refusal(self, subtask: SentSubtask, command: str) -> Attempt | None:
         """The attempt of a command that may not run; None if it may."""
         verdict = self._context.gate.command(subtask, command)
         if verdict.allowed:
             return None
         return self._context.recorder.record_refusal(subtask, command, "command", verdict)
 
-    def _run(self, subtask: Subtask, this: Try, *, seen_red: bool = False) -> Attempt:
+    def _run(self, subtask: SentSubtask, this: Try, *, seen_red: bool = False) -> Attempt:
         may_change = self._may_change(subtask)
         return self._attempts.run(subtask, this, may_change=may_change, seen_red=seen_red)
 
-    def _may_repeat(self, subtask: Subtask, attempt: Attempt) -> bool:
+    def _may_repeat(self, subtask: SentSubtask, attempt: Attempt) -> bool:
         """Whether a command with an unknown outcome may simply run again.
 
         It may if it is declared idempotent, or if its check has just shown that it is not done.
@@ -146,7 +146,7 @@ class Tries:
             and not self._context.log.cancelled()
         )
 
-    def _remedy(self, subtask: Subtask, attempt: Attempt, planned: str) -> Try | None:
+    def _remedy(self, subtask: SentSubtask, attempt: Attempt, planned: str) -> Try | None:
         """The remedy of the means for a failed attempt, if one is allowed."""
         history, number = self._context.history, subtask.ordinal
         if (
@@ -168,22 +168,22 @@ class Tries:
             tried=history.tried_commands(number),
         )
 
-    def _may_change(self, subtask: Subtask) -> bool:
+    def _may_change(self, subtask: SentSubtask) -> bool:
         """Whether another command may replace it; a confirmed command runs as it is."""
         return (
             self._context.order.policy.auto_correction_enabled
             and not self._context.gate.needs_confirmation(subtask)
         )
 
-    def _look(self, subtask: Subtask, text: str) -> CommandResult:
+    def _look(self, subtask: SentSubtask, text: str) -> CommandResult:
         context = self._context
         timeout = context.order.policy.check_timeout
         return context.means.look(text, timeout=timeout, key=context.recorder.look_key(subtask))
 
-    def _record_cancelled(self, subtask: Subtask) -> Attempt:
+    def _record_cancelled(self, subtask: SentSubtask) -> Attempt:
         return self._record_not_run(subtask, Outcome.CANCELLED, "cancelled")
 
-    def _record_satisfied(self, subtask: Subtask, look: CommandResult) -> Attempt:
+    def _record_satisfied(self, subtask: SentSubtask, look: CommandResult) -> Attempt:
         return self._record_not_run(
             subtask,
             Outcome.SATISFIED,
@@ -194,7 +194,7 @@ class Tries:
 
     def _record_not_run(
         self,
-        subtask: Subtask,
+        subtask: SentSubtask,
         outcome: Outcome,
         reason: str,
         *,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from shared.domain.attempt import GREEN, Answer, Attempt, Outcome
 from shared.domain.plan import Revision, Subtask, SubtaskKind
+from shared.secrets.sent import SentSubtask, as_sent
 from workers.passes.ports import Undo
 
 
@@ -53,8 +54,8 @@ def _has_run(attempt: Attempt) -> bool:
     return attempt.result is not None
 
 
-def _as_subtask(subtask: Subtask) -> Subtask:
-    return replace(
+def _as_subtask(subtask: Subtask) -> SentSubtask:
+    planned = replace(
         subtask,
         command=subtask.rollback or "",
         check=None,
@@ -62,3 +63,4 @@ def _as_subtask(subtask: Subtask) -> Subtask:
         needs=(),
         kind=SubtaskKind.COMMAND,
     )
+    return as_sent(planned)

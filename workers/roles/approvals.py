@@ -7,7 +7,7 @@ from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.next_step import NextStep
 from shared.secrets.masking import Masker
-from shared.secrets.named import variables_in
+from shared.secrets.sent import variables_in
 from shared.store import approvals
 from shared.store.database import Database
 from workers.passes.ports import Unapproved

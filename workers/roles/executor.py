@@ -12,11 +12,11 @@ from shared.domain.config import union
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job
-from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.plan import SubtaskKind
 from shared.domain.question import Question
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
-from shared.secrets.sent import as_sent
+from shared.secrets.sent import SentSubtask, as_sent
 from shared.store.database import Database
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
@@ -273,7 +273,7 @@ def _mask_question(question: Question | None, masker: Masker) -> Question | None
     return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
 
 
-def _texts(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
+def _texts(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text that may be sent to a host as it stands, for the guard to judge together."""
     return texts_of(subtask for subtask in subtasks if subtask.kind is SubtaskKind.COMMAND)
 
@@ -305,12 +305,9 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         pass_no=job.pass_no,
         policy=brief.policy,
         earlier=brief.attempts,
-        undo=tuple(
-            replace(undo, subtask=as_sent(undo.subtask))
-            for undo in to_undo(brief.revisions, brief.attempts)
-        ),
+        undo=to_undo(brief.revisions, brief.attempts),
     )
 
 
-def _every_subtask(order: PassOrder) -> tuple[Subtask, ...]:
+def _every_subtask(order: PassOrder) -> tuple[SentSubtask, ...]:
     return (*(undo.subtask for undo in order.undo), *order.subtasks)

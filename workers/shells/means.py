@@ -8,9 +8,10 @@ from functools import partial
 from itertools import count
 
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
-from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.plan import SubtaskKind
 from shared.domain.question import Question
 from shared.domain.verdict import Verdict
+from shared.secrets.sent import SentSubtask
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.means import Coming, Try
 from workers.passes.outcomes import outcome_of
@@ -76,7 +77,7 @@ class ShellMeans:
         return None if known is None else _try_of(known)
 
     def run(
-        self, subtask: Subtask, draft: Attempt, this: Try, *, may_change: bool
+        self, subtask: SentSubtask, draft: Attempt, this: Try, *, may_change: bool
     ) -> tuple[Try, CommandResult]:
         """Run a command, and repeat it while somebody else holds what it needs."""
         call = Call(
@@ -93,7 +94,7 @@ class ShellMeans:
         return self._while_held(subtask, this, result, call, run)
 
     def outcome(
-        self, subtask: Subtask, result: Ran, check: CommandResult | None
+        self, subtask: SentSubtask, result: Ran, check: CommandResult | None
     ) -> tuple[Outcome, str]:
         """The outcome of a command or of a snippet (S1.26)."""
         outcome, reason = outcome_of(result, check)
@@ -107,7 +108,7 @@ class ShellMeans:
 
     def remedy(
         self,
-        subtask: Subtask,
+        subtask: SentSubtask,
         failed: Attempt,
         planned: str,
         *,
@@ -156,7 +157,7 @@ class ShellMeans:
 
     def _while_held(
         self,
-        subtask: Subtask,
+        subtask: SentSubtask,
         this: Try,
         result: CommandResult,
         call: Call,
@@ -224,7 +225,7 @@ def _try_of(record: CommandRecord) -> Try:
 
 
 def _failure(
-    subtask: Subtask,
+    subtask: SentSubtask,
     result: Ran | None,
     check: CommandResult | None,
     command: str,

@@ -2,15 +2,15 @@
 
 from shared.contracts.coderesult import CodeResult, result_in
 from shared.domain.attempt import Attempt, CommandResult, Outcome
-from shared.domain.plan import Subtask
 from shared.domain.question import Question
+from shared.secrets.sent import SentSubtask
 
 _READ_AT_MOST = 65_536
 _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
 
 
 def snippet_outcome(
-    subtask: Subtask, result: CommandResult, outcome: Outcome, reason: str
+    subtask: SentSubtask, result: CommandResult, outcome: Outcome, reason: str
 ) -> tuple[Outcome, str]:
     """The outcome of a snippet and its reason, based on those of its command and check.
 

@@ -15,6 +15,7 @@ from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Author, Plan, PlanningRole, Revision, SubtaskKind
 from shared.domain.prediction import Prediction
+from shared.secrets.sent import as_sent
 from tests.fakes.scripted_means import ScriptedMeans, Workshop
 from tests.unit.passes.given import Approving, MemoryLog, SteppingClock, order, subtask
 from workers.passes.passes import carry_out
@@ -122,8 +123,8 @@ def test_a_revision_undoes_what_ran_and_goes_on() -> None:
     _, attempts = passed(first, workshop)
     author = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
     revisions = (
-        Revision(1, 0, author, first.subtasks),
-        Revision(1, 1, author, order("write again").subtasks, rollback=("s1",)),
+        Revision(1, 0, author, first.step.subtasks),
+        Revision(1, 1, author, order("write again").step.subtasks, rollback=("s1",)),
     )
     undo = to_undo(revisions, attempts)
     again = order("write again", revision=1, pass_no=2, earlier=attempts, undo=undo)
@@ -137,7 +138,7 @@ def test_a_revision_undoes_what_ran_and_goes_on() -> None:
 
 
 def test_a_rollback_that_fails_stops_the_revision() -> None:
-    undo = (Undo(0, subtask("cannot")),)
+    undo = (Undo(0, as_sent(subtask("cannot"))),)
     workshop = Workshop(WORKS)
     result, _ = passed(order("write", revision=1, undo=undo), workshop)
     assert result.ending is Ending.ROLLBACK_FAILED

@@ -10,6 +10,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
+from shared.secrets.sent import as_sent
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import (
     MemoryLog,
@@ -23,7 +24,8 @@ from tests.unit.passes.given import (
 from workers.passes.ports import PassOrder, Undo
 
 LAST, FIRST = (
-    Undo(0, Subtask(n, key, "", f"undo {key}", timeout=9.0)) for n, key in ((2, "b"), (1, "a"))
+    Undo(0, as_sent(Subtask(n, key, "", f"undo {key}", timeout=9.0)))
+    for n, key in ((2, "b"), (1, "a"))
 )
 RAN = (attempt(1, Outcome.OK, result=ended()), attempt(2, result=ended(), number=1))
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from shared.domain.attempt import Answer, Attempt, Outcome
 from shared.domain.plan import Author, PlanningRole, Revision, Subtask, SubtaskKind
+from shared.secrets.sent import as_sent
 from tests.unit.passes.given import attempt, ended
 from workers.passes.to_undo import to_undo
 
@@ -107,8 +108,8 @@ def test_a_rollback_is_a_command_of_its_own() -> None:
     given = replace(C, check="test -e c", preconditions=("true",), needs=("b",), timeout=7.0)
     snippet = replace(given, kind=SubtaskKind.CODE)
     (undo,) = to_undo(revisions("c", earlier=[(A, B, snippet)]), [ran(3)])
-    assert undo.subtask == Subtask(
-        3, "c", "", "undo c", timeout=7.0, critical=True, rollback="undo c"
+    assert undo.subtask == as_sent(
+        Subtask(3, "c", "", "undo c", timeout=7.0, critical=True, rollback="undo c")
     )
 
 

@@ -1,14 +1,15 @@
 """A worker hides every secret it has ever fetched; a command gets the secrets it names."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.plan import Subtask
+from shared.domain.errors import Defect, Misconfigured, Rejected
+from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.verdict import VerdictKind
-from shared.secrets.sent import as_sent
+from shared.secrets.sent import SentSubtask, as_sent
 from shared.secrets.value import Secret
 from shared.secrets.vaults.command import CommandVault
 from shared.secrets.vaults.environment import EnvironmentVault
@@ -89,6 +90,19 @@ def test_a_subtask_runs_with_variables_in_place_of_secrets() -> None:
     )
     with pytest.raises(Rejected, match="single quotes"):
         as_sent(Subtask(1, "a", "", "echo '${secret:X}'"))
+
+
+def test_a_subtask_gets_its_final_bytes_once() -> None:
+    """A snippet would be wrapped in a second interpreter."""
+    snippet = as_sent(Subtask(1, "a", "", "result = 1", kind=SubtaskKind.CODE))
+    assert snippet.command.count("python3 -c") == 1
+    with pytest.raises(Defect, match="again"):
+        as_sent(snippet)
+
+
+def test_a_change_of_a_sent_subtask_keeps_its_type() -> None:
+    changed = replace(as_sent(Subtask(1, "a", "", "true")), timeout=1.0)
+    assert type(changed) is SentSubtask
 
 
 def test_a_command_with_a_value_in_it_is_denied() -> None:
