@@ -27,11 +27,9 @@ from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
 from workers.roles.signatures import Signatures
 from workers.secrets import Secrecy, texts_of
-from workers.shells.allowed_tools import ToolsJudge
-from workers.shells.door import Judge
+from workers.shells.door import PassJudge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord
-from workers.shells.secret_shell import SecretShell, SecretsJudge
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
@@ -118,24 +116,23 @@ class Executor:
         )
         log = HeldLog(self._journal, hold, known.masker)
         shell = self._connections.shell(brief.host, _record(brief, hold, log, since), known.masker)
-        provided = SecretShell(shell, known)
-        judge: Judge = SecretsJudge(guard, known.masker)
-        if order.step.allowed_tools is not None:
-            judge = ToolsJudge(judge, whole.programs, order.step.allowed_tools)
+        tools = order.step.allowed_tools
+        judge = PassJudge(guard, known.masker, programs=whole.programs, tools=tools)
         clock = SystemClock()
         means = ShellMeans(
-            provided,
+            shell,
             judge,
             log,
             clock,
             check_timeout=order.policy.check_timeout,
             looks=self._guards.looks() if order.policy.dry_run_mode else None,
+            variables=known.variables,
         )
         try:
             result = carry_out(order, means, log, clock, approvals=approvals)
         finally:
             means.close()
-            if provided.used:
+            if means.gave_secrets:
                 hold.afterwards.append(shell.erase)
         return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended))
 

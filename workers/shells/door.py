@@ -1,16 +1,33 @@
-"""The guard's port, and the only door through which commands reach a host."""
+"""The only door through which commands reach a host, and all that they must get past there."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Defect
-from shared.domain.verdict import Verdict
+from shared.domain.verdict import Verdict, VerdictKind
+from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Shell
 from workers.shells.records import CommandRecord
+
+_OF_THE_SHELL = frozenset(
+    {
+        *("[", ":", ".", "break", "cd", "command", "continue", "echo", "eval", "exec", "exit"),
+        *("export", "false", "printf", "pwd", "read", "readonly", "return", "set", "shift", "test"),
+        *("times", "trap", "true", "type", "ulimit", "umask", "unset", "wait"),
+    }
+)
+"""Built-ins of the shell; the programs that they start are checked separately."""
+
+Programs = Callable[[str], Collection[str] | None]
+"""Names all programs that a text starts, None if they cannot be determined."""
+
+Variables = Callable[[str], Mapping[str, str]]
+"""The environment variables that a command needs besides those of a login."""
 
 
 class Judge(Protocol):
@@ -21,11 +38,70 @@ class Judge(Protocol):
         ...
 
 
+class PassJudge:
+    """Everything that a text of a pass must get past: secrets in it, the guard, the step's tools.
+
+    A text that contains the value of a secret is denied; the reason shows no value. A step that
+    names its tools may start only those and the built-ins of the shell (S3.10). If the programs
+    cannot be determined, a person decides.
+    """
+
+    def __init__(
+        self,
+        guard: Judge,
+        masker: Masker,
+        *,
+        programs: Programs | None = None,
+        tools: Collection[str] | None = None,
+    ) -> None:
+        """`tools` are the programs that the step may start, None for any."""
+        self._guard = guard
+        self._masker = masker
+        self._programs = programs
+        self._tools = tools
+
+    def judge(self, command: str, interpreter: str = "sh") -> Verdict:
+        """The first denial; without one, the last reason to ask a person."""
+        names = self._masker.names_in(command)
+        if names:
+            return _has_secrets(names)
+        verdict = self._guard.judge(command, interpreter)
+        if verdict.denied or self._tools is None or self._programs is None:
+            return verdict
+        return _beyond(self._tools, self._programs(command)) or verdict
+
+
+def _has_secrets(names: Collection[str]) -> Verdict:
+    written = ", ".join(f"${{secret:{name}}}" for name in names)
+    reason = f"it contains a secret in plain text; write {written} instead of the value"
+    return Verdict(VerdictKind.DENY, "secrets", reason)
+
+
+def _beyond(tools: Collection[str], started: Collection[str] | None) -> Verdict | None:
+    """Why a text that starts those programs may not simply run; None if all are tools."""
+    if started is None:
+        reason = "the step may use only its own tools, and the programs cannot be determined"
+        return Verdict(VerdictKind.APPROVE, "allowed_tools", reason)
+    foreign = sorted(program for program in started if not _is_tool(program, tools))
+    if not foreign:
+        return None
+    reason = (
+        f"the step may not use {', '.join(foreign)}; its tools are {', '.join(tools) or 'none'}"
+    )
+    return Verdict(VerdictKind.DENY, "allowed_tools", reason, foreign[0])
+
+
+def _is_tool(program: str, tools: Collection[str]) -> bool:
+    return program in tools or PurePosixPath(program).name in tools or program in _OF_THE_SHELL
+
+
 class Door:
     """A host behind the guard: only texts that the guard has judged byte for byte pass (X18).
 
     The door keeps one verdict for each text, so a repeated check is judged once per pass. A text
-    that needs an approval passes once it is permitted; a denied text never passes.
+    that needs an approval passes once it is permitted; a denied text never passes. A command gets
+    its secrets here, after the guard has seen their names; `gave_secrets` is True once one has run
+    with variables.
     """
 
     def __init__(
@@ -34,7 +110,10 @@ class Door:
         guard: Judge,
         *,
         withdrawn: Cancelled = lambda: False,
+        variables: Variables | None = None,
     ) -> None:
+        self.gave_secrets = False
+        self._variables = variables
         self._permitted: set[tuple[str | None, str]] = set()
         self._withdrawn = withdrawn
         self._shell = shell
@@ -59,7 +138,7 @@ class Door:
         any other command, and what the shell raises.
         """
         self._check(call)
-        return self._shell.run(replace(call, key=None), cancelled=self._withdrawn)
+        return self._shell.run(self._prepare(replace(call, key=None)), cancelled=self._withdrawn)
 
     def run(self, call: Call, *, on_output: OnOutput, cancelled: Cancelled) -> CommandResult:
         """Run it effectively once for its key (`workers.shells.ports.Shell.run`).
@@ -69,7 +148,9 @@ class Door:
         if call.key is None or self.recall(call.key) is None:
             self._check(call)
         return self._shell.run(
-            call, on_output=on_output, cancelled=lambda: self._withdrawn() or cancelled()
+            self._prepare(call),
+            on_output=on_output,
+            cancelled=lambda: self._withdrawn() or cancelled(),
         )
 
     def pipeline(self, calls: Generator[Call]) -> None:
@@ -92,7 +173,16 @@ class Door:
             for call in calls:
                 if not self.verdict(call.command).allowed:
                     raise Defect("a command that is not allowed was announced", stage="guard")
-                yield call
+                yield self._with_variables(call)
+
+    def _prepare(self, call: Call) -> Call:
+        prepared = self._with_variables(call)
+        self.gave_secrets = self.gave_secrets or bool(prepared.variables)
+        return prepared
+
+    def _with_variables(self, call: Call) -> Call:
+        named = None if self._variables is None else self._variables(call.command)
+        return replace(call, variables=named) if named else call
 
     def _check(self, call: Call) -> None:
         verdict = self.verdict(call.command)

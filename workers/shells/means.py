@@ -18,7 +18,7 @@ from workers.passes.outcomes import outcome_of
 from workers.passes.ports import PassControl
 from workers.shells.corrections.correction import FailedCommand, Proposal
 from workers.shells.corrections.table import HELD, choose
-from workers.shells.door import Door, HostProbe, Judge
+from workers.shells.door import Door, HostProbe, Judge, Variables
 from workers.shells.ports import Call, Shell
 from workers.shells.records import CommandRecord
 from workers.shells.snippet_outcomes import question_of, snippet_outcome
@@ -45,15 +45,24 @@ class ShellMeans:
         *,
         check_timeout: float,
         looks: Judge | None = None,
+        variables: Variables | None = None,
     ) -> None:
-        """`looks` judges looks at a host (default: the guard); `check_timeout` is in seconds."""
+        """`looks` judges looks at a host (default: the guard); `check_timeout` is in seconds.
+
+        `variables` are those that a command needs for its secrets.
+        """
         self._shell = shell
-        self._door = Door(shell, guard, withdrawn=control.withdrawn)
+        self._door = Door(shell, guard, withdrawn=control.withdrawn, variables=variables)
         self._looks = looks or guard
         self._control = control
         self._clock = clock
         self._check_timeout = check_timeout
         self._probe = HostProbe(self._door, min(_LONGEST_PROBE, check_timeout))
+
+    @property
+    def gave_secrets(self) -> bool:
+        """Whether a command has run with secrets."""
+        return self._door.gave_secrets
 
     def verdict(self, text: str) -> Verdict:
         """The guard's verdict on a text; the guard judges each text once."""

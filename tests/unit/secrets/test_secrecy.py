@@ -18,8 +18,8 @@ from shared.secrets.vaults.vault import Vaults
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.passes.given import ScriptedJudge
 from workers.secrets import Secrecy, texts_of
+from workers.shells.door import Door, PassJudge
 from workers.shells.ports import Call
-from workers.shells.secret_shell import SecretShell, SecretsJudge
 
 USES_X = 'printf %s "${REPLAN_SECRET_X}"'
 
@@ -108,7 +108,7 @@ def test_a_change_of_a_sent_subtask_keeps_its_type() -> None:
 def test_a_command_with_a_value_in_it_is_denied() -> None:
     """In whatever form, and the verdict does not show it."""
     masker = secrecy({"REPLAN_SECRET_A": "value of A"}).secrets_for().masker
-    judge = SecretsJudge(ScriptedJudge(), masker)
+    judge = PassJudge(ScriptedJudge(), masker)
     assert judge.judge("echo value").allowed
     for command in ("echo 'value of A'", "echo dmFsdWUgb2YgQQ== | base64 -d"):
         verdict = judge.judge(command)
@@ -120,12 +120,12 @@ def test_a_command_with_a_value_in_it_is_denied() -> None:
 def test_a_shell_gives_each_command_what_it_names() -> None:
     known = secrecy({}).secrets_for([USES_X])
     inner = ScriptedShell()
-    shell = SecretShell(inner, known)
-    shell.pipeline(Call(text, 5) for text in ("true", USES_X))
-    shell.run(Call("true", 5))
-    assert not shell.used
-    shell.run(Call(USES_X, 5))
-    assert shell.used
+    door = Door(inner, ScriptedJudge(), variables=known.variables)
+    door.pipeline(Call(text, 5) for text in ("true", USES_X))
+    door.look(Call("true", 5))
+    assert not door.gave_secrets
+    door.look(Call(USES_X, 5))
+    assert door.gave_secrets
     assert inner.pipelined == ["true", USES_X]
     assert [call.variables for call in inner.calls] == [
         {},
