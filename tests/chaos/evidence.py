@@ -30,7 +30,7 @@ OWNERS: Final = """
 """
 
 EARLY: Final = """
-    SELECT a.key FROM attempts a
+    SELECT a.key, extract(epoch FROM a.started_at) AS since FROM attempts a
     JOIN (SELECT run_id, step, revision, pass_no, min(due_at) AS due FROM jobs
           WHERE kind = 'execute' GROUP BY run_id, step, revision, pass_no) j
     USING (run_id, step, revision, pass_no)
@@ -51,7 +51,7 @@ class Evidence:
     stories: Mapping[int, str]
     left: Sequence[str]
     owners: Sequence[Any]
-    early: Sequence[str]
+    early: Sequence[Any]
     defects: Sequence[str]
 
 
@@ -70,6 +70,6 @@ def gather(rows: Rows) -> Evidence:
         stories=stories,
         left=[row.what for row in rows.all(LEFT)],
         owners=rows.all(OWNERS),
-        early=[row.key for row in rows.all(EARLY)],
+        early=rows.all(EARLY),
         defects=[f"T{row.task_id}: {row.error}" for row in rows.all(DEFECTS)],
     )

@@ -39,7 +39,6 @@ def judge(book: Book, record: Record, evidence: Evidence, excuse: Excuse) -> Ver
     before it was due, and beginnings that nobody ordered.
     """
     verdict = Verdict()
-    known = {command.name for order in book.orders.values() for command in order.known}
     for task_id, order in book.orders.items():
         unknown = list(_judge_unknown(task_id, order, evidence, excuse, verdict))
         if not unknown:
@@ -48,12 +47,20 @@ def judge(book: Book, record: Record, evidence: Evidence, excuse: Excuse) -> Ver
             rows = _rows(evidence, task_id, command)
             verdict.loss += _judge_rows(command, rows, record, complete=not unknown)
             verdict.dup += _judge_runs(command, record)
+    for order in (*book.forgotten, *book.lost):
+        for command in order.known:
+            verdict.dup += _judge_runs(command, record)
+    verdict.loss += [f"{order.tag} was committed and is gone" for order in book.lost]
     verdict.loss += evidence.left
     verdict.loss += _judge_surplus(book, evidence)
     verdict.forged += [
-        f"{name} ran, ordered by nobody" for name in sorted(record.begun.keys() - known)
+        f"{name} ran, ordered by nobody" for name in sorted(record.begun.keys() - book.known)
     ]
-    verdict.forged += [f"{key} ran before it was due" for key in evidence.early]
+    verdict.forged += [
+        f"{row.key} ran before it was due"
+        for row in evidence.early
+        if not book.is_from_before(float(row.since))
+    ]
     verdict.forged += _judge_owners(evidence)
     return verdict
 

@@ -1,10 +1,23 @@
 """What a task of the rehearsal is to do, and all that is known beforehand about how it must end."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.acts.submission import Submission
 from shared.domain.attempt import Outcome
 from shared.domain.task import TaskPhase
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An attempt, by the number of its task and where in the plan it is."""
+
+    task_id: int
+    step: int
+    revision: int
+    pass_no: int
+    subtask: int
+    try_no: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +67,42 @@ class Order:
 
 @dataclass(slots=True)
 class Book:
-    """Every order that was committed, by the number of its task."""
+    """Every order that was committed, by the number of its task.
+
+    After a failover that lost commits, `forgotten` holds the orders that were committed too late to
+    be kept, `lost` those that should have been kept and were not, and `ends` the attempts whose
+    ends were lost. `spans` are those (s since the epoch) whose commits were lost.
+    """
 
     orders: dict[int, Order] = field(default_factory=dict)
+    forgotten: list[Order] = field(default_factory=list)
+    lost: list[Order] = field(default_factory=list)
+    ends: set[Place] = field(default_factory=set)
+    spans: list[tuple[float, float]] = field(default_factory=list)
 
     def enter(self, task_id: int, order: Order) -> None:
         """Note a task that the database has taken."""
         self.orders[task_id] = order
+
+    def reconcile(self, tags: Mapping[int, str], kept: Mapping[int, Order]) -> None:
+        """Take over what a database says that was set back: the tags of its tasks by number.
+
+        `kept` are the orders that were committed before the moment to which it was set back.
+        """
+        for task_id, order in list(self.orders.items()):
+            if tags.get(task_id) != order.tag:
+                del self.orders[task_id]
+                (self.lost if kept.get(task_id) is order else self.forgotten).append(order)
+
+    def is_from_before(self, moment: float) -> bool:
+        """Whether what happened then may be older than the decisions that the database has now."""
+        return any(since <= moment <= until for since, until in self.spans)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The names of all commands that were ever ordered."""
+        orders = (*self.orders.values(), *self.forgotten, *self.lost)
+        return frozenset(known.name for order in orders for known in order.known)
 
     @property
     def never(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.chaos import (
     faults_broker,
+    faults_failover,
     faults_half_open,
     faults_hostile,
     faults_hosts,
@@ -27,6 +28,7 @@ REGISTRY: Final[Mapping[str, Fault]] = {
         faults_hostile,
         faults_half_open,
         faults_roles,
+        faults_failover,
     )
     for fault in module.FAULTS
 }

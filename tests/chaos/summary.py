@@ -27,6 +27,8 @@ def summary(
     crew = campaign.stage.crew
     yield from _by_fault(campaign)
     yield f"tasks {len(campaign.stage.book.orders)}, commands begun {record.begun.total()}"
+    book = campaign.stage.book
+    yield f"set back: {len(book.forgotten)} tasks and {len(book.ends)} ends of attempts forgotten"
     yield f"commands cut short on a host: {record.unfinished}"
     yield from _listed("processes that ended alone", Counter(crew.ended_alone).items())
     logs = sorted(crew.folder.glob("*.log"))

@@ -50,6 +50,9 @@ RIGHT = Evidence(
 )
 
 
+EARLY = SimpleNamespace(key="R1", since=100.0)
+
+
 def judged(
     begun: int = 2,
     ended: int = 2,
@@ -121,7 +124,7 @@ def test_work_left_over_is_a_loss() -> None:
 def test_a_job_done_by_another_role_or_early_is_forged() -> None:
     planner = SimpleNamespace(id=1, queue="execution", owner="planner.7@here/ab", task_id=1)
     assert judged(evidence=replace(RIGHT, owners=(planner,))).forged
-    assert judged(evidence=replace(RIGHT, early=("R1",))).forged
+    assert judged(evidence=replace(RIGHT, early=(EARLY,))).forged
 
 
 def test_an_unknown_end_counts_apart_and_needs_its_excuse() -> None:
@@ -140,3 +143,39 @@ def test_the_ledger_counts_both_marks(tmp_path: Path) -> None:
     assert record.begun == {"a": 1, "b": 2}
     assert record.ended == {"a": 1}
     assert record.unfinished == 2
+
+
+OTHER = replace(ORDER, tag="k2", known=(Known("k2.1.1", 1, 1, (SAYS,)),))
+
+
+def set_back(kept: dict[int, Order]) -> Book:
+    """A book of two orders, of which the database knows only the first after a failover."""
+    book = Book({1: ORDER, 2: OTHER})
+    book.reconcile({1: ORDER.tag, 2: "another"}, kept)
+    return book
+
+
+def judged_after(book: Book, begun: int) -> Verdict:
+    """The verdict when a command of the second order began so often."""
+    record = Record(Counter({TWICE.name: 2, "k2.1.1": begun}), Counter({TWICE.name: 2}))
+    return judge(book, record, RIGHT, lambda _host, _since, _until: False)
+
+
+def test_what_a_failover_forgot_is_not_lost_and_must_not_run_twice() -> None:
+    for begun in (0, 1):
+        assert judged_after(set_back({1: ORDER}), begun).clean
+    assert judged_after(set_back({1: ORDER}), 2).dup == ["k2.1.1 began 2 times, not 1"]
+
+
+def test_what_a_failover_should_have_kept_is_lost() -> None:
+    kept = {1: ORDER, 2: OTHER}
+    assert judged_after(set_back(kept), 1).loss == ["k2 was committed and is gone"]
+
+
+def test_only_what_began_before_a_failover_may_be_older_than_its_job() -> None:
+    book = Book({1: ORDER}, spans=[(90.0, 101.0)])
+    record = Record(Counter({TWICE.name: 2}), Counter({TWICE.name: 2}))
+    early = replace(RIGHT, early=(EARLY,))
+    assert judge(book, record, early, lambda _host, _since, _until: False).clean
+    book.spans = [(101.0, 109.0)]
+    assert judge(book, record, early, lambda _host, _since, _until: False).forged
