@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls
-from orchestrator.views.messages import count_of
 from orchestrator.views.values import NextStepValue
+from orchestrator.words.quantities import count_of
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep
 from shared.queue.app import knock

@@ -13,7 +13,7 @@ from orchestrator.views.attempts import (
     live_output,
     running_attempts,
 )
-from orchestrator.views.messages import Message
+from orchestrator.views.entries import Entry
 from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.timeline import BEGINNING, read_timeline
@@ -27,10 +27,10 @@ Seen = TypeVar("Seen")
 def watch(
     caller: Caller,
     ref: Ref,
-    tell: Callable[[Message], None],
+    tell: Callable[[Sequence[Entry]], None],
     look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
 ) -> TaskView:
-    """Pass on each message of a task as it comes, and each view of it; returns the last view.
+    """Pass on the entries of a task as they come, and each view of it; returns the last view.
 
     It returns when the task has ended or waits for a person.
     """
@@ -40,14 +40,13 @@ def watch(
         with caller.reading("task.watch") as connection:
             view = task_view(connection, ref)
             story = read_timeline(connection, ref, cursor)
-            messages, cursor = [*story.messages], story.cursor
+            entries, cursor = [*story.entries], story.cursor
             running = running_attempts(connection, ref) if look is not None else ()
             if not told_of_stall:
                 stalled = stalls(connection, ref.task)
                 told_of_stall = bool(stalled)
-                messages += stalled
-        for message in messages:
-            tell(message)
+                entries += stalled
+        tell(entries)
         if look is not None:
             look(view, running)
         if view.ended or view.waits:

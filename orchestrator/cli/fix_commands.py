@@ -69,7 +69,7 @@ def list_(
 def show_(call: Invocation, fix: FixArgument) -> Result:
     """Show a fix: what it is for, what it does, where it was learnt and where it was used."""
     from orchestrator.views.fixes import fix_view, parse_fix
-    from orchestrator.views.messages import count_of
+    from orchestrator.words.quantities import count_of
     from shared.contracts.plandump import dump_subtasks
 
     with call.reading() as connection:

@@ -1,6 +1,6 @@
 """Following a task as it runs: live on a terminal, plain lines in a pipe, or JSON lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -14,9 +14,11 @@ from orchestrator.cli.streams import can_write_all
 from orchestrator.cli.tables import first_line, in_colour, listing, next_step, plain, span
 from orchestrator.envelope import Envelope, ExitCode
 from orchestrator.views.attempts import AttemptLine
-from orchestrator.views.messages import Message, Tone
-from orchestrator.views.postponed import describe
+from orchestrator.views.entries import Entry
 from orchestrator.views.tasks import TaskView
+from orchestrator.words.kinds import Tone
+from orchestrator.words.messages import Message, messages_of
+from orchestrator.words.postponed import describe
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.task import TaskPhase
@@ -36,14 +38,24 @@ CODES = {
 def follow(call: Invocation, ref: Ref) -> Result:
     """Print the messages of a task until it has ended or waits for a person."""
     if call.output is Format.JSONL:
-        view = watch(call.caller, ref, lambda message: _json_line(call, message))
+        view = watch(call.caller, ref, telling(lambda message: _json_line(call, message)))
     elif call.human and call.console.is_terminal:
         view = _live(call, ref)
     elif call.human:
-        view = watch(call.caller, ref, lambda message: print_message(call.console, message))
+        view = watch(call.caller, ref, telling(lambda each: print_message(call.console, each)))
     else:
         view = watch(call.caller, ref, lambda _: None)
     return ending(view)
+
+
+def telling(show: Callable[[Message], None]) -> Callable[[Sequence[Entry]], None]:
+    """Show the message of each entry that has one, in order."""
+
+    def tell(entries: Sequence[Entry]) -> None:
+        for message in messages_of(entries):
+            show(message)
+
+    return tell
 
 
 def ending(view: TaskView) -> Result:
@@ -85,7 +97,7 @@ def _live(call: Invocation, ref: Ref) -> TaskView:
         return watch(
             call.caller,
             ref,
-            lambda message: print_message(live.console, message),
+            telling(lambda message: print_message(live.console, message)),
             lambda view, running: live.update(_status(view, running)),
         )
 

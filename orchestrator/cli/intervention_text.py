@@ -36,18 +36,17 @@ def show_waiting(console: Console, interventions: Iterable["InterventionView"]) 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:
     """Print what is known about an unknown outcome, or what would run if approved."""
-    from orchestrator.views import approvals
-    from orchestrator.views import unknown_outcomes as unknowns
+    from orchestrator.words import approvals, unknown_outcomes
 
     for wanted in waits.wanted:
         _show(console, approvals.describe(wanted))
     if waits.evidence is not None:
-        _show(console, unknowns.describe(waits.evidence))
+        _show(console, unknown_outcomes.describe(waits.evidence))
 
 
 def show_request(console: Console, wanted: "ApprovalView") -> None:
     """Print a text that waits for a person's approval."""
-    from orchestrator.views.approvals import describe
+    from orchestrator.words.approvals import describe
 
     _show(console, describe(wanted))
 

@@ -16,12 +16,12 @@ from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.cancellations import InHand
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
-from orchestrator.views.messages import Message
 from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.report import Report
 from orchestrator.views.spending import CallLine, CallList
 from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
+from orchestrator.words.messages import Message
 from shared.domain.host import Host
 from shared.secrets.vaults.vault import Entry
 

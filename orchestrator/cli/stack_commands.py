@@ -106,9 +106,10 @@ def demo(
     """
     from orchestrator.acts.caller import Caller
     from orchestrator.acts.watch import watch
-    from orchestrator.cli.follow import print_message
+    from orchestrator.cli.follow import print_message, telling
     from orchestrator.embedded import demo as demonstration
-    from orchestrator.views.report import markdown, report
+    from orchestrator.views.report import report
+    from orchestrator.words.report import markdown
     from shared.wire import to_json
 
     if planner not in {"runbook", "anthropic"}:
@@ -130,7 +131,9 @@ def demo(
             view = watch(
                 caller,
                 ref,
-                lambda message: print_message(call.console, message) if call.human else None,
+                telling(
+                    lambda message: print_message(call.console, message) if call.human else None
+                ),
             )
             with caller.reading("task.report") as connection:
                 compiled = report(connection, ref)

@@ -138,9 +138,9 @@ def list_(
 @add(group, "show", example="replan task show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
     """Show a task: its runs, its steps, and what waits for you."""
-    from orchestrator.views.postponed import describe as describe_postponed
-    from orchestrator.views.spending import summary_lines
     from orchestrator.views.tasks import task_view
+    from orchestrator.words.postponed import describe as describe_postponed
+    from orchestrator.words.spending import summary_lines
 
     with call.reading() as connection:
         view = task_view(connection, parse_ref(ref))
@@ -250,8 +250,8 @@ def limit(
 @add(group, "report", example="replan task report T12 > report.md")
 def report(call: Invocation, ref: RefArgument) -> Result:
     """Print what was done, which errors occurred and what was decided (Markdown)."""
-    from orchestrator.views.report import markdown
     from orchestrator.views.report import report as compile_report
+    from orchestrator.words.report import markdown
 
     with call.reading() as connection:
         compiled = compile_report(connection, parse_ref(ref))

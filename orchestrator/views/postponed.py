@@ -63,15 +63,3 @@ def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
         )
         for row in connection.execute(_PUT_OFF, {"task_id": task_id})
     )
-
-
-def describe(each: PutOff) -> str:
-    """Describe postponed work in words, with local times."""
-    what = "waits for the provider" if each.provider else "is postponed"
-    until = "and is being tried again" if each.until is None else f"until {_clock(each.until)}"
-    often = f"tried {each.times} time{'s' if each.times != 1 else ''}"
-    return f"{each.work} {what} {until}, since {_clock(each.since)} ({often}): {each.reason}"
-
-
-def _clock(at: datetime) -> str:
-    return at.astimezone().strftime("%H:%M:%S")

@@ -1,12 +1,12 @@
 """What nobody takes: jobs that wait for a worker, reports that wait for a coordinator."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from orchestrator.views.messages import Message, MessageKind, Tone
+from orchestrator.views import entries
+from orchestrator.views.entries import Entry
 from shared.domain.ids import Ref
 from shared.domain.jobs import ROLES
 
@@ -91,43 +91,25 @@ def unread_reports(connection: Connection) -> Unread:
     return Unread(row.reports, float(row.seconds))
 
 
-def stalls(connection: Connection, task_id: int) -> Sequence[Message]:
-    """Messages about what has waited too long in this task, with the command that helps."""
+def stalls(connection: Connection, task_id: int) -> Sequence[Entry]:
+    """What has waited too long in this task."""
     asked = {"task": task_id, "patience": PATIENCE}
     roles = {queue.value: role for role, queue in ROLES.items()}
+    place = Ref(task_id)
     found = [
-        _message(
-            task_id,
-            row,
-            f"no {roles[row.queue]} has taken the work on queue {row.queue} for "
-            f"{row.seconds:.0f} s: is the broker up, and a worker running? "
-            f"→ replan worker start {roles[row.queue]}",
-        )
+        Entry(row.at, place, entries.Unclaimed(row.queue, roles[row.queue], float(row.seconds)))
         for row in connection.execute(_UNCLAIMED, asked)
     ]
     found += [
-        _message(
-            task_id,
-            row,
-            f"no coordinator has read the reports for {row.seconds:.0f} s "
-            "→ replan coordinator start",
-        )
+        Entry(row.at, place, entries.Unread(float(row.seconds)))
         for row in connection.execute(_UNREAD, asked)
     ]
     found += [
-        replace(
-            _message(
-                task_id,
-                row,
-                f"nobody has said for {row.seconds:.0f} s how a command ended ({row.reason}) "
-                f"→ replan intervention show I{row.id}",
-            ),
-            ref=Ref(task_id, step=row.step, target=row.target),
+        Entry(
+            row.at,
+            Ref(task_id, step=row.step, target=row.target),
+            entries.Unanswered(row.id, row.reason, float(row.seconds)),
         )
         for row in connection.execute(_UNANSWERED, asked)
     ]
     return found
-
-
-def _message(task_id: int, row: Any, told: str) -> Message:
-    return Message(row.at, Ref(task_id), MessageKind.TASK, Tone.ATTENTION, told)

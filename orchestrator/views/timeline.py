@@ -1,41 +1,44 @@
-"""The timeline of a task: events, attempts, escalations and interventions as ordered messages."""
+"""The timeline of a task: events, attempts, escalations and interventions in order."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select, text
 
+from orchestrator.rows import PARKED
 from orchestrator.views.attempts import AttemptLine, attempt_line
-from orchestrator.views.fact_words import of_event
-from orchestrator.views.interventions import interventions_since
-from orchestrator.views.messages import (
-    Message,
-    MessageKind,
-    of_attempt,
-    of_closing,
-    of_end,
-    of_escalation,
-    of_intervention,
+from orchestrator.views.entries import (
+    About,
+    AttemptBegun,
+    AttemptEnded,
+    Closed,
+    Entry,
+    Escalated,
+    Opened,
+    Parked,
+    Recorded,
+    TaskEnded,
+    Unreadable,
 )
+from orchestrator.views.interventions import interventions_since
 from orchestrator.views.places import require_task
+from shared.domain.errors import Defect
+from shared.domain.facts import RunStarted
 from shared.domain.ids import Ref
 from shared.domain.task import ENDED_TASK, TaskPhase
 from shared.store.attempts import RUNNING
 from shared.store.tables import EventRow, RunRow, RunStepRow, TaskRow
+from shared.wire import decode_fact
 
 _AT_WORK = {phase.value for phase in TaskPhase} - {
     p.value for p in (*ENDED_TASK, TaskPhase.WAITING)
 }
 
-_SAME_TIME = {
-    MessageKind.STEP_ENDED: 1,
-    MessageKind.ESCALATION: 2,
-    MessageKind.INTERVENTION: 3,
-    MessageKind.REPORT: 4,
-}
+_WITHOUT_BODY = RunStarted.__name__
+"""The first passes tell that a run began; the plan in this fact is in the row of the task."""
 
 # Attempts of one step are committed in order; those of different steps in any order.
 _ATTEMPTS = text("""
@@ -110,14 +113,14 @@ BEGINNING = Cursor()
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Messages in order, and the cursor for the next ones."""
+    """Entries by time, and the cursor for the next ones."""
 
-    messages: tuple[Message, ...]
+    entries: tuple[Entry, ...]
     cursor: Cursor
 
 
 def read_timeline(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -> Timeline:
-    """The messages after a cursor; a reader that continues from the returned cursor sees each once.
+    """The entries after a cursor; a reader that continues from the returned cursor sees each once.
 
     Raises Rejected when there is no such task.
     """
@@ -125,22 +128,22 @@ def read_timeline(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -
     task = connection.execute(
         select(TaskRow.phase, TaskRow.reason, TaskRow.ended_at).where(TaskRow.id == task_id)
     ).one()
-    told: list[Message] = []
+    told: list[Entry] = []
     cursor = _read_events(connection, task_id, after, told)
     cursor = _read_attempts(connection, task_id, cursor, told, at_work=task.phase in _AT_WORK)
     cursor = _read_escalations(connection, task_id, cursor, told)
     cursor = _read_interventions(connection, task_id, cursor, told)
     if task.phase in ENDED_TASK and task.ended_at not in {None, after.ended_at}:
         cursor = replace(cursor, ended_at=task.ended_at)
-        told.append(of_end(Ref(task_id), task.phase, task.reason, task.ended_at))
-    of_target = [m for m in told if ref.target is None or m.ref.target in {None, ref.target}]
-    ordered = sorted(of_target, key=lambda m: (m.at, _SAME_TIME.get(m.kind, 0)))
+        ended = TaskEnded(TaskPhase(task.phase), task.reason)
+        name = f"end-{task.ended_at.timestamp():.6f}"
+        told.append(Entry(task.ended_at, Ref(task_id), ended, name))
+    of_target = [e for e in told if ref.target is None or e.ref.target in {None, ref.target}]
+    ordered = sorted(of_target, key=lambda entry: entry.at)
     return Timeline(tuple(ordered), cursor)
 
 
-def _read_events(
-    connection: Connection, task_id: int, after: Cursor, told: list[Message]
-) -> Cursor:
+def _read_events(connection: Connection, task_id: int, after: Cursor, told: list[Entry]) -> Cursor:
     rows = connection.execute(
         select(EventRow.__table__, RunRow.target)
         .outerjoin(RunRow, RunRow.id == EventRow.run_id)
@@ -150,9 +153,26 @@ def _read_events(
     if not rows:
         return after
     titles = _titles(connection, task_id)
-    found = (of_event(task_id, row, titles) for row in rows)
-    told += [message for message in found if message is not None]
+    told += [entry_of(row, titles) for row in rows if row.kind != _WITHOUT_BODY]
     return replace(after, event=rows[-1].id)
+
+
+def entry_of(row: Any, titles: Mapping[int, str]) -> Entry:
+    """The entry of a recorded event; `titles` are those of the steps."""
+    step, about = _read(row, titles)
+    ref = Ref(row.task_id, step=step, target=row.target)
+    return Entry(row.at, ref, about, f"event-{row.id}")
+
+
+def _read(row: Any, titles: Mapping[int, str]) -> tuple[int | None, About]:
+    if row.kind == PARKED:
+        return None, Parked(row.body["error"])
+    try:
+        fact = decode_fact(row.kind, row.body)
+    except Defect as error:
+        return None, Unreadable(error.reason)
+    step: int | None = getattr(fact, "step", None)
+    return step, Recorded(fact, titles.get(step or 0, ""))
 
 
 def _titles(connection: Connection, task_id: int) -> dict[int, str]:
@@ -165,7 +185,7 @@ def _titles(connection: Connection, task_id: int) -> dict[int, str]:
 
 
 def _read_attempts(
-    connection: Connection, task_id: int, after: Cursor, told: list[Message], *, at_work: bool
+    connection: Connection, task_id: int, after: Cursor, told: list[Entry], *, at_work: bool
 ) -> Cursor:
     """Read new attempts; one that precedes the start of its pass is read later."""
     newest = {(each.run_id, each.step): each.attempt for each in after.steps}
@@ -189,13 +209,14 @@ def _read_attempts(
     return replace(after, steps=steps, running=tuple(running))
 
 
-def _of_row(row: Any, task_id: int) -> Sequence[Message]:
+def _of_row(row: Any, task_id: int) -> Iterator[Entry]:
     line = attempt_line(row, task_id, row.target)
-    begun = line.correction is not None and row.id > row.newest_told
-    found = [of_attempt(_at_start(line))] if begun else []
+    if line.correction is not None and row.id > row.newest_told:
+        begun = AttemptBegun(_at_start(line))
+        yield Entry(line.started_at, line.ref, begun, f"attempt-{line.id}-begun")
     if row.outcome != RUNNING:
-        found.append(of_attempt(line))
-    return [message for message in found if message is not None]
+        at = line.ended_at or line.started_at
+        yield Entry(at, line.ref, AttemptEnded(line), f"attempt-{line.id}")
 
 
 def _at_start(line: AttemptLine) -> AttemptLine:
@@ -204,12 +225,12 @@ def _at_start(line: AttemptLine) -> AttemptLine:
 
 
 def _read_escalations(
-    connection: Connection, task_id: int, after: Cursor, told: list[Message]
+    connection: Connection, task_id: int, after: Cursor, told: list[Entry]
 ) -> Cursor:
     """Read escalations (S0.79), only where a planner was asked."""
     chosen = {"task_id": task_id, "job": after.job, "unsettled": list(after.unsettled)}
     rows = connection.execute(_ESCALATIONS, chosen).all()
-    told += [of_escalation(task_id, row) for row in rows if row.settled and row.asked]
+    told += [_of_escalation(task_id, row) for row in rows if row.settled and row.asked]
     return replace(
         after,
         job=max((after.job, *(row.id for row in rows))),
@@ -217,15 +238,21 @@ def _read_escalations(
     )
 
 
+def _of_escalation(task_id: int, row: Any) -> Entry:
+    ref = Ref(task_id, step=row.step, target=row.target)
+    return Entry(row.created_at, ref, Escalated(row.step), f"job-{row.id}")
+
+
 def _read_interventions(
-    connection: Connection, task_id: int, after: Cursor, told: list[Message]
+    connection: Connection, task_id: int, after: Cursor, told: list[Entry]
 ) -> Cursor:
     views = interventions_since(connection, task_id, after.intervention, after.waiting)
     for view in views:
         if view.id > after.intervention:
-            told.append(of_intervention(view))
+            told.append(Entry(view.opened_at, view.ref, Opened(view), f"intervention-{view.id}"))
         if view.closed_at is not None:
-            told.append(of_closing(view, view.closed_at))
+            name = f"intervention-{view.id}-closed"
+            told.append(Entry(view.closed_at, view.ref, Closed(view), name))
     return replace(
         after,
         intervention=max((after.intervention, *(view.id for view in views))),

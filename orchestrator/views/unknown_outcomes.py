@@ -1,6 +1,6 @@
 """Commands with an unknown outcome: the evidence, and a person's answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -86,17 +86,6 @@ def unknown_outcomes(
         return {}
     found = connection.execute(_ASKED, {"ids": list(intervention_ids)})
     return {row.id: UnknownOutcome(_evidence(row), row.answer) for row in found}
-
-
-def describe(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Describe the evidence for a person, as pairs of a name and a text."""
-    yield "command", evidence.command
-    yield "where", f"{evidence.attempt} on {evidence.host}, by {evidence.worker}"
-    yield "known", evidence.reason or "nothing"
-    yield "check", evidence.check or "none: only a person can tell"
-    for name, output in (("stdout so far", evidence.stdout), ("stderr so far", evidence.stderr)):
-        if output.strip():
-            yield name, output.rstrip("\n")
 
 
 def _evidence(row: Any) -> Evidence | None:

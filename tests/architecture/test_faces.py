@@ -13,7 +13,8 @@ FACES: Final = ("orchestrator.cli", "orchestrator.web", "orchestrator.notify", "
 
 # All that a face may import of ours: what is not named here is an act's, or a view's, to use.
 OF_A_FACE: Final = (
-    *("orchestrator.acts.*", "orchestrator.views.*", "orchestrator.envelope"),
+    *("orchestrator.acts.*", "orchestrator.views.*", "orchestrator.words.*"),
+    "orchestrator.envelope",
     "orchestrator.export.*",
     *("orchestrator.access.actor", "orchestrator.access.chain", "orchestrator.access.roles"),
     "orchestrator.access.tokens",

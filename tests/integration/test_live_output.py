@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import text
 
 from orchestrator.coordinator import Coordinator
-from orchestrator.views.messages import MessageKind
 from orchestrator.views.timeline import BEGINNING, Cursor, read_timeline
+from orchestrator.words.kinds import MessageKind
+from orchestrator.words.messages import messages_of
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -146,7 +147,7 @@ def read_messages(
     """The kinds of the messages that are new, in their order, and where the next ones begin."""
     with database.begin() as connection:
         story = read_timeline(connection, ref, after)
-    return [message.kind for message in story.messages], story.cursor
+    return [message.kind for message in messages_of(story.entries)], story.cursor
 
 
 def test_what_a_host_calls_text_and_is_none_is_recorded_all_the_same(

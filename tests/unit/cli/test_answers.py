@@ -16,8 +16,9 @@ from orchestrator.cli.schemas import schema_of
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.envelope import ExitCode
 from orchestrator.views.interventions import InterventionView, next_steps
-from orchestrator.views.messages import Message, MessageKind, Tone
 from orchestrator.views.tasks import TaskView
+from orchestrator.words.kinds import MessageKind, Tone
+from orchestrator.words.messages import Message
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.ids import parse_ref

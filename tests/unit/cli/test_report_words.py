@@ -10,9 +10,10 @@ from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.escalations import Escalation, Recipient
 from orchestrator.views.interventions import InterventionView
-from orchestrator.views.report import Report, markdown
+from orchestrator.views.report import Report
 from orchestrator.views.steps import RevisionView, StepLine, StepView
 from orchestrator.views.tasks import RunView, TaskView
+from orchestrator.words.report import markdown
 from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref

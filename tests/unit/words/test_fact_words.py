@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.views.fact_words import of_event, words
-from orchestrator.views.messages import MessageKind
+from orchestrator.views.timeline import entry_of
+from orchestrator.words.facts import words
+from orchestrator.words.kinds import MessageKind
+from orchestrator.words.messages import Message, message_of
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind
 from shared.domain.task import RunPhase
@@ -28,6 +30,12 @@ class Event:
     target: str | None = "web1"
     at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     id: int = 1
+    task_id: int = 7
+
+
+def told_of(event: Event) -> Message | None:
+    """The message of an event."""
+    return message_of(entry_of(event, {}))
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -41,14 +49,14 @@ def test_every_fact_has_words(kind: type[f.Fact], data: st.DataObject) -> None:
 
 
 def test_a_recorded_fact_is_told_with_its_place() -> None:
-    told = of_event(7, Event(*encode_fact(f.StepAbandoned(2))), {})
+    told = told_of(Event(*encode_fact(f.StepAbandoned(2))))
     assert told is not None
     assert (str(told.ref), told.text) == ("T7.2@web1", "an operator abandoned step 2")
 
 
 def test_who_ended_which_command_is_told() -> None:
     asked = f.AttemptCancelRequested(2, 0, 1, 3, 4, "R7-2-r0-3-p1-t3", "ann")
-    told = of_event(7, Event(*encode_fact(asked)), {})
+    told = told_of(Event(*encode_fact(asked)))
     assert told is not None
     assert (str(told.ref), told.kind) == ("T7.2@web1", MessageKind.SUBTASK)
     assert told.text == "ann asked to end attempt 4 of subtask 2.3"
@@ -59,26 +67,21 @@ def test_who_ended_which_command_is_told() -> None:
 )
 def test_what_another_message_tells_is_not_told_twice(fact: f.Fact) -> None:
     """A run hears of its cancellation from its task, of which it was told already."""
-    assert of_event(7, Event(*encode_fact(fact)), {}) is None
-
-
-def test_a_run_begins_without_a_body() -> None:
-    """Its plan stands in the row of its task, once for all its runs."""
-    assert of_event(7, Event("RunStarted", {}), {}) is None
+    assert told_of(Event(*encode_fact(fact))) is None
 
 
 def test_an_event_that_nobody_can_read_is_not_passed_over() -> None:
-    told = of_event(7, Event("JobFailed", {"kind": "no such job"}), {})
+    told = told_of(Event("JobFailed", {"kind": "no such job"}))
     assert told is not None
     assert told.text.startswith("an event cannot be read: stored JobFailed cannot be read")
     failed = f.JobFailed(JobKind.PLAN, None, 0, 0, "rejected", "plan", "no luck")
-    told = of_event(7, Event(*encode_fact(failed), run_id=None, target=None), {})
+    told = told_of(Event(*encode_fact(failed), run_id=None, target=None))
     assert told is not None
     assert (str(told.ref), told.text) == ("T7", "plan failed: no luck")
 
 
 def test_a_clean_up_that_failed_is_told_of_its_step() -> None:
     failed = f.JobFailed(JobKind.CLEAN_UP, 2, 0, 1, "transient", "connect", "no route")
-    told = of_event(7, Event(*encode_fact(failed)), {})
+    told = told_of(Event(*encode_fact(failed)))
     assert told is not None
     assert told.text == "the clean-up of step 2 failed: no route"

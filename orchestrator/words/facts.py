@@ -1,25 +1,21 @@
 """The message for each kind of fact."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, assert_never
+from collections.abc import Mapping
+from typing import assert_never
 
-from orchestrator.rows import PARKED
-from orchestrator.views.messages import Message, MessageKind, Tone, count_of
+from orchestrator.words.kinds import MessageKind, Tone, Words
+from orchestrator.words.quantities import count_of
 from shared.domain import facts as f
 from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.budget import UNAVAILABLE, Ending
-from shared.domain.errors import Defect
 from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind
-from shared.wire import decode_fact
 
-Words = tuple[MessageKind, Tone, str]
-
-_TOLD_BY_OTHERS = frozenset({f.RunStarted, f.RunChanged, f.BundleReady})
+_TOLD_BY_OTHERS = (f.RunStarted, f.RunChanged, f.BundleReady)
 """Facts that other messages cover: the first pass, the end, the evidence being sent."""
 
-_TOLD_OF_THE_TASK = frozenset({f.PolicyChanged, f.CancelRequested, f.ResumeRequested})
+_TOLD_OF_THE_TASK = (f.PolicyChanged, f.CancelRequested, f.ResumeRequested)
 """A task passes these on to its runs; one message, of the task, is enough."""
 
 _ANSWERS: Mapping[Answer, str] = {
@@ -41,27 +37,11 @@ _ENDINGS: Mapping[Ending, str] = {
 }
 
 
-def of_event(task_id: int, row: Any, titles: Mapping[int, str]) -> Message | None:
-    """The message of a recorded fact; None when other messages cover it."""
-    if row.kind in _names(_TOLD_BY_OTHERS):
-        return None
-    if row.run_id is not None and row.kind in _names(_TOLD_OF_THE_TASK):
-        return None
-    step, (kind, tone, text) = _read(row, titles)
-    ref = Ref(task_id, step=step, target=row.target)
-    return Message(row.at, ref, kind, tone, text, f"event-{row.id}")
-
-
-def _read(row: Any, titles: Mapping[int, str]) -> tuple[int | None, Words]:
-    if row.kind == PARKED:
-        error = f"replan broke a promise: {row.body['error']}"
-        return None, (MessageKind.ERROR, Tone.BAD, error)
-    try:
-        fact = decode_fact(row.kind, row.body)
-    except Defect as error:
-        return None, (MessageKind.ERROR, Tone.BAD, f"an event cannot be read: {error.reason}")
-    step = getattr(fact, "step", None)
-    return step, words(fact, titles.get(step or 0, ""))
+def told_by_others(fact: f.Fact, ref: Ref) -> bool:
+    """Whether other messages cover a fact about that place."""
+    return isinstance(fact, _TOLD_BY_OTHERS) or (
+        ref.target is not None and isinstance(fact, _TOLD_OF_THE_TASK)
+    )
 
 
 def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
@@ -161,10 +141,6 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.TASK, Tone.PLAIN, "an operator resumed it"
         case _:
             assert_never(fact)
-
-
-def _names(kinds: Iterable[type]) -> set[str]:
-    return {kind.__name__ for kind in kinds}
 
 
 def _why(reason: str) -> str:

@@ -1,0 +1,167 @@
+"""The messages that a person reads while a task runs (S0.76–S0.80)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from orchestrator.views import entries as e
+from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.entries import Entry
+from orchestrator.views.interventions import InterventionView
+from orchestrator.views.values import RefValue
+from orchestrator.words import facts
+from orchestrator.words.kinds import MessageKind, Tone, Words
+from orchestrator.words.quantities import brief
+from shared.domain.attempt import GREEN, Answer, Outcome
+from shared.domain.next_step import command_line
+from shared.domain.prediction import Prediction
+from shared.domain.task import TaskPhase
+
+SENT_TO_PLANNER = (
+    "Step {step} needs revision (sent to the planner). Expect a new plan or intervention."
+)
+"""S0.79, word for word."""
+
+
+_SAME_TIME = {
+    MessageKind.STEP_ENDED: 1,
+    MessageKind.ESCALATION: 2,
+    MessageKind.INTERVENTION: 3,
+    MessageKind.REPORT: 4,
+}
+"""The order of messages of the same time."""
+
+_FORETOLD = {
+    Prediction.SATISFIED: Tone.GOOD,
+    Prediction.WOULD_RUN: Tone.GOOD,
+    Prediction.DENIED: Tone.BAD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A line in the timeline of a task; its `id` is unique in the task and never changes."""
+
+    at: datetime
+    ref: RefValue
+    kind: MessageKind
+    tone: Tone
+    text: str
+    id: str = ""
+
+
+def messages_of(entries: Iterable[Entry]) -> list[Message]:
+    """The messages about these entries, in order; what other messages cover has none."""
+    told = (message for entry in entries if (message := message_of(entry)) is not None)
+    return sorted(told, key=lambda message: (message.at, _SAME_TIME.get(message.kind, 0)))
+
+
+def message_of(entry: Entry) -> Message | None:
+    """The message about an entry; None when other messages cover it."""
+    found = words_of(entry)
+    return None if found is None else Message(entry.at, entry.ref, *found, entry.id)
+
+
+def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of entry
+    """The words for an entry; None when other messages cover it."""
+    match entry.about:
+        case e.Recorded(fact, title):
+            return None if facts.told_by_others(fact, entry.ref) else facts.words(fact, title)
+        case e.Parked(error):
+            return MessageKind.ERROR, Tone.BAD, f"replan broke a promise: {error}"
+        case e.Unreadable(reason):
+            return MessageKind.ERROR, Tone.BAD, f"an event cannot be read: {reason}"
+        case e.AttemptBegun(attempt):
+            return _attempt_begun(attempt)
+        case e.AttemptEnded(attempt):
+            return _attempt_ended(attempt)
+        case e.Escalated(step):
+            return MessageKind.ESCALATION, Tone.ATTENTION, SENT_TO_PLANNER.format(step=step)
+        case e.Opened(view):
+            return MessageKind.INTERVENTION, Tone.ATTENTION, _opened(view)
+        case e.Closed(view):
+            text = f"no longer waits for you ({view.kind.replace('_', ' ')})"
+            return MessageKind.INTERVENTION, Tone.PLAIN, text
+        case e.TaskEnded(phase, reason):
+            why = f" ({reason})" if reason else ""
+            tone = Tone.GOOD if phase is TaskPhase.DONE else Tone.BAD
+            return MessageKind.REPORT, tone, f"{phase}{why} → replan task report {entry.ref}"
+        case e.Unclaimed() | e.Unread() | e.Unanswered():
+            return MessageKind.TASK, Tone.ATTENTION, _stall(entry.about)
+        case _:
+            assert_never(entry.about)
+
+
+def _attempt_begun(attempt: AttemptLine) -> Words | None:
+    """That a correction is being tried; None for a command as planned."""
+    if attempt.correction is None:
+        return None
+    text = f"trying a correction ({attempt.correction}): {brief(attempt.command)}"
+    return MessageKind.CORRECTION, Tone.PLAIN, text
+
+
+def _attempt_ended(attempt: AttemptLine) -> Words:
+    command = brief(attempt.command)
+    if attempt.prediction is not None:
+        tone = _FORETOLD.get(attempt.prediction, Tone.ATTENTION)
+        return MessageKind.SUBTASK, tone, f"{attempt.reason} – {command}"
+    if attempt.outcome in GREEN:
+        return MessageKind.SUBTASK, Tone.GOOD, _success(attempt, command)
+    if attempt.outcome == Outcome.BLOCKED:
+        why = attempt.reason or "a subtask that it needs has failed"
+        return MessageKind.SUBTASK, Tone.PLAIN, f"skipped: {why}"
+    if attempt.outcome == Outcome.UNKNOWN:
+        text = f"nobody can say how it ended: {command} – {attempt.reason}"
+        return MessageKind.ERROR, Tone.ATTENTION, text
+    return MessageKind.ERROR, Tone.BAD, _failure(attempt, command)
+
+
+def _success(attempt: AttemptLine, command: str) -> str:
+    how = {
+        Outcome.SATISFIED.value: "unchanged",
+        Outcome.SIMULATED.value: "simulated",
+    }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
+    corrected = f" after {attempt.correction}" if attempt.correction else ""
+    told = f" – {attempt.reason}" if attempt.told_by_person is Answer.RAN else ""
+    return f"{how}{corrected}: {command}{told}"
+
+
+def _failure(attempt: AttemptLine, command: str) -> str:
+    what = attempt.outcome.replace("_", " ")
+    if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
+        what = f"exit code {attempt.exit_code}"
+    corrected = f" ({attempt.correction})" if attempt.correction else ""
+    if attempt.rollback:
+        corrected = " (rollback)"
+    ended_itself = attempt.outcome == Outcome.FAILED and attempt.exit_code is not None
+    why = attempt.said if ended_itself and attempt.said else attempt.reason
+    reason = f" – {brief(why)}" if why and why != what else ""
+    return f"{what}{corrected}: {command}{reason}"
+
+
+def _opened(view: InterventionView) -> str:
+    reason = f": {view.reason}" if view.reason else ""
+    waits = f"waits for you ({view.kind.replace('_', ' ')})"
+    return f"{waits}{reason} → {command_line(view.next_step)}"
+
+
+def _stall(found: e.Unclaimed | e.Unread | e.Unanswered) -> str:
+    match found:
+        case e.Unclaimed(queue, role, seconds):
+            return (
+                f"no {role} has taken the work on queue {queue} for {seconds:.0f} s: "
+                f"is the broker up, and a worker running? → replan worker start {role}"
+            )
+        case e.Unread(seconds):
+            return (
+                f"no coordinator has read the reports for {seconds:.0f} s "
+                "→ replan coordinator start"
+            )
+        case e.Unanswered(number, reason, seconds):
+            return (
+                f"nobody has said for {seconds:.0f} s how a command ended ({reason}) "
+                f"→ replan intervention show I{number}"
+            )
+        case _:
+            assert_never(found)

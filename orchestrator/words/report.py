@@ -1,0 +1,192 @@
+"""The final report as Markdown (S0.80)."""
+
+import re
+
+from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.cancellations import InHand
+from orchestrator.views.decisions import HumanDecision
+from orchestrator.views.escalations import Escalation, Recipient
+from orchestrator.views.interventions import InterventionView
+from orchestrator.views.report import Report
+from orchestrator.views.spending import Spending
+from orchestrator.views.steps import StepView
+from orchestrator.words import approvals, postponed, unknown_outcomes
+from orchestrator.words.quantities import count_of
+from orchestrator.words.spending import summary_lines
+from shared.domain.next_step import command_line
+
+_ACTS = {
+    "task.cancel": "cancelled it",
+    "task.resume": "resumed it",
+    "plan.resume": "resumed it",
+    "task.limit": "changed the limits",
+    "plan.provide": "provided the plan",
+    "plan.approve": "approved the plan",
+    "step.revise": "revised it",
+    "step.abandon": "abandoned it",
+    "bundle.send": "sent the evidence to its planner",
+    "intervention.answer": "answered",
+    "intervention.approve": "approved what would run",
+    "intervention.deny": "did not approve what would run",
+    "attempt.cancel": "ended it",
+}
+"""The words for each act on a task."""
+
+
+def markdown(compiled: Report) -> str:
+    """The report as Markdown."""
+    task = compiled.task
+    lines = [
+        f"# {task.ref}: {task.phase}",
+        "",
+        *_quote(task.prompt),
+        "",
+        *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
+        _counts(compiled),
+        *_predictions(compiled.predictions),
+    ]
+    if task.reason:
+        lines += ["", task.reason]
+    for waits in task.put_off:
+        lines += ["", f"{waits.ref}: {postponed.describe(waits)}"]
+    for step in compiled.steps:
+        lines += _step(step)
+    lines += _decisions(compiled.decisions)
+    lines += _spending(task.spending)
+    lines += _in_hand(task.in_hand)
+    for asked in task.interventions:
+        lines += ["", f"**Waits for you** ({asked.kind}): {asked.reason}", ""]
+        lines += _evidence(asked)
+        lines += [f"    {command_line(step)}" for step in asked.next_steps]
+    return "\n".join(lines)
+
+
+def _quote(text: str) -> list[str]:
+    return [f"> {line}".rstrip() for line in text.splitlines()]
+
+
+def _counts(compiled: Report) -> str:
+    return (
+        f"{count_of(compiled.attempts, 'attempt')}, {compiled.failed} failed, {compiled.corrected} "
+        f"saved by a correction, {count_of(compiled.escalations, 'escalation')}, "
+        f"{count_of(compiled.revisions, 'revision')}, "
+        f"{compiled.seconds:.1f} s."
+    )
+
+
+def _predictions(counts: dict[str, int]) -> list[str]:
+    if not counts:
+        return []
+    told = ", ".join(f"{count} {prediction}" for prediction, count in counts.items())
+    return ["", f"This was a dry run: nothing was changed. Predictions for its subtasks: {told}."]
+
+
+def _step(view: StepView) -> list[str]:
+    step = view.step
+    author = str(step.author)
+    lines = ["", f"## {step.ref} {step.title}: {step.phase}", ""]
+    lines.append(f"Planned by {author}; {step.done} of {count_of(step.subtasks, 'subtask')} done.")
+    if step.reason:
+        lines += ["", f"Last reason: {step.reason}"]
+    for revision in view.revisions:
+        said = f": {revision.reason}" if revision.reason else ""
+        by = str(revision.author)
+        lines += ["", f"### Revision {revision.revision} by {by}{said}", ""]
+        if revision.rollback:
+            lines += [f"Undone first, if it ran: {', '.join(revision.rollback)}", ""]
+        tried = [a for a in view.attempts if a.revision == revision.revision]
+        lines += [_attempt(attempt) for attempt in tried] or ["No attempts."]
+        for each in view.escalations:
+            if each.revision == revision.revision:
+                count = sum(a.counted for a in tried if a.pass_no <= each.pass_no)
+                lines += [
+                    "",
+                    f"Escalated after {count_of(count, 'error')}: {_recipients(each, author)}.",
+                ]
+    return lines
+
+
+def _recipients(escalation: Escalation, author: str) -> str:
+    """Who received the evidence, in order."""
+    words = {
+        Recipient.AUTHOR: f"the evidence went to {author}",
+        Recipient.ADVISER: f"{author} was asked whether another try is worth it",
+        Recipient.PLANNER: "the evidence went to the planner of the task",
+        Recipient.MEMORY: "the memory of fixes answered, and no planner was asked",
+        Recipient.HELD: "the evidence was held for a person to send",
+        Recipient.PERSON: "a person was asked",
+    }
+    told = (words[each] for each in escalation.recipients)
+    return ", then ".join(told) or "nobody has received the evidence yet"
+
+
+def _decisions(decisions: tuple[HumanDecision, ...]) -> list[str]:
+    """What people decided, oldest first; the submission itself is not a decision."""
+    told = [_decision(each) for each in decisions if each.verb != "task.submit"]
+    return ["", "## What people decided", "", *told] if told else []
+
+
+def _decision(each: HumanDecision) -> str:
+    asked = each.details.get("intervention")
+    about = f" ({asked})" if asked else ""
+    limits = each.details if each.verb == "task.limit" else {}
+    answer = str(each.details.get("answer", "")) if each.verb == "intervention.answer" else ""
+    said = each.said or answer or ", ".join(f"{key}={value}" for key, value in limits.items())
+    what = _ACTS.get(each.verb, each.verb)
+    return f"- {each.ref}{about}: {each.by} {what}" + (f": {_first_line(said)}" if said else "")
+
+
+def _spending(spent: Spending) -> list[str]:
+    """The model calls, by role and step."""
+    if not spent.calls:
+        return []
+    whole, *lines = summary_lines(spent)
+    told = [f"- {line.strip()}" for line in lines]
+    return ["", "## Model calls", "", whole.removeprefix("models: "), "", *told]
+
+
+def _in_hand(ended: tuple[InHand, ...]) -> list[str]:
+    """How commands that were running at the cancellation ended."""
+    if not ended:
+        return []
+    lines = ["", "## What was running when it was cancelled", ""]
+    for each in ended:
+        command = f": {_code(_first_line(each.command))}" if each.command else ""
+        lines.append(f"- {each.ref}{command} – {each.told}")
+    return lines
+
+
+def _evidence(waits: InterventionView) -> list[str]:
+    parts = [part for wanted in waits.wanted for part in approvals.describe(wanted)]
+    if waits.evidence is not None:
+        parts += unknown_outcomes.describe(waits.evidence)
+    lines = []
+    for name, text in parts:
+        first, *rest = text.split("\n")
+        lines.append(f"    {name}: {first}".rstrip())
+        lines += [f"        {line}".rstrip() for line in rest]
+    return [*lines, ""] if lines else []
+
+
+def _attempt(attempt: AttemptLine) -> str:
+    shown = _first_line(attempt.command)
+    saved = f" after `{attempt.correction}`" if attempt.correction else ""
+    if attempt.rollback:
+        saved = f" rollback in pass {attempt.pass_no}"
+    said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
+    why = f" – {said}" if said else ""
+    span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
+    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {_code(shown)}{why}"
+
+
+def _first_line(command: str) -> str:
+    first, _, rest = command.strip().partition("\n")
+    return first + (" …" if rest else "")
+
+
+def _code(text: str) -> str:
+    """A code span that its text cannot end."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(2, longest + 1)
+    edge = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{edge}{text}{edge}{fence}"
