@@ -81,6 +81,12 @@ class ApprovalGate:
         """The verdict on the command as long as nobody has approved it."""
         return self._verdict_on_command(subtask, subtask.command)
 
+    def allows(self, subtask: SentSubtask) -> bool:
+        """Whether all its texts may run without a person."""
+        return not self.needs_confirmation(subtask) and all(
+            self._means.verdict(text).allowed for _, text in subtask.texts()
+        )
+
     def texts_to_approve(self, work: SentSubtask | Undo) -> tuple[Unapproved, ...]:
         """The texts that a person has yet to approve, in the order in which they would run."""
         subtask = subtask_of(work)

@@ -42,9 +42,8 @@ class Announcer:
     def _is_plain(self, subtask: SentSubtask, key: str, done: set[str]) -> bool:
         context = self._context
         return (
-            not context.gate.needs_confirmation(subtask)
-            and done.issuperset(subtask.needs)
+            done.issuperset(subtask.needs)
             and not context.history.next_try(subtask.ordinal)
             and context.means.recall(key) is None
-            and all(context.means.verdict(text).allowed for _, text in subtask.texts())
+            and context.gate.allows(subtask)
         )
