@@ -10,7 +10,7 @@ from orchestrator.views.values import NextStepValue
 from orchestrator.words.quantities import count_of
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep
-from shared.queue.app import knock
+from shared.queue import app as broker
 from shared.settings import ServerSettings
 from shared.store import hosts
 from shared.store.database import Database, require_writable
@@ -61,8 +61,8 @@ def _check(name: str, look: Callable[[], str]) -> Finding:
 
 
 def _check_broker(server: ServerSettings) -> str:
-    knock(server.broker_url)
-    return "reached"
+    broker.require_writable(server.broker_url)
+    return "reached, and takes messages"
 
 
 def _work(database: Database) -> Iterator[Finding]:

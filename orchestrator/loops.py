@@ -6,7 +6,8 @@ from time import monotonic
 
 import structlog
 
-from shared.domain.errors import Transient
+from shared.domain.errors import Misconfigured, Transient
+from shared.domain.next_step import Advice, command_line
 from shared.store.database import Database
 
 log = structlog.get_logger()
@@ -21,8 +22,9 @@ _LONGEST_WAIT = 5.0
 class Loop:
     """Calls `work` again and again until `stop` is set; `work` returns its longest pause (s).
 
-    While the database or the broker is away the loop waits, a little longer each time, and goes on.
-    `beat` is called whenever it has done its work.
+    While the database or the broker is away or refuses us, the loop waits, a little longer each
+    time, and goes on; it logs each reason once, and the end of it. `beat` is called whenever it has
+    done its work.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Loop:
         self._work = work
         self._stop = stop
         self._beat = beat
+        self._trouble = ""
 
     def run(self) -> None:
         """Work until stopped."""
@@ -49,8 +52,8 @@ class Loop:
             try:
                 self._attend()
                 wait = _FIRST_WAIT
-            except Transient as error:
-                log.warning("loop_waits", loop=self._name, reason=error.reason, seconds=wait)
+            except (Transient, Misconfigured) as error:
+                self._note_trouble(error.reason, error.next_step)
             except Exception:  # without its loop the process would live on and do nothing
                 log.exception("loop_failed", loop=self._name)
             self._stop.wait(wait)
@@ -71,4 +74,12 @@ class Loop:
     def _turn(self) -> float:
         pause = self._work()
         self._beat()
+        self._note_trouble("")
         return pause
+
+    def _note_trouble(self, reason: str, advice: Advice | None = None) -> None:
+        if reason and reason != self._trouble:
+            log.warning("loop_waits", loop=self._name, reason=reason, next=command_line(advice))
+        elif self._trouble and not reason:
+            log.info("loop_goes_on", loop=self._name)
+        self._trouble = reason

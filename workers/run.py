@@ -4,6 +4,7 @@ import ctypes
 import threading
 import warnings
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from celery.platforms import SecurityWarning
@@ -13,6 +14,7 @@ from shared.logs import configure_logs
 from shared.settings import Settings
 from shared.startup import await_servers
 from shared.store.database import Database
+from workers.process.consumer import SteadyConsumer
 from workers.wiring import make_worker, queues_of
 
 log = structlog.get_logger()
@@ -50,6 +52,7 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Non
             without_heartbeat=False,
             loglevel=settings.server.log_level.upper(),
             quiet=True,
+            consumer_cls=partial(SteadyConsumer, broker=worker.broker),
         ).start()
     finally:
         worker.close()

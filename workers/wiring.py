@@ -11,7 +11,7 @@ from celery import Celery
 from celery.signals import heartbeat_sent
 
 from shared.domain.config import Policy
-from shared.domain.errors import Rejected, Transient
+from shared.domain.errors import Rejected, ReplanError
 from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
@@ -28,6 +28,7 @@ from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
 from workers.planning import PlannerBackend
 from workers.process.capacity import Capacity
+from workers.process.consumer import BrokerState
 from workers.process.handover import Handover
 from workers.process.job_threads import Crew
 from workers.process.journal import Journal
@@ -73,6 +74,7 @@ class Worker:
     crew: Crew
     poller: Poller
     revoker: Revoker
+    broker: BrokerState
     liveness: Liveness
     handover: Handover
     secrecy: Secrecy
@@ -142,6 +144,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         mask=secrecy.text,
     )
     capacity = Capacity(most)
+    broker = BrokerState(server.broker_url)
     revoker = Revoker(database)
     app = make_app(server.broker_url)
     crew = Crew(capacity, lifecycle, most)
@@ -156,12 +159,14 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         sign=lambda: liveness.sign("poll"),
     )
     liveness = Liveness(
-        {"queues": lambda: _why_deaf(server.broker_url), "poll": lambda: poller.reason},
+        {"queues": lambda: _why_deaf(broker, server.broker_url), "poll": lambda: poller.reason},
         limit=server.liveness,
         in_hand=keeper.keeps,
     )
 
     def on_heartbeat(**_: object) -> None:
+        if broker.reason:  # it is sent at each try to connect, too
+            return
         pulse.beat("queues")
         liveness.sign("queues")
 
@@ -183,17 +188,20 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         crew,
         poller,
         revoker,
+        broker,
         liveness,
         handover,
         secrecy,
     )
 
 
-def _why_deaf(broker_url: str) -> str:
+def _why_deaf(broker: BrokerState, broker_url: str) -> str:
     """Why no message arrives, as far as this process can tell."""
+    if broker.reason:
+        return broker.reason
     try:
         knock(broker_url)
-    except Transient as error:
+    except ReplanError as error:
         return error.reason
     return "the broker answers, but the loop that receives messages is stuck"
 

@@ -2,19 +2,17 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 from uuid import uuid4
 
 from celery import Celery
 from kombu.entity import Queue
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
-from shared.domain.errors import Transient
 from shared.domain.jobs import QueueName
-from shared.domain.next_step import NextStep
+from shared.queue import replies
 from shared.queue.address import with_certificate_check
-from shared.queue.connection import SteadyAMQP
+from shared.queue.connection import SteadyAMQP, SteadyConnection
 from shared.queue.events import CalmEvents
 
 
@@ -97,11 +95,33 @@ def _queue(name: str) -> Queue:
 
 
 def knock(broker_url: str) -> None:
-    """Return when the broker answers; raises Transient with its reason when it does not."""
+    """Return when the broker answers.
+
+    Raises Transient with its reason when it does not, Misconfigured when it refuses us.
+    """
+    with _connection(broker_url) as connection:
+        connection.ensure_connection(max_retries=0)
+
+
+def require_writable(broker_url: str) -> None:
+    """Check that the broker accepts messages; nothing is kept.
+
+    Raises Transient, for instance for a read-only replica, or Misconfigured.
+    """
+    with _connection(broker_url) as connection:
+        connection.ensure_connection(max_retries=0)
+        channel: Any = connection.default_channel
+        with channel.conn_or_acquire() as client:
+            key = f"replan.scratch.{uuid4().hex}"  # nobody reads it
+            client.pipeline(transaction=False).lpush(key, "").delete(key).execute()
+
+
+@contextmanager
+def _connection(broker_url: str) -> Iterator[SteadyConnection]:
     app = make_app(broker_url)
     try:
-        with _translate_errors(), app.connection_for_write() as connection:
-            connection.ensure_connection(max_retries=0)
+        with _translate_errors(broker_url), app.connection_for_write() as connection:
+            yield connection
     finally:
         app.close()
 
@@ -113,8 +133,11 @@ class CeleryBell:
         self._app = app
 
     def ring(self, queue: str, job_ids: Sequence[int]) -> None:
-        """Send messages for these jobs. Raises Transient while the broker is away."""
-        with _translate_errors(), self._app.producer_or_acquire() as producer:
+        """Send messages for these jobs.
+
+        Raises Transient while the broker is away, and Misconfigured while it refuses us.
+        """
+        with self._translated(), self._app.producer_or_acquire() as producer:
             for start in range(0, len(job_ids), JOBS_A_MESSAGE):
                 together = list(job_ids[start : start + JOBS_A_MESSAGE])
                 self._app.send_task(
@@ -127,19 +150,18 @@ class CeleryBell:
                 )
 
     def ringing(self, queue: str) -> int:
-        """The most jobs that unread messages can ring for. Raises Transient."""
-        with _translate_errors(), self._app.connection_or_acquire() as connection:
+        """The most jobs that unread messages can ring for. Raises as `ring` does."""
+        with self._translated(), self._app.connection_or_acquire() as connection:
             declared = connection.default_channel.queue_declare(queue, passive=False)
             return int(declared.message_count) * JOBS_A_MESSAGE
 
+    def _translated(self) -> AbstractContextManager[None]:
+        return _translate_errors(str(self._app.conf.broker_url))
+
 
 @contextmanager
-def _translate_errors() -> Iterator[None]:
+def _translate_errors(broker_url: str) -> Iterator[None]:
     try:
         yield
-    except (OperationalError, RedisError, OSError) as error:
-        raise Transient(
-            f"the broker cannot be reached: {error}",
-            stage="broker",
-            next_step=NextStep.of("config show"),
-        ) from error
+    except replies.FAILURES as error:
+        raise replies.translate(error, broker_url) from error

@@ -1,7 +1,10 @@
-"""Reads from the broker and drops invalid messages; everything else stays as it is.
+"""Reads from the broker and drops invalid messages; an error reply ends the connection.
 
 Whoever can write to the broker can put anything under the names of our queues. By default, Kombu
 and Celery unpack it outside every handler: one such entry ends the worker that reads it.
+
+By default, Celery reconnects after a broken connection only: an error reply, like that of a server
+which has become a replica, ends the worker.
 """
 
 from base64 import b64decode
@@ -10,9 +13,11 @@ from typing import Any, Final
 
 import structlog
 from kombu.transport import redis
-from redis.exceptions import ResponseError
+from redis import Connection, SSLConnection
+from redis.exceptions import RedisError, ResponseError
 
 from shared.domain.jobs import QueueName
+from shared.queue.replies import ends_connection
 
 log = structlog.get_logger()
 
@@ -55,8 +60,34 @@ def _fault_of_body(body: object, encoding: object) -> str:
     return ""
 
 
+class _Leaving:
+    """A connection that is closed after use when its server has said that it cannot serve us.
+
+    So the next command looks the address up again, and finds the server that it then leads to.
+    """
+
+    def read_response(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().read_response(*args, **options)  # type: ignore[misc]
+        except ResponseError as error:
+            if ends_connection(error):
+                self.mark_for_reconnect()  # type: ignore[attr-defined]
+            raise
+
+
+class LeavingConnection(_Leaving, Connection):
+    """Such a connection over TCP."""
+
+
+class LeavingSSLConnection(_Leaving, SSLConnection):
+    """Such a connection over TLS."""
+
+
 class Channel(redis.Channel):
     """Reads queues and the control channel; drops and logs unreadable entries."""
+
+    connection_class = LeavingConnection
+    connection_class_ssl = LeavingSSLConnection
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
@@ -95,6 +126,7 @@ class Transport(redis.Transport):
     """Kombu's own for Redis over such channels."""
 
     Channel = Channel
+    connection_errors = (*redis.Transport.connection_errors, RedisError)
 
     def _deliver(self, message: Any, queue: str) -> None:
         fault = fault_of(message, queue)

@@ -16,6 +16,7 @@ DOORS: Final = {
         "*.tasks",
         "*.wiring",
         "workers.run",
+        "workers.process.consumer",
         "workers.process.messages",
     ),
     "kombu": ("shared.queue.*",),

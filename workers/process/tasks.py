@@ -8,7 +8,7 @@ import structlog
 from celery import Celery
 from celery.worker.control import Panel
 
-from shared.domain.errors import Transient
+from shared.domain.errors import Misconfigured, Transient
 from shared.domain.jobs import QueueName
 from shared.queue.app import CeleryBell, task_name
 from workers.process.job_threads import Crew
@@ -32,7 +32,7 @@ def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
     def pass_on(job_ids: Sequence[int]) -> None:
         try:
             bell.ring(queue.value, job_ids)
-        except Transient as error:  # the coordinator will ring for them again
+        except (Transient, Misconfigured) as error:  # the coordinator will ring for them again
             log.warning("jobs_not_passed_on", jobs=list(job_ids), reason=error.reason)
 
     def door(*job_ids: int) -> str:
