@@ -94,9 +94,11 @@ class CommandResult:
     """What a command did.
 
     The streams are raw bytes, kept separately (S0.32). `exit_code` is None when somebody ended the
-    command (`ended_by`, with `signal`; `left_over` names the processes that could not be ended) or
-    when its outcome is not known (`unknown` says why). `dropped` counts the bytes of each stream
-    beyond the cap, which were not kept.
+    command (`ended_by`, with `signal`) or when its outcome is not known (`unknown` says why).
+    `left_over` names what it had started and still ran after its end, as "pid(name)", eight at
+    most, then "+3" for three more: processes that could not be ended if `ended_by` says who tried,
+    otherwise what the command left running, which is no error. `dropped` counts the bytes of each
+    stream beyond the cap, which were not kept.
     """
 
     command: str

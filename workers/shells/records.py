@@ -34,6 +34,7 @@ class Mark(StrEnum):
     START = "s"
     END = "e"
     NEVER = "x"  # the command of the last start never started
+    LEFT = "l"  # what a command that has ended left running
 
 
 class State(StrEnum):
@@ -49,7 +50,7 @@ class CommandRecord:
     """One command. `until` is the uptime, in seconds, at which the host ends it.
 
     `number` is the number of its output files, None if it wrote nothing. `why` says what ended it
-    early, if anything did ("timeout", "cancel").
+    early, if anything did ("timeout", "cancel"). `left` names the processes that it left running.
     """
 
     key: str
@@ -61,6 +62,7 @@ class CommandRecord:
     state: State = State.RUNNING
     exit_code: int | None = None
     why: str = ""
+    left: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -103,6 +105,14 @@ def nonce_of(log: bytes) -> str:
     return begun[1].decode() if begun else ""
 
 
+def process_names(words: Iterable[str]) -> tuple[str, ...]:
+    """The processes in the words of a line, each "pid(name)"; "+3" stands for three more.
+
+    A name may contain spaces.
+    """
+    return tuple(name for name in re.split(r" (?=\d+\(|\+)", " ".join(words)) if name)
+
+
 def generation(stem: str) -> tuple[int, int]:
     """The position of a stem among those of its pass: the fence of its driver, and its count."""
     _, fence, count = stem.rsplit(".", 2)
@@ -123,6 +133,8 @@ def _take(log: Log, words: list[str], text: list[str]) -> None:
             log.records[key] = replace(log.records[key], state=State.ENDED, exit_code=int(code))
         case [Mark.NEVER, key] if key in log.records:
             log.records[key] = replace(log.records[key], state=State.NEVER)
+        case [Mark.LEFT, key, *left] if key in log.records:
+            log.records[key] = replace(log.records[key], left=process_names(left))
 
 
 def _settle_silent(log: Log, number: int) -> None:

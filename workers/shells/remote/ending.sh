@@ -46,10 +46,10 @@ scan() {
   done
   unset IFS
 }
-mark() { # text: set marked to the processes with this text in their environment
+mark() { # text environ...: set marked to those of the processes that have this text there
   [ "$greps" ] || { LOOK=1 grep -q -F LOOK=1 /proc/self/environ && greps=1 || greps=0; }
   if [ "$greps" = 1 ]; then
-    marked=$(grep -l -F "$1" /proc/[0-9]*/environ 2>/dev/null)
+    marked=$(grep -l -F "$@" 2>/dev/null)
     return
   fi
   # A grep that ends a line at a NUL sees only the first variable.
@@ -67,7 +67,7 @@ find_left() {
   grown=1
   # Read everything with one cat: a shell reads a file in /proc byte by byte.
   stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
-  mark "REPLAN_ATTEMPT=$cookie"
+  mark "REPLAN_ATTEMPT=$cookie" /proc/[0-9]*/environ
   while [ "$grown" ]; do names= && scan; done
   [ "$left" ]
 }
@@ -83,4 +83,59 @@ await_end() { # seconds signal
     [ -z "$2" ] || send "$2"
     sleep 0.1 || sleep 1
   done
+}
+
+# What a command that has ended left running, for its result. Nearly always nothing: so first the
+# numbers of the processes that were started since are looked at, which starts no process.
+find_stayed() { # cookie: set stayed to the names of at most eight
+  stats= pid=$oldest
+  read -r _ _ _ _ newest </proc/loadavg
+  if [ "$newest" -ge "$oldest" ] && [ "$((newest - oldest))" -le 256 ]; then
+    while [ "$pid" -lt "$newest" ]; do
+      pid=$((pid + 1))
+      [ -d "/proc/$pid" ] && stat_of "$pid" && stats="$stats$name) $line$newline"
+    done
+  else
+    stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
+  fi
+  [ -z "$stats" ] || sift "$stats"
+  [ -z "$stats" ] || name_stayed "REPLAN_ATTEMPT=$1"
+}
+newer() { # pid: check that it was assigned while the command ran
+  [ "$1" -gt "$oldest" ] || { [ "$newest" -lt "$oldest" ] && [ "$1" -le "$newest" ]; }
+}
+sift() { # stats: set stats to those that the command may have started, and environs to their files
+  stats= environs= IFS=$newline
+  for line in $1; do
+    unset IFS
+    set -- "${line%% *}" ${line##*) }
+    # Not what is over, nor a thread; and the watch starts processes in the same session.
+    case $2${37} in Z* | X* | ? | *-1) continue ;; esac
+    [ "$3" != "$runner_pid" ] && [ "$3" != "$watch_pid" ] && newer "$1" || continue
+    [ "$5" = "$runner_pid" ] || newer "$5" || continue
+    stats="$stats$line$newline" environs="$environs /proc/$1/environ"
+  done
+  unset IFS
+}
+name_stayed() { # mark: set stayed to those of stats that are still there and have it
+  from=0 more=0
+  mark "${1%%=*}=" $environs
+  any_mark=$marked
+  mark "$1" $environs
+  IFS=$newline
+  for line in $stats; do
+    unset IFS
+    set -- "${line%% *}" ${line##*) }
+    case $marked:$any_mark in
+    *"/$1/"*:*) ;;
+    *"/$1/"*) continue ;;
+    # Without any mark, it is known by the session of a process that has lost its parent.
+    *) [ "$3$5" = "1$runner_pid" ] || continue ;;
+    esac
+    began "$1" || continue
+    more=$((more + 1))
+    [ "$more" -gt 8 ] || stayed="$stayed $1(${name#*(})"
+  done
+  unset IFS
+  [ "$more" -le 8 ] || stayed="$stayed +$((more - 8))"
 }

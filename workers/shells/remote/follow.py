@@ -211,7 +211,8 @@ def remaining(runner: Runner, record: CommandRecord) -> float:
 def _recorded_end(record: CommandRecord) -> Ended | None:
     if record.exit_code is None:
         return None
-    return Ended(record.exit_code, number=record.number, cut=record.number is not None)
+    cut = record.number is not None
+    return Ended(record.exit_code, number=record.number, cut=cut, left=record.left)
 
 
 def _why_unknown(runner: Runner, known: StartedCommand) -> Unknown:

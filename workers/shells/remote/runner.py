@@ -8,7 +8,14 @@ from time import monotonic
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from workers.shells.ports import Call
-from workers.shells.records import CommandRecord, Identity, Log, nonce_of, read_log
+from workers.shells.records import (
+    CommandRecord,
+    Identity,
+    Log,
+    nonce_of,
+    process_names,
+    read_log,
+)
 from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
@@ -44,7 +51,8 @@ class Ended:
     """The end of a command.
 
     `out` and `err` are the beginnings of its streams. `number` is the number of its output files,
-    None if it wrote nothing; `cut` says whether something is missing from a file.
+    None if it wrote nothing; `cut` says whether something is missing from a file. `left` holds the
+    pid and name of each process that the command left running; see `CommandResult.left_over`.
     """
 
     exit_code: int
@@ -52,6 +60,7 @@ class Ended:
     err: bytes = b""
     number: int | None = None
     cut: bool = False
+    left: tuple[str, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -144,10 +153,11 @@ class Runner:
         if frame is None:
             return None
         match frame.words:
-            case [FrameKind.ENDED, _, code]:
-                return Ended(int(code))
-            case [FrameKind.ENDED_WITH_OUTPUT, _, code, number, cut]:
-                return Ended(int(code), self._data(), self._data(), int(number), bool(cut))
+            case [FrameKind.ENDED, _, code, *left]:
+                return Ended(int(code), left=process_names(left))
+            case [FrameKind.ENDED_WITH_OUTPUT, _, code, number, cut, *left]:
+                out, err = self._data(), self._data()
+                return Ended(int(code), out, err, int(number), bool(cut), process_names(left))
             case [why, *_]:
                 return Refused(why)
         raise LostError(f"{frame}")
@@ -202,14 +212,14 @@ class Runner:
         self._carrier.send(
             call(RunnerVerb.LEFT, record.stem, record.key, runner.pid, runner.start, runner.watch)
         )
-        return _names(self._answer().words[1:])
+        return process_names(self._answer().words[1:])
 
     def kill(self, record: CommandRecord, runner: Identity, why: str) -> Killed:
         """End a command and everything that it started: TERM, a grace period, KILL, a last look."""
         words = (record.stem, record.key, why, GRACE_SECONDS)
         self._carrier.send(call(RunnerVerb.END, *words, runner.pid, runner.start, runner.watch))
         _, how, *left = self._answer().words
-        return Killed(how, _names(left) if how == "LEFT" else ())
+        return Killed(how, process_names(left) if how == "LEFT" else ())
 
     def follow(self, record: CommandRecord, runner: Identity, told: tuple[int, int]) -> None:
         """Start to follow the output of a command of another runner; see `next_output`.
@@ -302,7 +312,3 @@ def no_room(host: Host) -> ReplanError:
         "writable; free some space, or make one of them a folder that only the account can use",
         stage="execute",
     )
-
-
-def _names(words: "list[str] | tuple[str, ...]") -> tuple[str, ...]:
-    return tuple(word for word in words if word)

@@ -152,6 +152,7 @@ run_command() { # key not-after span flags label command variables . : run a com
     ;;
   esac
   [ -z "$held" ] || { printf %s "$held" && held= || exit 0; }
+  read -r _ _ _ _ oldest </proc/loadavg
   # In a subshell, so that this shell's message about a killed command stays out of its errors.
   (
     eval "$7"
@@ -163,10 +164,13 @@ run_command() { # key not-after span flags label command variables . : run a com
   last=$?
   set -- "$1" "$last" "$4"
   note e "$1" "$2" || : >"$open_stem.end.$1.$2"
+  stayed=
+  case $1 in look*) ;; *) find_stayed "$open_stem/$1" ;; esac
+  [ -z "$stayed" ] || note l "$1$stayed"
   [ -e "$open_stem.o.$pair_number.cut" ] || [ -e "$open_stem.e.$pair_number.cut" ] &&
     set -- "$@" cut
   if [ "$4" ] || [ -s "$open_stem.o.$pair_number" ] || [ -s "$open_stem.e.$pair_number" ]; then
-    say E "$1" "$2" "$pair_number" "$4"
+    say E "$1" "$2" "$pair_number" "$4$stayed"
     [ ! -s "$open_stem.o.$pair_number" ] ||
       dd if="$open_stem.o.$pair_number" bs=16384 count=1 2>/dev/null
     say .
@@ -174,8 +178,8 @@ run_command() { # key not-after span flags label command variables . : run a com
       dd if="$open_stem.e.$pair_number" bs=16384 count=1 2>/dev/null
     say .
   else
-    say e "$1" "$2"
-    case $3 in *b*) ;; *) return ;; esac
+    say e "$1" "$2$stayed"
+    case $3$stayed in *b* | *' '*) ;; *) return ;; esac
   fi
   pair_number=$((pair_number + 1))
   fresh "$open_stem"

@@ -333,10 +333,10 @@ class RunnerShell:
 
 def _result(call: Call, started: datetime, output: Output, outcome: WaitResult) -> CommandResult:
     out, err = output.captures["stdout"], output.captures["stderr"]
-    natural = outcome.stop is Stop.EXITED and outcome.ended is not None
+    natural = outcome.ended if outcome.stop is Stop.EXITED else None
     return CommandResult(
         call.command,
-        outcome.ended.exit_code if natural and outcome.ended is not None else None,
+        None if natural is None else natural.exit_code,
         out.content(),
         err.content(),
         started,
@@ -345,7 +345,7 @@ def _result(call: Call, started: datetime, output: Output, outcome: WaitResult) 
         stderr_dropped=err.dropped,
         ended_by=ENDED_BY.get(outcome.stop),
         signal=_SIGNALS.get(outcome.killed.how),
-        left_over=outcome.killed.left,
+        left_over=outcome.killed.left if natural is None else natural.left,
         unknown=outcome.unknown,
     )
 
