@@ -19,6 +19,7 @@ from orchestrator.cli.tables import (
     tell_rest,
 )
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
+from shared.domain.attempt import describe_left
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 
@@ -90,6 +91,9 @@ def show_(
             console.print(f"  corrected by {plain(attempt.correction)}")
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
         console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(view.worker)}")
+        left = describe_left(attempt.left_over, attempt.ended_by)
+        if left:
+            console.print(f"  {plain(left)}", highlight=False)
         console.print(f"  {moment(attempt.started_at)} – {moment(attempt.ended_at)}")
         for name, text in (("stdout", view.stdout), ("stderr", view.stderr)):
             if text:

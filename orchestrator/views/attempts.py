@@ -44,7 +44,7 @@ class AttemptLine:
     `prediction` is that of a dry run, None for any other task. A `rollback` undid what the subtask
     of that number had done under that revision. `told_by_person` is a person's answer about an
     unknown outcome, `ended_by` who or what ended the command, and `left_over` names its processes
-    that could not be ended.
+    that still ran after its end; see `CommandResult`.
     """
 
     id: int

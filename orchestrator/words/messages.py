@@ -13,7 +13,7 @@ from orchestrator.views.values import RefValue
 from orchestrator.words import facts
 from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.quantities import brief
-from shared.domain.attempt import GREEN, Answer, Outcome
+from shared.domain.attempt import GREEN, Answer, Outcome, describe_left
 from shared.domain.next_step import command_line
 from shared.domain.prediction import Prediction
 from shared.domain.task import TaskPhase
@@ -124,7 +124,7 @@ def _success(attempt: AttemptLine, command: str) -> str:
     }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
     corrected = f" after {attempt.correction}" if attempt.correction else ""
     told = f" – {attempt.reason}" if attempt.told_by_person is Answer.RAN else ""
-    return f"{how}{corrected}: {command}{told}"
+    return f"{how}{corrected}: {command}{told}{_left(attempt)}"
 
 
 def _failure(attempt: AttemptLine, command: str) -> str:
@@ -137,7 +137,12 @@ def _failure(attempt: AttemptLine, command: str) -> str:
     ended_itself = attempt.outcome == Outcome.FAILED and attempt.exit_code is not None
     why = attempt.said if ended_itself and attempt.said else attempt.reason
     reason = f" – {brief(why)}" if why and why != what else ""
-    return f"{what}{corrected}: {command}{reason}"
+    return f"{what}{corrected}: {command}{reason}{_left(attempt)}"
+
+
+def _left(attempt: AttemptLine) -> str:
+    left = describe_left(attempt.left_over, attempt.ended_by)
+    return f" – {left}" if left else ""
 
 
 def _opened(view: InterventionView) -> str:

@@ -13,6 +13,7 @@ from orchestrator.views.steps import StepView
 from orchestrator.words import approvals, postponed, unknown_outcomes
 from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import summary_lines
+from shared.domain.attempt import describe_left
 from shared.domain.next_step import command_line
 
 _ACTS = {
@@ -174,7 +175,8 @@ def _attempt(attempt: AttemptLine) -> str:
     if attempt.rollback:
         saved = f" rollback in pass {attempt.pass_no}"
     said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
-    why = f" – {said}" if said else ""
+    left = describe_left(attempt.left_over, attempt.ended_by)
+    why = "".join(f" – {each}" for each in (said, left) if each)
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
     return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {_code(shown)}{why}"
 

@@ -1,6 +1,7 @@
 """An attempt: one try of one subtask in one run, and what came of it."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -26,6 +27,8 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"  # it was started, and nobody can say how it ended
     NEEDS_INPUT = "needs_input"  # it asks what only a person knows: no error
 
+
+_PROCESS = re.compile(r"(\d+)\((.*)\)", re.DOTALL)
 
 GREEN = frozenset({Outcome.OK, Outcome.SATISFIED, Outcome.SIMULATED})
 COUNTED = frozenset(
@@ -62,6 +65,18 @@ def explain(reason: str, prediction: Prediction | None, told_by_person: Answer |
     whole = ": ".join(filter(None, parts))
     said = SAID[told_by_person] if told_by_person else ""
     return "; ".join(filter(None, (whole, said)))
+
+
+def describe_left(left_over: Sequence[str], ended_by: "EndedBy | None") -> str:
+    """What a command left running, in words: "left running: sleep (1234)"; empty for nothing.
+
+    Also empty for what could not be ended: the reason of the attempt says that.
+    """
+    if not left_over or ended_by is not None:
+        return ""
+    named = [_PROCESS.sub(r"\2 (\1)", each) for each in left_over if not each.startswith("+")]
+    more = [f"{each[1:]} more" for each in left_over if each.startswith("+")]
+    return "left running: " + " and ".join((", ".join(named), *more))
 
 
 class EndedBy(StrEnum):

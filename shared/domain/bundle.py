@@ -12,6 +12,7 @@ class LoggedAttempt:
     """One attempt in the log: its text is already safe and capped; times are ISO 8601 in UTC.
 
     A `rollback` undid what the subtask of that number had done under an earlier revision.
+    `left_running` says in words what its command left running on the host.
     """
 
     ref: str
@@ -30,6 +31,7 @@ class LoggedAttempt:
     check_exit_code: int | None = None
     check_output: str = ""
     rollback: bool = False
+    left_running: str = ""
 
 
 class Progress(StrEnum):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
 from shared.domain.budget import Ending
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.ids import attempt_key
@@ -66,6 +66,7 @@ class ScriptedWorker:
             stderr=b"",
             started_at=attempt.started_at,
             ended_at=now,
+            ended_by=EndedBy.CANCEL if outcome is Outcome.CANCELLED else None,
             left_over=left_over,
         )
         ended = replace(attempt, outcome=outcome, reason=reason, ended_at=now, result=result)

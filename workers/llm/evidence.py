@@ -161,6 +161,8 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
         parts.append(f"  corrected by: {clean(attempt.correction)}")
     if attempt.reason:
         parts.append(f"  reason: {_indent(attempt.reason, 500)}")
+    if attempt.left_running:
+        parts.append(f"  {_indent(attempt.left_running, 500)}")
     for name, output in (("stdout", attempt.stdout), ("stderr", attempt.stderr)):
         if limit and output.strip():
             parts.append(f"  {name}: {_indent(output, limit)}")

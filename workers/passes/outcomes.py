@@ -60,7 +60,7 @@ def describe_end(result: Ran) -> str:
 
 def describe_forced_end(what: str, result: Ran) -> str:
     """Add to `what` the signal that ended a command, or the processes that are left of it."""
-    if result.left_over:
+    if result.left_over and result.ended_by is not None:
         return f"{what}: could not be ended; left over: {' '.join(result.left_over)}"
     return what if result.signal is None else f"{what}: {_SIGNALS[result.signal]}"
 

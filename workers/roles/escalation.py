@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import structlog
 
-from shared.domain.attempt import GREEN, Attempt, CommandResult
+from shared.domain.attempt import GREEN, Attempt, CommandResult, describe_left
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
@@ -173,6 +173,7 @@ def _attempt_entry(attempt: Attempt, place: Ref) -> LoggedAttempt:
         check_exit_code=None if check is None else check.exit_code,
         check_output="" if check is None else _text(check.stdout + check.stderr),
         rollback=attempt.rollback,
+        left_running="" if result is None else describe_left(result.left_over, result.ended_by),
     )
 
 

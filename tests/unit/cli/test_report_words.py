@@ -8,11 +8,13 @@ import pytest
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.attempts import AttemptLine
+from orchestrator.views.entries import AttemptEnded, Entry
 from orchestrator.views.escalations import Escalation, Recipient
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.report import Report
 from orchestrator.views.steps import RevisionView, StepLine, StepView
 from orchestrator.views.tasks import RunView, TaskView
+from orchestrator.words.messages import words_of
 from orchestrator.words.report import markdown
 from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
@@ -122,6 +124,21 @@ def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:
     assert "### Revision 1 by subtask_planner/runbook: the port is taken" in told
     assert "- **failed** T7.1.1#1@web1 (2.0 s): ``systemctl start web`` – address in use" in told
     assert "- **ok** after `another_port` T7.1.1#3@web1 (2.0 s): ``one …``" in told
+
+
+def test_it_says_what_a_command_left_running() -> None:
+    """Whether it succeeded or not; the timeline says it in the same words."""
+    ok = tried(1, "ok", left_over=("12(sleep)",))
+    failed = tried(2, "failed", left_over=("13(yes)", "+3"))
+    report = compiled()
+    told = markdown(replace(report, steps=(replace(report.steps[0], attempts=(ok, failed)),)))
+    assert "T7.1.1#1@web1 (2.0 s): ``systemctl start web`` – left running: sleep (12)" in told
+    assert "– address in use – left running: yes (13) and 3 more" in told
+    words = (words_of(Entry(AT, each.ref, AttemptEnded(each), "")) for each in (ok, failed))
+    assert [text for found in words if found is not None for text in found[2:]] == [
+        "ok: systemctl start web – left running: sleep (12)",
+        "exit code 1: systemctl start web – address in use – left running: yes (13) and 3 more",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -183,3 +183,10 @@ def test_the_marks_cannot_stand_in_what_they_enclose(text: str) -> None:
     assert whole == f"{opening}\n{text}\n{closing}"
     assert closing not in text
     assert opening not in text
+
+
+def test_what_a_command_left_running_is_told() -> None:
+    """A planner may have to end it, or to rely on it."""
+    tried = attempt(outcome="ok", exit_code=0, left_running="left running: sleep (1234)")
+    text = evidence(bundle(attempts=(tried, attempt(2))), limit=60_000)
+    assert text.count("  left running: sleep (1234)\n") == 1

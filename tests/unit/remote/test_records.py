@@ -46,6 +46,14 @@ def test_what_was_about_to_start_and_did_not_never_ran() -> None:
     assert log.open is None
 
 
+def test_what_a_command_left_running_is_noted_after_its_end() -> None:
+    """Processes whose names have spaces, too; an older worker does not read that line."""
+    text = BEGUN + started("k1", 1) + "@@aa e k1 0\n@@aa l k1 7(sleep) 9(tmux: server) +2\n"
+    record = read_log("/f", "aa", text.encode()).records["k1"]
+    assert (record.state, record.exit_code) == (State.ENDED, 0)
+    assert record.left == ("7(sleep)", "9(tmux: server)", "+2")
+
+
 def test_names_beside_the_log_say_what_it_could_not() -> None:
     text = BEGUN + started("R1-t0.2", 1)
     names = ("log", "o.1", "end.R1-t0.2.137", "why.R1-t0.2.timeout", "why.other.cancel")
