@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos import faults_disks
 from tests.chaos.campaign import Campaign
 from tests.chaos.evidence import gather
+from tests.chaos.faults import Fault
 from tests.chaos.ledger import Ledger
 from tests.chaos.load import Load
-from tests.chaos.oracle import Verdict, judge
+from tests.chaos.oracle import Excuse, Excuses, Verdict, judge
 from tests.chaos.phases import Programme
 from tests.chaos.stage import staged
 from tests.chaos.summary import summary
@@ -21,6 +23,8 @@ from tests.services.availability import not_possible_here
 from tests.services.sshd import SshServers
 
 Play = Callable[[Programme], "tuple[Campaign, Verdict]"]
+
+DISKS = {fault.name for fault in faults_disks.FAULTS}
 
 GRACE = 1.0
 """Seconds before and after a fault within which it may still explain what happened."""
@@ -41,7 +45,8 @@ def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play
         ledger = Ledger(ssh_account.home / f"ledger-{seed}")
         chance = random.Random(seed)  # noqa: S311 - chance, no secret
         load = Load(ledger, ssh_account.home, ("web1", "web2"), random.Random(seed))  # noqa: S311
-        with staged(tmp_path, sshd_factory, load.library(), ledger) as stage:
+        account = ssh_account if DISKS & programme.faults else None
+        with staged(tmp_path, sshd_factory, load.library(), ledger, account) as stage:
             campaign = Campaign(stage, load, chance)
             campaign.play(programme)
             evidence, record = gather(stage.rows), ledger.read()
@@ -52,19 +57,25 @@ def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play
     return played
 
 
-def excuses(campaign: Campaign) -> Callable[[str, float, float], bool]:
-    """Whether a fault that may hide an end was at work on a host between two moments."""
+def excuses(campaign: Campaign) -> Excuses:
+    """What the faults of a campaign explain."""
+    unknown = excuse(campaign, lambda fault: fault.allows_unknown)
+    return Excuses(unknown, excuse(campaign, lambda fault: fault.cuts_output))
 
-    def excuse(host: str, since: float, until: float) -> bool:
+
+def excuse(campaign: Campaign, explains: Callable[[Fault], bool]) -> Excuse:
+    """Whether a fault that explains it was at work on a host between two moments."""
+
+    def at_work(host: str, since: float, until: float) -> bool:
         return any(
-            moment.fault.allows_unknown
+            explains(moment.fault)
             and moment.host in {None, host}
             and moment.since - GRACE <= until
             and since - TOLD_LATE <= moment.until + GRACE
             for moment in campaign.moments
         )
 
-    return excuse
+    return at_work
 
 
 def shortfall(campaign: Campaign) -> dict[str, int]:

@@ -56,12 +56,13 @@ def nothing_lacking(_stage: Stage) -> None:
 class Fault:
     """A fault by its name. `allows_unknown`: a command may have an end that nobody knows.
 
-    `for_all`: it concerns the jobs in hand of every worker. `lacking` says why the fault cannot be
-    injected on a stage, None when it can.
+    `cuts_output`: its output may lack a part. `for_all`: it concerns the jobs in hand of every
+    worker. `lacking` says why the fault cannot be injected on a stage, None when it can.
     """
 
     name: str
     inject: Act
     allows_unknown: bool = False
+    cuts_output: bool = False
     for_all: bool = False
     lacking: Callable[[Stage], str | None] = nothing_lacking

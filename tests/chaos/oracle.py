@@ -11,18 +11,30 @@ from tests.chaos.ledger import Record
 from tests.chaos.orders import Book, Known, Order, Try
 
 Excuse = Callable[[str, float, float], bool]
-"""Whether a fault on that host, between two moments, explains an end that nobody knows."""
+"""Whether a fault on that host, between two moments, explains what became of a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excuses:
+    """What faults explain: an end that nobody knows (`unknown`), output with less in it (`cut`)."""
+
+    unknown: Excuse
+    cut: Excuse
 
 
 @dataclass(slots=True)
 class Verdict:
-    """One line for each thing that is not as it must be; `excused` outcomes may be unknown."""
+    """One line for each thing that is not as it must be.
+
+    `excused` outcomes may be unknown, and `cut` outputs incomplete.
+    """
 
     loss: list[str] = field(default_factory=list)
     dup: list[str] = field(default_factory=list)
     forged: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
@@ -30,7 +42,7 @@ class Verdict:
         return not (self.loss or self.dup or self.forged or self.unknown)
 
 
-def judge(book: Book, record: Record, evidence: Evidence, excuse: Excuse) -> Verdict:
+def judge(book: Book, record: Record, evidence: Evidence, excuses: Excuses) -> Verdict:
     """Hold what happened against what was ordered.
 
     Loss: a task that is not where it must end, an attempt without its row or with another exit
@@ -40,12 +52,14 @@ def judge(book: Book, record: Record, evidence: Evidence, excuse: Excuse) -> Ver
     """
     verdict = Verdict()
     for task_id, order in book.orders.items():
-        unknown = list(_judge_unknown(task_id, order, evidence, excuse, verdict))
+        unknown = list(_judge_unknown(task_id, order, evidence, excuses.unknown, verdict))
         if not unknown:
             verdict.loss += _judge_end(task_id, order, evidence)
         for command in order.known:
             rows = _rows(evidence, task_id, command)
             verdict.loss += _judge_rows(command, rows, record, complete=not unknown)
+            for row, wanted in zip(rows, command.tries, strict=False):
+                _judge_output(command, row, wanted, _excused(excuses.cut, order, row), verdict)
             verdict.dup += _judge_runs(command, record)
     for order in (*book.forgotten, *book.lost):
         for command in order.known:
@@ -70,6 +84,10 @@ def _rows(evidence: Evidence, task_id: int, command: Known) -> Sequence[Any]:
     return evidence.attempts.get(task_id, {}).get(place, ())
 
 
+def _excused(excuse: Excuse, order: Order, row: Any) -> bool:
+    return excuse(order.target, float(row.since), float(row.until or row.since))
+
+
 def _judge_end(task_id: int, order: Order, evidence: Evidence) -> Iterator[str]:
     phase = evidence.phases.get(task_id, "gone")
     if phase != order.phase.value:
@@ -83,7 +101,7 @@ def _judge_unknown(
     for rows in evidence.attempts.get(task_id, {}).values():
         for row in rows:
             if row.outcome == Outcome.UNKNOWN.value:
-                excused = excuse(order.target, float(row.since), float(row.until or row.since))
+                excused = _excused(excuse, order, row)
                 told = f"T{task_id} ({order.tag}) {row.key}: {row.reason}"
                 (verdict.excused if excused else verdict.unknown).append(told)
                 yield told
@@ -96,25 +114,37 @@ def _judge_rows(
         yield f"{command.name} has {len(rows)} rows of {len(command.tries)} attempts"
     if len(rows) > len(command.tries):
         yield f"{command.name} has {len(rows)} attempts, {len(command.tries)} were to be"
-    for number, (row, wanted) in enumerate(zip(rows, command.tries, strict=False), start=1):
-        if row.outcome != Outcome.UNKNOWN.value:
-            for fault in _differences(row, wanted):
-                yield f"{command.name}, attempt {number} ({row.key}): {fault}"
+    for row, wanted in zip(rows, command.tries, strict=False):
+        as_wanted = (row.outcome, row.exit_code) == (wanted.outcome.value, wanted.exit_code)
+        if not as_wanted and row.outcome != Outcome.UNKNOWN.value:
+            told = f"{row.outcome} with exit code {row.exit_code} ({row.reason})"
+            wish = f"{wanted.outcome.value} with {wanted.exit_code}"
+            yield f"{command.name} ({row.key}): {told} in place of {wish}"
     if record.begun[command.name] < sum(row.exit_code is not None for row in rows):
         yield f"{command.name} has a row of a run that never was"
     if record.ended[command.name] < sum(row.outcome == Outcome.OK.value for row in rows):
         yield f"{command.name} is called done and has not come to its end"
 
 
-def _differences(row: Any, wanted: Try) -> Iterator[str]:
-    if (row.outcome, row.exit_code) != (wanted.outcome.value, wanted.exit_code):
-        told = f"{row.outcome} with exit code {row.exit_code} ({row.reason})"
-        yield f"{told} in place of {wanted.outcome.value} with {wanted.exit_code}"
-    stdout = row.stdout.encode() if row.whole is None else bytes(row.whole)
-    if wanted.stdout is not None and stdout != wanted.stdout.encode():
-        yield f"{len(stdout)} bytes of output differ from the {len(wanted.stdout)} it prints"
-    if wanted.stderr is not None and row.stderr != wanted.stderr:
-        yield f"it said {row.stderr[:80]!r} in place of {wanted.stderr!r}"
+def _judge_output(command: Known, row: Any, wanted: Try, excused: bool, verdict: Verdict) -> None:
+    if row.outcome == Outcome.UNKNOWN.value:
+        return
+    whole = row.stdout if row.whole is None else bytes(row.whole).decode(errors="replace")
+    for name, said, wish in (
+        ("output", whole, wanted.stdout),
+        ("errors", row.stderr, wanted.stderr),
+    ):
+        if wish is not None and said != wish:
+            cut = excused and _lacks_lines(said, wish)
+            told = f"{len(said)} characters of {name} differ from the {len(wish)} it prints"
+            what = f"{command.name} ({row.key}): {told}: {said[:80]!r}"
+            (verdict.cut if cut else verdict.loss).append(what)
+
+
+def _lacks_lines(said: str, wish: str) -> bool:
+    """Whether what was said is all there but for some of it, in the same order."""
+    rest = iter(wish.splitlines())
+    return all(any(line == other for other in rest) for line in said.splitlines())
 
 
 def _judge_runs(command: Known, record: Record) -> Iterator[str]:

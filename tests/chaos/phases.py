@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.chaos import (
     faults_broker,
+    faults_disks,
     faults_failover,
     faults_half_open,
     faults_hostile,
@@ -29,6 +30,7 @@ REGISTRY: Final[Mapping[str, Fault]] = {
         faults_half_open,
         faults_roles,
         faults_failover,
+        faults_disks,
     )
     for fault in module.FAULTS
 }
@@ -55,6 +57,11 @@ class Programme:
     tasks: int
     patience: float
 
+    @property
+    def faults(self) -> frozenset[str]:
+        """The names of all its faults."""
+        return frozenset(name for phase in self.phases for name in phase.faults)
+
 
 FULL: Final = Programme(
     phases=(
@@ -74,6 +81,12 @@ FULL: Final = Programme(
             20,
             10,
             {"all executors frozen 8 s": 1, "all coordinators frozen 8 s": 1},
+        ),
+        Phase(
+            "disks",
+            26,
+            10,
+            {"database disk full 10 s": 1, "host disks full 10 s": 1},
         ),
         Phase(
             "broker",

@@ -1,6 +1,7 @@
 """Everything the campaign plays on: real servers, real hosts, and the product's processes."""
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,12 +14,14 @@ from sqlalchemy import make_url
 from orchestrator.embedded.services import EmbeddedServices
 from shared.store.migrate import upgrade
 from tests.chaos.crew import Crew, Kind
+from tests.chaos.disks import SmallDisk, small_disk
 from tests.chaos.ledger import Ledger
 from tests.chaos.orders import Book
 from tests.chaos.resumption import Resumptions
 from tests.chaos.rows import Rows
 from tests.chaos.stage_host import StageHost
 from tests.chaos.standstill import StandStills
+from tests.services.accounts import Account
 from tests.services.proxy import Proxy
 from tests.services.sshd import SshServers
 
@@ -47,7 +50,8 @@ class Stage:
 
     `resumptions` says how soon work was taken over, `stand_stills` how long nothing began. The
     product reaches the database and the broker over the links; the harness goes past them.
-    `afflicted` names the parts that a lasting fault is at work on.
+    `afflicted` names the parts that a lasting fault is at work on. The disks are those of the
+    database and of what the hosts record, where they are small ones of their own.
     """
 
     services: EmbeddedServices
@@ -60,6 +64,8 @@ class Stage:
     book: Book = field(default_factory=Book)
     began: float = field(default_factory=time.monotonic)
     afflicted: set[str] = field(default_factory=set)
+    database_disk: SmallDisk | None = None
+    hosts_disk: SmallDisk | None = None
 
     def __post_init__(self) -> None:
         self.resumptions = Resumptions(self.rows)
@@ -84,9 +90,19 @@ class Stage:
 
 
 @contextlib.contextmanager
-def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> Iterator[Stage]:
-    """A stage on which everything runs; nothing of it is left afterwards, whatever happens."""
+def staged(
+    folder: Path,
+    another: SshServers,
+    library: str,
+    ledger: Ledger,
+    account: Account | None = None,
+) -> Iterator[Stage]:
+    """A stage on which everything runs; nothing of it is left afterwards, whatever happens.
+
+    With the `account` of the hosts, disks are small where the kernel lets us make them so.
+    """
     with contextlib.ExitStack() as stack:
+        disks = _disks(stack, folder, account) if account else (None, None)
         services = stack.enter_context(EmbeddedServices(folder / "data", durable=False))
         upgrade(services.database_url)
         address = make_url(services.database_url)
@@ -113,7 +129,17 @@ def staged(folder: Path, another: SshServers, library: str, ledger: Ledger) -> I
         crew = stack.enter_context(Crew(folder, environ))
         for name, kind in CREW.items():
             crew.start(name, kind)
-        yield Stage(services, link, broker_link, hosts, crew, rows, ledger)
+        stage = Stage(services, link, broker_link, hosts, crew, rows, ledger)
+        stage.database_disk, stage.hosts_disk = disks
+        yield stage
+
+
+def _disks(
+    stack: contextlib.ExitStack, folder: Path, account: Account
+) -> tuple[SmallDisk | None, SmallDisk | None]:
+    database = small_disk(folder / "data" / "postgres", os.geteuid())
+    hosts = small_disk(account.home / ".replan", account.uid)
+    return stack.enter_context(database), stack.enter_context(hosts)
 
 
 def _host(stack: contextlib.ExitStack, name: str, another: SshServers, rows: Rows) -> StageHost:

@@ -35,6 +35,7 @@ def summary(
     yield from _listed("tracebacks in the logs", tracebacks(logs).most_common(SHOWN))
     yield from _listed("facts parked as defects", evidence.defects)
     yield from _listed("unknown where a fault explains it", verdict.excused)
+    yield from _listed("output cut where a fault explains it", verdict.cut)
     yield from _listed("LOSS", verdict.loss)
     yield from _listed("DUP", verdict.dup)
     yield from _listed("FORGED RUNS", verdict.forged)

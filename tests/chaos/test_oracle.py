@@ -12,7 +12,7 @@ from shared.domain.config import Policy
 from shared.domain.task import TaskPhase
 from tests.chaos.evidence import Evidence
 from tests.chaos.ledger import Ledger, Record
-from tests.chaos.oracle import Verdict, judge
+from tests.chaos.oracle import Excuses, Verdict, judge
 from tests.chaos.orders import Book, Known, Order, Try
 
 SAYS = Try(stdout="out\n", stderr="err\n")
@@ -60,11 +60,20 @@ def judged(
     others: tuple[str, ...] = (),
     evidence: Evidence = RIGHT,
     excused: bool = False,
+    cut: bool = False,
 ) -> Verdict:
     """The verdict on the one order."""
     record = Record(Counter({TWICE.name: begun, **dict.fromkeys(others, 1)}), Counter())
     record.ended[TWICE.name] = ended
-    return judge(Book({1: ORDER}), record, evidence, lambda _host, _since, _until: excused)
+    return judge(Book({1: ORDER}), record, evidence, excuses(unknown=excused, cut=cut))
+
+
+def excuses(*, unknown: bool = False, cut: bool = False) -> Excuses:
+    """What faults explain wherever and whenever they were."""
+    return Excuses(lambda _host, _since, _until: unknown, lambda _host, _since, _until: cut)
+
+
+NOTHING = excuses()
 
 
 def with_rows(*rows: SimpleNamespace) -> Evidence:
@@ -105,6 +114,22 @@ def test_other_bytes_and_other_exit_codes_are_losses() -> None:
     for different in ({"stdout": "ou"}, {"stderr": ""}, {"exit_code": 1}, {"whole": b"out"}):
         assert len(judged(evidence=with_rows(first, row(SAYS, **different))).loss) == 1
     assert judged(evidence=with_rows(first, row(SAYS, stdout="o…", whole=b"out\n"))).clean
+
+
+def test_output_that_lacks_a_part_is_excused_by_a_full_disk_alone() -> None:
+    longer = replace(TWICE, tries=(TWICE.tries[0], Try(stdout="1\n2\n3\n", stderr="err\n")))
+    order = replace(ORDER, known=(longer, NEVER))
+
+    def verdict(stdout: str, *, cut: bool) -> Verdict:
+        rows = with_rows(row(TWICE.tries[0]), row(SAYS, stdout=stdout))
+        record = Record(Counter({TWICE.name: 2}), Counter({TWICE.name: 2}))
+        return judge(Book({1: order}), record, rows, excuses(cut=cut))
+
+    for lacking in ("1\n2\n", "1\n3\n", ""):
+        assert len(verdict(lacking, cut=False).loss) == 1
+        assert (verdict(lacking, cut=True).loss, len(verdict(lacking, cut=True).cut)) == ([], 1)
+    for other in ("2\n1\n", "1\n2\n3\n4\n", "1\n1\n", "x\n"):
+        assert len(verdict(other, cut=True).loss) == 1
 
 
 def test_an_attempt_that_has_not_ended_is_lost() -> None:
@@ -158,7 +183,7 @@ def set_back(kept: dict[int, Order]) -> Book:
 def judged_after(book: Book, begun: int) -> Verdict:
     """The verdict when a command of the second order began so often."""
     record = Record(Counter({TWICE.name: 2, "k2.1.1": begun}), Counter({TWICE.name: 2}))
-    return judge(book, record, RIGHT, lambda _host, _since, _until: False)
+    return judge(book, record, RIGHT, NOTHING)
 
 
 def test_what_a_failover_forgot_is_not_lost_and_must_not_run_twice() -> None:
@@ -176,6 +201,6 @@ def test_only_what_began_before_a_failover_may_be_older_than_its_job() -> None:
     book = Book({1: ORDER}, spans=[(90.0, 101.0)])
     record = Record(Counter({TWICE.name: 2}), Counter({TWICE.name: 2}))
     early = replace(RIGHT, early=(EARLY,))
-    assert judge(book, record, early, lambda _host, _since, _until: False).clean
+    assert judge(book, record, early, NOTHING).clean
     book.spans = [(101.0, 109.0)]
-    assert judge(book, record, early, lambda _host, _since, _until: False).forged
+    assert judge(book, record, early, NOTHING).forged
