@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
+from shared.domain.attempt import AgentResult, Attempt, Ran
 from shared.domain.errors import ReplanError
+from shared.domain.question import Question
 from shared.domain.secret import VARIABLE
 from shared.secrets.expansion import variable
 from shared.secrets.masking import Masker
@@ -88,6 +90,33 @@ class Secrecy:
 def texts_of(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text in the subtasks that a target will run."""
     return tuple(text for subtask in subtasks for _, text in subtask.texts())
+
+
+def mask_attempt(attempt: Attempt, masker: Masker) -> Attempt:
+    """An attempt without secrets; its output was masked at its source.
+
+    In its command only values are masked, because it may run again.
+    """
+    return replace(
+        attempt,
+        command=masker.values(attempt.command),
+        reason=masker.text(attempt.reason),
+        result=attempt.result and _mask_result(attempt.result, masker),
+    )
+
+
+def mask_question(question: Question | None, masker: Masker) -> Question | None:
+    """A question without secrets."""
+    if question is None:
+        return None
+    return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
+
+
+def _mask_result(result: Ran, masker: Masker) -> Ran:
+    left_over = tuple(map(masker.text, result.left_over))
+    if isinstance(result, AgentResult):
+        return replace(result, summary=masker.text(result.summary), left_over=left_over)
+    return replace(result, left_over=left_over) if left_over else result
 
 
 def _names(text: str) -> tuple[str, ...]:

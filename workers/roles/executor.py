@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from shared.domain.attempt import AgentResult, Attempt, Ran
+from shared.domain.attempt import Attempt
 from shared.domain.config import union
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job
 from shared.domain.plan import SubtaskKind
-from shared.domain.question import Question
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
@@ -26,7 +25,7 @@ from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
 from workers.roles.signatures import Signatures
-from workers.secrets import Secrecy, texts_of
+from workers.secrets import Secrecy, mask_attempt, mask_question, texts_of
 from workers.shells.door import PassJudge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord
@@ -73,7 +72,7 @@ class Executor:
             reason=masker.text(result.reason),
             asked=tuple(done.approvals.question(each, masker) for each in result.unapproved),
             error_class=result.error_class,
-            question=_mask_question(result.question, masker),
+            question=mask_question(result.question, masker),
         )
 
     def clean_up(self, hold: Hold) -> Fact:
@@ -170,7 +169,7 @@ class HeldLog:
 
     def started(self, attempt: Attempt) -> None:
         """An attempt begins."""
-        self._journal.begin_attempt(self._hold.job, self._mask(attempt))
+        self._journal.begin_attempt(self._hold.job, mask_attempt(attempt, self._masker))
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Output of an attempt arrived."""
@@ -178,24 +177,8 @@ class HeldLog:
 
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""
-        self._journal.end_attempt(self._hold.job, self._mask(attempt))
+        self._journal.end_attempt(self._hold.job, mask_attempt(attempt, self._masker))
         self.ended.add(attempt.key)
-
-    def _mask(self, attempt: Attempt) -> Attempt:
-        # Output is masked at its source. In a command only values are masked: it may run again.
-        return replace(
-            attempt,
-            command=self._masker.values(attempt.command),
-            reason=self._masker.text(attempt.reason),
-            result=attempt.result and self._mask_result(attempt.result),
-        )
-
-    def _mask_result(self, result: Ran) -> Ran:
-        left_over = tuple(map(self._masker.text, result.left_over))
-        if isinstance(result, AgentResult):
-            summary = self._masker.text(result.summary)
-            return replace(result, summary=summary, left_over=left_over)
-        return replace(result, left_over=left_over) if left_over else result
 
     def cancelled(self) -> bool:
         """True once nothing more may be started."""
@@ -262,12 +245,6 @@ def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[st
         return {}
     snippets = (s for s in order.subtasks if s.kind is SubtaskKind.CODE)
     return {snippet.command: {ANSWER: answer} for snippet in snippets}
-
-
-def _mask_question(question: Question | None, masker: Masker) -> Question | None:
-    if question is None:
-        return None
-    return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
 
 
 def _texts(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
