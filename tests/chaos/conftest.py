@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos import faults_disks
+from tests.chaos import faults_clocks, faults_disks
 from tests.chaos.campaign import Campaign
 from tests.chaos.evidence import gather
 from tests.chaos.faults import Fault
@@ -16,7 +16,7 @@ from tests.chaos.ledger import Ledger
 from tests.chaos.load import Load
 from tests.chaos.oracle import Excuse, Excuses, Verdict, judge
 from tests.chaos.phases import Programme
-from tests.chaos.stage import staged
+from tests.chaos.stage import Props, staged
 from tests.chaos.summary import summary
 from tests.services.accounts import Account
 from tests.services.availability import not_possible_here
@@ -25,6 +25,7 @@ from tests.services.sshd import SshServers
 Play = Callable[[Programme], "tuple[Campaign, Verdict]"]
 
 DISKS = {fault.name for fault in faults_disks.FAULTS}
+CLOCKS = {fault.name for fault in faults_clocks.FAULTS}
 
 GRACE = 1.0
 """Seconds before and after a fault within which it may still explain what happened."""
@@ -45,8 +46,12 @@ def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play
         ledger = Ledger(ssh_account.home / f"ledger-{seed}")
         chance = random.Random(seed)  # noqa: S311 - chance, no secret
         load = Load(ledger, ssh_account.home, ("web1", "web2"), random.Random(seed))  # noqa: S311
-        account = ssh_account if DISKS & programme.faults else None
-        with staged(tmp_path, sshd_factory, load.library(), ledger, account) as stage:
+        props = Props(
+            ssh_account,
+            disks=bool(DISKS & programme.faults),
+            clocks=bool(CLOCKS & programme.faults),
+        )
+        with staged(tmp_path, sshd_factory, load.library(), ledger, props) as stage:
             campaign = Campaign(stage, load, chance)
             campaign.play(programme)
             evidence, record = gather(stage.rows), ledger.read()

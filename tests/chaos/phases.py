@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.chaos import (
     faults_broker,
+    faults_clocks,
     faults_disks,
     faults_failover,
     faults_half_open,
@@ -31,6 +32,7 @@ REGISTRY: Final[Mapping[str, Fault]] = {
         faults_roles,
         faults_failover,
         faults_disks,
+        faults_clocks,
     )
     for fault in module.FAULTS
 }
@@ -87,6 +89,12 @@ FULL: Final = Programme(
             26,
             10,
             {"database disk full 10 s": 1, "host disks full 10 s": 1},
+        ),
+        Phase(
+            "clocks",
+            14,
+            12,
+            {"clocks of workers stepped 1 h": 2, "clock of hosts stepped 1 h": 1},
         ),
         Phase(
             "broker",

@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from sqlalchemy import make_url
 
 from orchestrator.embedded.services import EmbeddedServices
 from shared.store.migrate import upgrade
+from tests.chaos.clocks import Clock, make_clock
 from tests.chaos.crew import Crew, Kind
 from tests.chaos.disks import SmallDisk, small_disk
 from tests.chaos.ledger import Ledger
@@ -23,7 +24,7 @@ from tests.chaos.stage_host import StageHost
 from tests.chaos.standstill import StandStills
 from tests.services.accounts import Account
 from tests.services.proxy import Proxy
-from tests.services.sshd import SshServers
+from tests.services.sshd import SshServers, servers
 
 CREW: Final[dict[str, Kind]] = {
     "executor-1": "executor",
@@ -51,7 +52,8 @@ class Stage:
     `resumptions` says how soon work was taken over, `stand_stills` how long nothing began. The
     product reaches the database and the broker over the links; the harness goes past them.
     `afflicted` names the parts that a lasting fault is at work on. The disks are those of the
-    database and of what the hosts record, where they are small ones of their own.
+    database and of what the hosts record, where they are small ones of their own; the clocks are
+    set by a library, where it could be made.
     """
 
     services: EmbeddedServices
@@ -66,6 +68,8 @@ class Stage:
     afflicted: set[str] = field(default_factory=set)
     database_disk: SmallDisk | None = None
     hosts_disk: SmallDisk | None = None
+    crew_clock: Clock | None = None
+    hosts_clock: Clock | None = None
 
     def __post_init__(self) -> None:
         self.resumptions = Resumptions(self.rows)
@@ -89,20 +93,34 @@ class Stage:
         self.crew.kill(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Props:
+    """What a programme needs besides: small disks, clocks that can be set.
+
+    `account` is the user of the hosts. What this machine does not let us make is left out.
+    """
+
+    account: Account
+    disks: bool
+    clocks: bool
+
+
 @contextlib.contextmanager
 def staged(
     folder: Path,
     another: SshServers,
     library: str,
     ledger: Ledger,
-    account: Account | None = None,
+    props: Props | None = None,
 ) -> Iterator[Stage]:
-    """A stage on which everything runs; nothing of it is left afterwards, whatever happens.
-
-    With the `account` of the hosts, disks are small where the kernel lets us make them so.
-    """
+    """A stage on which everything runs; nothing of it is left afterwards, whatever happens."""
     with contextlib.ExitStack() as stack:
-        disks = _disks(stack, folder, account) if account else (None, None)
+        disks = _disks(stack, folder, props)
+        crew_clock, hosts_clock = _clocks(props)
+        if props and hosts_clock:
+            environment = props.account.environment | hosts_clock.environ
+            account = replace(props.account, environment=environment)
+            another = stack.enter_context(servers(account))
         services = stack.enter_context(EmbeddedServices(folder / "data", durable=False))
         upgrade(services.database_url)
         address = make_url(services.database_url)
@@ -126,20 +144,30 @@ def staged(
             "REPLAN_RUNBOOK_DIRS": str(folder / "runbooks"),
             "REPLAN_GUARD_POLICY": str(folder / "policy.yaml"),
         }
+        environ |= crew_clock.environ if crew_clock else {}
         crew = stack.enter_context(Crew(folder, environ))
         for name, kind in CREW.items():
             crew.start(name, kind)
         stage = Stage(services, link, broker_link, hosts, crew, rows, ledger)
         stage.database_disk, stage.hosts_disk = disks
+        stage.crew_clock, stage.hosts_clock = crew_clock, hosts_clock
         yield stage
 
 
 def _disks(
-    stack: contextlib.ExitStack, folder: Path, account: Account
+    stack: contextlib.ExitStack, folder: Path, props: Props | None
 ) -> tuple[SmallDisk | None, SmallDisk | None]:
+    if props is None or not props.disks:
+        return None, None
     database = small_disk(folder / "data" / "postgres", os.geteuid())
-    hosts = small_disk(account.home / ".replan", account.uid)
+    hosts = small_disk(props.account.home / ".replan", props.account.uid)
     return stack.enter_context(database), stack.enter_context(hosts)
+
+
+def _clocks(props: Props | None) -> tuple[Clock | None, Clock | None]:
+    if props is None or not props.clocks:
+        return None, None
+    return make_clock(props.account.home, "crew"), make_clock(props.account.home, "hosts")
 
 
 def _host(stack: contextlib.ExitStack, name: str, another: SshServers, rows: Rows) -> StageHost:
