@@ -16,6 +16,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FreeJob,
     Grant,
     Learn,
     OpenIntervention,
@@ -140,6 +141,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | CloseInterventions()
             | SettleAttempt()
             | CloseAttempt()
+            | FreeJob()
             | Grant()
             | AddSteps()
             | DisableHost()

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from sqlalchemy import Connection, insert, text
 
-from orchestrator import learning
+from orchestrator import learning, losses
 from orchestrator.core.decisions import (
     AddSteps,
     CancelAttempt,
@@ -16,6 +16,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FreeJob,
     Grant,
     Learn,
     OpenIntervention,
@@ -88,6 +89,8 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
             attempts.settle(connection, _of_run(run_id, decision), step, pass_no, answer)
         case CloseAttempt(step, _, pass_no):
             attempts.close(connection, _of_run(run_id, decision), step, pass_no)
+        case FreeJob(kind, step):
+            losses.free(connection, task_id, run_id, step, kind)
         case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
             pass  # the coordinator has passed it on as a fact
         case _:

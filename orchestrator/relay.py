@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
+from orchestrator import losses, waiting_jobs
 from orchestrator.ports import Bell
-from shared.store import jobs
+from orchestrator.waiting_jobs import WaitingJob
 from shared.store.database import Database
-from shared.store.jobs import WaitingJob
 
 
 class Relay:
@@ -15,6 +15,7 @@ class Relay:
     A job is rung for again only while the messages of its queue cannot ring for all that wait, so
     that a long queue is not filled with copies while an emptied broker is noticed within one round.
     What somebody has claimed and left behind is rung for alone: it may be what its worker died of.
+    A worker whose lease ran out is reported as lost before another one can hear of the job.
     """
 
     def __init__(self, database: Database, bell: Bell, *, ring_again: float) -> None:
@@ -25,14 +26,19 @@ class Relay:
     def ring_due(self) -> float:
         """Ring for the jobs that are due. Returns the seconds until the next look, at most."""
         with self._database.autocommit() as connection:
-            due = jobs.waiting(connection, self._ring_again)
-            unclaimed = jobs.unclaimed_counts(connection) if any(job.rung for job in due) else {}
-            pause = jobs.seconds_to_next(connection)
+            due = waiting_jobs.waiting(connection, self._ring_again)
+            unclaimed = (
+                waiting_jobs.unclaimed_counts(connection) if any(job.rung for job in due) else {}
+            )
+            pause = waiting_jobs.seconds_to_next(connection)
+        if any(job.expired for job in due):
+            with self._database.begin() as connection:
+                losses.note_expired(connection)
         rung = [*self._ring(job for job in due if not job.rung)]
         rung += self._ring_lost((job for job in due if job.rung), unclaimed)
         if rung:
             with self._database.at_once() as connection:
-                jobs.rung(connection, rung)
+                waiting_jobs.rung(connection, rung)
         return self._ring_again if pause is None else max(0.0, min(pause, self._ring_again))
 
     def _ring(self, due: Iterable[WaitingJob]) -> list[int]:

@@ -9,6 +9,7 @@ import structlog
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.loops import Loop
+from orchestrator.presence_watch import PresenceWatch
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
@@ -37,25 +38,29 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     database = Database(settings.server.database_url)
     if not await_servers(settings.server, database, stopping):
         return
+    watch = PresenceWatch(database)
     threads = [
         threading.Thread(target=loop.run, name=name)
-        for name, loop in _loops(settings, database, stopping)
+        for name, loop in _loops(settings, database, watch, stopping)
     ]
     for thread in threads:
         thread.start()
     log.info("coordinator_started")
     for thread in threads:
         thread.join()
+    watch.close()
     database.close()
     log.info("coordinator_stopped")
 
 
-def _loops(settings: Settings, database: Database, stop: threading.Event) -> list[tuple[str, Loop]]:
+def _loops(
+    settings: Settings, database: Database, watch: PresenceWatch, stop: threading.Event
+) -> list[tuple[str, Loop]]:
     coordinator = Coordinator(SqlLedger(database))
     bell = CeleryBell(make_app(settings.server.broker_url))
     relay = Relay(database, bell, ring_again=settings.server.ring_again)
     sweeper = Sweeper(database, max_claims=settings.server.max_claims)
-    pulse = Pulse.from_environ(os.environ, "coordinator", "relay", "sweeper")
+    pulse = Pulse.from_environ(os.environ, "coordinator", "relay", "sweeper", "presence")
 
     def loop(name: str, channel: str | None, work: Callable[[], float]) -> tuple[str, Loop]:
         return name, Loop(name, database, channel, work, stop, beat=pulse.beats(name))
@@ -72,6 +77,7 @@ def _loops(settings: Settings, database: Database, stop: threading.Event) -> lis
         loop("coordinator", REPORTS, coordinate),
         loop("relay", DOORBELL, relay.ring_due),
         loop("sweeper", None, sweep),
+        loop("presence", None, watch.look),
     ]
 
 

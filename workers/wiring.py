@@ -54,6 +54,9 @@ from workers.secrets import Secrecy, texts_of
 from workers.shells.remote.connections import HostConnections
 from workers.shells.snapshot import take
 
+PRESENT_WITHIN = 2.0
+"""Seconds within which a worker shows its presence before it takes its first job, if it can."""
+
 
 @dataclass(frozen=True, slots=True)
 class Worker:
@@ -81,6 +84,7 @@ class Worker:
 
     def start(self) -> None:
         """Start everything that runs beside the queues."""
+        self.keeper.await_presence(PRESENT_WITHIN)
         self.handover.start()
         self.revoker.start()
         self.poller.start()

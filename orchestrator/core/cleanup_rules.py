@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from orchestrator.core.decisions import CloseAttempt, Enqueue
 from orchestrator.core.state import StepState
-from shared.domain.facts import CleanupFinished, CommandLeftRunning, JobFailed
+from shared.domain.facts import CleanupFinished, CommandLeftRunning, JobFailed, WorkerLost
 from shared.domain.jobs import JobKind
 from shared.domain.task import StepPhase
 
@@ -21,7 +21,7 @@ CleanupAdvance = tuple[StepState, tuple[Enqueue | CloseAttempt, ...]]
 
 def is_about_cleanup(fact: object) -> bool:
     """Whether the fact tells of what a cancelled step left running."""
-    if isinstance(fact, JobFailed):
+    if isinstance(fact, JobFailed | WorkerLost):
         return fact.kind is JobKind.CLEAN_UP
     return isinstance(fact, CommandLeftRunning | CleanupFinished)
 

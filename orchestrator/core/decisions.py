@@ -98,6 +98,14 @@ class SettleAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class FreeJob:
+    """End the lease of a lost worker's job; nothing happens if that worker is back."""
+
+    kind: JobKind
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CloseAttempt:
     """Call unknown how the attempt of that pass ended: no worker could end it."""
 
@@ -177,6 +185,7 @@ Decision = (
     | CloseInterventions
     | SettleAttempt
     | CloseAttempt
+    | FreeJob
     | Grant
     | AddSteps
     | DisableHost

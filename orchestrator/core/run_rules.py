@@ -16,6 +16,7 @@ from orchestrator.core.decisions import (
     CancelJobs,
     CloseInterventions,
     Decision,
+    FreeJob,
     ReportRun,
 )
 from orchestrator.core.lessons import with_lesson
@@ -109,6 +110,8 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
             return overtaken_cleanup(step, fact)
         case f.JobFailed():
             return _overtaken_failure(step, fact)
+        case f.WorkerLost():
+            return _overtaken_loss(step, fact)
         case _:
             assert_never(fact)
 
@@ -140,6 +143,13 @@ def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
         or step.postponed != fact.postponed
         or _asked_above(step) is not (fact.kind if fact.kind in _ABOVE else None)
     )
+
+
+def _overtaken_loss(step: StepState, fact: f.WorkerLost) -> bool:
+    if fact.kind is JobKind.CLEAN_UP:
+        return step.phase is not StepPhase.CANCELLED or step.cleanups == 0
+    expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
+    return step.phase not in expected or step.pass_no != fact.pass_no
 
 
 _ABOVE = frozenset({JobKind.REPLAN, JobKind.DETAIL})
@@ -218,6 +228,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
         case f.JobFailed():
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
             return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)
+        case f.WorkerLost():
+            return step, (FreeJob(fact.kind, fact.step),)
         case _:
             assert_never(fact)
 

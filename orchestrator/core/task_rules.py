@@ -10,6 +10,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FreeJob,
     Grant,
     InterventionKind,
     OpenIntervention,
@@ -65,6 +66,8 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
             return False  # the task does not remember which hosts are disabled
         case f.JobFailed():
             return PLANNING_JOBS.get(fact.kind) is not state.phase or _is_answered(state, fact)
+        case f.WorkerLost():
+            return PLANNING_JOBS.get(fact.kind) is not state.phase
         case f.CancelRequested():
             return state.phase in ENDED_TASK
         case f.ResumeRequested():
@@ -150,6 +153,8 @@ def apply(  # noqa: C901, PLR0912 - one case a fact
             return state, (DisableHost(fact.host, fact.reason),)
         case f.JobFailed():
             return _after_failed_job(state, fact)
+        case f.WorkerLost():
+            return state, (FreeJob(fact.kind, fact.step),)
         case f.CancelRequested():
             return _cancel(state)
         case f.ResumeRequested():

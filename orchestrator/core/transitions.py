@@ -34,6 +34,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.StepRevised: frozenset({S.READY}),
         f.AttemptCancelRequested: frozenset({S.READY}),
+        f.WorkerLost: frozenset({S.READY}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.RUNNING: {
@@ -44,6 +45,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.StepRevised: frozenset({S.READY}),
         f.AttemptCancelRequested: frozenset({S.RUNNING}),
+        f.WorkerLost: frozenset({S.RUNNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.REPLANNING: {
@@ -54,6 +56,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.PlanRevised: frozenset({S.REPLANNING, S.WAITING, S.REPLACED}),
         f.JobFailed: frozenset({S.REPLANNING, S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.WorkerLost: frozenset({S.REPLANNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.WAITING: {
@@ -89,6 +92,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.CommandLeftRunning: frozenset({S.CANCELLED}),
         f.CleanupFinished: frozenset({S.CANCELLED}),
         f.JobFailed: frozenset({S.CANCELLED}),
+        f.WorkerLost: frozenset({S.CANCELLED}),
     },
     S.REPLACED: {},
 }
@@ -107,6 +111,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.PolicyChanged: frozenset({T.REFINING}),
         f.RunChanged: frozenset({T.REFINING, T.CANCELLED}),
         f.JobFailed: frozenset({T.REFINING, T.PLANNING, T.WAITING}),
+        f.WorkerLost: frozenset({T.REFINING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
         f.HostKeyChanged: frozenset({T.REFINING}),
     },
@@ -115,6 +120,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.PlanDrafted: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.JobFailed: frozenset({T.PLANNING, T.WAITING}),
         f.RunChanged: frozenset({T.PLANNING, T.CANCELLED}),
+        f.WorkerLost: frozenset({T.PLANNING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
         f.HostKeyChanged: frozenset({T.PLANNING}),
     },
@@ -123,6 +129,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.StepDetailed: frozenset({T.DETAILING, T.RUNNING, T.WAITING}),
         f.JobFailed: frozenset({T.DETAILING, T.WAITING}),
         f.RunChanged: frozenset({T.DETAILING, T.CANCELLED}),
+        f.WorkerLost: frozenset({T.DETAILING}),
         f.CancelRequested: frozenset({T.CANCELLED}),
         f.HostKeyChanged: frozenset({T.DETAILING}),
     },

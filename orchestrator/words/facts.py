@@ -10,7 +10,7 @@ from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.budget import UNAVAILABLE, Ending
 from shared.domain.ids import Ref
-from shared.domain.jobs import JobKind
+from shared.domain.jobs import JobKind, LossSign
 
 _TOLD_BY_OTHERS = (f.RunStarted, f.RunChanged, f.BundleReady)
 """Facts that other messages cover: the first pass, the end, the evidence being sent."""
@@ -22,6 +22,23 @@ _ANSWERS: Mapping[Answer, str] = {
     Answer.RAN: "the command ran",
     Answer.NOT_RUN: "the command did not run",
     Answer.AGAIN: "run the command again",
+}
+
+_WORK: Mapping[JobKind, str] = {
+    JobKind.REFINE: "while it improved the prompt",
+    JobKind.PLAN: "while it planned",
+    JobKind.DETAIL: "while it detailed step {step}",
+    JobKind.REVISE: "while it revised step {step}",
+    JobKind.REPLAN: "while it changed the plan from step {step} on",
+    JobKind.EXECUTE: "while it carried out step {step}",
+    JobKind.GATHER: "while it gathered the evidence of step {step}",
+    JobKind.ADVISE: "while it judged step {step}",
+    JobKind.CLEAN_UP: "while it cleaned up step {step}",
+}
+
+_SIGNS: Mapping[LossSign, str] = {
+    LossSign.PRESENCE: "its connection to the database ended",
+    LossSign.LEASE: "it did not renew its lease",
 }
 
 _ENDINGS: Mapping[Ending, str] = {
@@ -130,6 +147,8 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
                 told = f"{fact.kind} waits for the provider: {fact.reason}"
                 return MessageKind.TASK, Tone.ATTENTION, told
             return MessageKind.ERROR, Tone.BAD, f"{fact.kind} failed: {fact.reason}"
+        case f.WorkerLost():
+            return MessageKind.TASK, Tone.ATTENTION, _loss(fact)
         case f.QuestionAnswered():
             return MessageKind.INTERVENTION, Tone.PLAIN, f"{fact.given_by}: {fact.answer}"
         case f.PolicyChanged():
@@ -168,6 +187,11 @@ def _revision(fact: f.StepRevised) -> str:
     author = f"{fact.author.role} ({fact.author.backend})"
     told = f"revision {fact.revision} of step {fact.step} by {author}, {count}{undoes}"
     return told + _why(fact.reason)
+
+
+def _loss(fact: f.WorkerLost) -> str:
+    work = _WORK[fact.kind].format(step=fact.step)
+    return f"worker {fact.worker} was lost {work} ({_SIGNS[fact.sign]}): another worker takes over"
 
 
 def _approval(fact: f.CommandsApproved) -> str:

@@ -14,7 +14,7 @@ from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
 from shared.domain.error_class import ErrorClass
-from shared.domain.jobs import JobKind
+from shared.domain.jobs import JobKind, LossSign
 from shared.domain.next_step import Advice
 from shared.domain.plan import Author, Plan, Step, Subtask
 from shared.domain.question import Question
@@ -91,6 +91,15 @@ class HostKeyChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class OfPass:
+    """What every fact about a pass begins with: which pass of which step it was."""
+
+    step: int
+    revision: int
+    pass_no: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """The plan is complete: its steps may be carried out on the run's target."""
 
@@ -99,25 +108,18 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class PassStarted:
+class PassStarted(OfPass):
     """A worker claimed the execution job of a step."""
-
-    step: int
-    revision: int
-    pass_no: int
 
 
 @dataclass(frozen=True, slots=True)
-class PassFinished:
+class PassFinished(OfPass):
     """A pass ended; `errors` counts its errors and those of the pass that it continues.
 
     `asked` holds the texts that wait for a person's approval, `question` the question to a person,
     if the pass ended for one of these; `error_class` is the kind of its last error.
     """
 
-    step: int
-    revision: int
-    pass_no: int
     ending: Ending
     errors: int
     reason: str = ""
@@ -127,22 +129,16 @@ class PassFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class BundleReady:
+class BundleReady(OfPass):
     """The evidence of a step has been gathered."""
 
-    step: int
-    revision: int
-    pass_no: int
     bundle_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class BundleSent:
+class BundleSent(OfPass):
     """A person sent a held bundle to the step's author, with a `note` (S0.96)."""
 
-    step: int
-    revision: int
-    pass_no: int
     note: str = ""
 
 
@@ -164,27 +160,21 @@ class StepRevised:
 
 
 @dataclass(frozen=True, slots=True)
-class StepHandedUp:
+class StepHandedUp(OfPass):
     """The author of a step says that it cannot be done as planned; `planner` planned the task."""
 
-    step: int
-    revision: int
-    pass_no: int
     planner: Author
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRevised:
+class PlanRevised(OfPass):
     """The planner changed the rest of a plan, from a step that was handed up to it.
 
     `steps` are numbered from 1. They replace that step and all that have not begun, as soon as none
     of them is bare (without subtasks); `known` is the highest step number that the planner knew.
     """
 
-    step: int
-    revision: int
-    pass_no: int
     known: int
     steps: tuple[Step, ...]
     reason: str = ""
@@ -206,60 +196,45 @@ class StepAbandoned:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeTold:
+class OutcomeTold(OfPass):
     """A person says how the command ended whose outcome was `unknown`."""
 
-    step: int
-    revision: int
-    pass_no: int
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
-class CommandsApproved:
+class CommandsApproved(OfPass):
     """A person approved the request of a pass, in the intervention of that number."""
 
-    step: int
-    revision: int
-    pass_no: int
     intervention: int
     approvals: tuple[Approval, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalDenied:
+class ApprovalDenied(OfPass):
     """A person refused the request; `note` goes to the planner."""
 
-    step: int
-    revision: int
-    pass_no: int
     intervention: int
     denied_by: str
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RetryAdvised:
+class RetryAdvised(OfPass):
     """A planner has looked at the evidence and says whether and when to try again (S1.35)."""
 
-    step: int
-    revision: int
-    pass_no: int
     retry: bool
     delay: float = 0.0
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptCancelRequested:
+class AttemptCancelRequested(OfPass):
     """A person wants the running attempt with that `key` ended; its step goes on.
 
     It is attempt `number` of the subtask of that number.
     """
 
-    step: int
-    revision: int
-    pass_no: int
     subtask: int
     number: int
     key: str
@@ -267,24 +242,17 @@ class AttemptCancelRequested:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandLeftRunning:
+class CommandLeftRunning(OfPass):
     """A step was cancelled, an attempt of that pass still runs, and no worker is at it."""
-
-    step: int
-    revision: int
-    pass_no: int
 
 
 @dataclass(frozen=True, slots=True)
-class CleanupFinished:
+class CleanupFinished(OfPass):
     """A worker has ended what a cancelled step left running, or found that nothing runs any more.
 
     `postponed` says how many tries in a row had failed before.
     """
 
-    step: int
-    revision: int
-    pass_no: int
     postponed: int = 0
 
 
@@ -308,6 +276,18 @@ class JobFailed:
     next_step: Advice | None = None
     retry_after: float | None = None
     postponed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLost:
+    """A worker vanished with a job in hand; `worker` is its name, `sign` how that shows."""
+
+    kind: JobKind
+    step: int | None
+    revision: int
+    pass_no: int
+    worker: str
+    sign: LossSign
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +335,7 @@ TaskFact = (
     | QuestionAnswered
     | PolicyChanged
     | JobFailed
+    | WorkerLost
     | CancelRequested
     | ResumeRequested
 )
@@ -375,6 +356,7 @@ StepFact = (
     | CleanupFinished
     | QuestionAnswered
     | JobFailed
+    | WorkerLost
 )
 """The facts about one step of a run; `step` is its number."""
 

@@ -20,6 +20,13 @@ class JobKind(StrEnum):
     CLEAN_UP = "clean_up"  # end what a cancelled step left running, and start nothing
 
 
+class LossSign(StrEnum):
+    """How it shows that a worker was lost with a job in hand."""
+
+    PRESENCE = "presence"  # no session with the database holds its presence lock any more
+    LEASE = "lease"  # it has not renewed its lease
+
+
 class QueueName(StrEnum):
     """The queues, one worker kind each (D.5)."""
 

@@ -43,7 +43,8 @@ _ENQUEUE = text("""
         queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
         postponed = excluded.postponed, note = excluded.note, answer = excluded.answer,
         due_at = excluded.due_at, cancel_attempt = excluded.cancel_attempt,
-        owner = NULL, lease_until = NULL, rung_at = NULL, claims = 0, fence = jobs.fence + 1
+        owner = NULL, lease_until = NULL, presence = NULL, lost_at = NULL, rung_at = NULL,
+        claims = 0, fence = jobs.fence + 1
 """)
 
 _CANCEL = text(f"""
@@ -71,7 +72,7 @@ _CANCEL_ATTEMPT = text(f"""
 _CLAIM = text(f"""
     UPDATE jobs SET
         owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease),
-        fence = fence + 1,
+        presence = :presence, lost_at = NULL, fence = fence + 1,
         tokens = CASE WHEN :again AND owner = :owner THEN tokens ELSE tokens || {_RANDOM} END,
         claims = claims + (NOT :again OR owner IS DISTINCT FROM :owner)::int,
         claimed_at = coalesce(claimed_at, clock_timestamp())
@@ -88,7 +89,8 @@ _CLAIM = text(f"""
 
 _RENEW = text(f"""
     WITH renewed AS (
-        UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease)
+        UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease),
+            presence = :presence, lost_at = NULL
         FROM {_CLAIMS}
         WHERE {_SAME_CLAIM}
           AND jobs.state IN ('open', 'cancelled')
@@ -104,7 +106,8 @@ _WITHDRAWN = text(f"""
 
 _RELEASE = text(f"""
     UPDATE jobs
-    SET owner = NULL, lease_until = NULL, rung_at = NULL, claims = greatest(jobs.claims - 1, 0)
+    SET owner = NULL, lease_until = NULL, presence = NULL, rung_at = NULL,
+        claims = greatest(jobs.claims - 1, 0)
     FROM {_CLAIMS}
     WHERE {_SAME_CLAIM} AND jobs.state = 'open' AND jobs.owner IS NOT NULL
     RETURNING jobs.id
@@ -130,15 +133,6 @@ _HELD = text(f"""
     SELECT jobs.id FROM jobs JOIN {_CLAIMS} ON {_SAME_CLAIM} WHERE jobs.state = 'open'
 """)  # noqa: S608 - nothing but constants
 
-_WAITING = text("""
-    SELECT id, queue, rung_at IS NOT NULL AS rung, claims > 0 AS left_behind
-    FROM jobs
-    WHERE state = 'open' AND due_at <= clock_timestamp()
-      AND (lease_until IS NULL OR lease_until < clock_timestamp())
-      AND (rung_at IS NULL OR rung_at < clock_timestamp() - make_interval(secs => :ring_again))
-    ORDER BY due_at, id LIMIT :limit
-""")
-
 _CLAIMABLE = text("""
     SELECT id FROM jobs
     WHERE state = 'open' AND due_at <= clock_timestamp() AND queue = ANY(CAST(:queues AS text[]))
@@ -146,31 +140,7 @@ _CLAIMABLE = text("""
     ORDER BY due_at, id LIMIT :limit
 """)
 
-_UNCLAIMED = text("""
-    SELECT queue, count(*) FROM jobs
-    WHERE state = 'open' AND due_at <= clock_timestamp() AND rung_at IS NOT NULL
-      AND (lease_until IS NULL OR lease_until < clock_timestamp())
-    GROUP BY queue
-""")
-
 _WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
-
-# It does not wait for the disk: if the database loses it, the bell is rung once more.
-_RUNG = text("""
-    WITH hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
-    UPDATE jobs SET rung_at = clock_timestamp() FROM hurried
-    WHERE id IN (
-        SELECT id FROM jobs
-        WHERE id = ANY(CAST(:ids AS bigint[])) AND state = 'open'
-          AND (lease_until IS NULL OR lease_until < clock_timestamp())
-        FOR UPDATE SKIP LOCKED
-    )
-""")
-
-_NEXT_DUE = text("""
-    SELECT extract(epoch FROM min(due_at) - clock_timestamp())
-    FROM jobs WHERE state = 'open' AND due_at > clock_timestamp()
-""")
 
 _EXHAUSTED = text(f"""
     UPDATE jobs SET state = 'done', fence = fence + 1, ended_at = clock_timestamp()
@@ -199,19 +169,6 @@ class NewJob:
     note: str = ""
     answer: str | None = None
     delay: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingJob:
-    """A due job that nobody holds; `rung` says whether its bell was rung before.
-
-    `left_behind` is True if a worker claimed it and vanished.
-    """
-
-    id: int
-    queue: str
-    rung: bool
-    left_behind: bool
 
 
 def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
@@ -262,12 +219,14 @@ def claim(
     queues: Sequence[str] | None = None,
     *,
     again: bool = False,
+    presence: int | None = None,
 ) -> list[Job]:
     """Claim those of the jobs that are due and free for `lease` seconds.
 
     With `queues`, jobs of other queues are not claimed: a forged message could name them. Pass
     `again` if the commit of an earlier claim by the same `owner` is in doubt; both then count as
-    one claim. No other claim may use that `owner`.
+    one claim. No other claim may use that `owner`. `presence` is the number of the lock that the
+    worker holds, None if it holds none: then only the end of the lease shows that it was lost.
     """
     values = {
         "ids": list(job_ids),
@@ -275,11 +234,14 @@ def claim(
         "lease": lease,
         "queues": None if queues is None else list(queues),
         "again": again,
+        "presence": presence,
     }
     return [_job(row) for row in connection.execute(_CLAIM, values).mappings()]
 
 
-def renew(connection: Connection, held: Sequence[Claim], lease: float) -> dict[int, str | None]:
+def renew(
+    connection: Connection, held: Sequence[Claim], lease: float, presence: int | None = None
+) -> dict[int, str | None]:
     """Renew the leases of claims to `lease` seconds from now.
 
     Returns the ids that are still ours, each with the key of the attempt to cancel, if any. The
@@ -287,7 +249,7 @@ def renew(connection: Connection, held: Sequence[Claim], lease: float) -> dict[i
     """
     if not held:
         return {}
-    kept = connection.execute(_RENEW, {**_columns(held), "lease": lease})
+    kept = connection.execute(_RENEW, {**_columns(held), "lease": lease, "presence": presence})
     return {row.id: row.cancel_attempt for row in kept}
 
 
@@ -328,38 +290,16 @@ def held_ids(connection: Connection, held: Sequence[Claim]) -> set[int]:
     return set(connection.execute(_HELD, _columns(held)).scalars())
 
 
-def waiting(connection: Connection, ring_again: float, limit: int = 1000) -> list[WaitingJob]:
-    """Due jobs that nobody has claimed and whose bell was not rung for `ring_again` seconds."""
-    found = connection.execute(_WAITING, {"ring_again": ring_again, "limit": limit})
-    return [WaitingJob(row.id, row.queue, row.rung, row.left_behind) for row in found]
-
-
 def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list[int]:
     """At most `limit` due and free jobs of these queues, rung for or not, oldest first."""
     found = connection.execute(_CLAIMABLE, {"queues": list(queues), "limit": limit})
     return list(found.scalars())
 
 
-def unclaimed_counts(connection: Connection) -> dict[str, int]:
-    """How many jobs of each queue have been rung for and still wait."""
-    return {row[0]: row[1] for row in connection.execute(_UNCLAIMED)}
-
-
 def whose(connection: Connection, job_id: int) -> tuple[int, int | None] | None:
     """The task and the run (if any) that an open job works for; None when no such job is open."""
     row = connection.execute(_WHOSE, {"id": job_id}).one_or_none()
     return None if row is None else (row.task_id, row.run_id)
-
-
-def rung(connection: Connection, ids: Sequence[int]) -> None:
-    """Record that the bell of these jobs was just rung; jobs that are being claimed are skipped."""
-    connection.execute(_RUNG, {"ids": list(ids)})
-
-
-def seconds_to_next(connection: Connection) -> float | None:
-    """Seconds until the next delayed job falls due; None when there is none."""
-    seconds = connection.execute(_NEXT_DUE).scalar()
-    return None if seconds is None else float(seconds)
 
 
 def close_exhausted(connection: Connection, most: int) -> list[Job]:

@@ -189,7 +189,8 @@ class JobRow(Row):
     every write carries the fence and the token of its claim. A
     cancelled job keeps its lease until its worker has released it. `answer` is a person's answer to
     the question of the step. `cancel_attempt` is the key of the one attempt that an operator
-    cancelled.
+    cancelled. `presence` is the number of its worker's presence lock, empty if the worker holds
+    none. `lost_at` is when that worker was found lost, empty as soon as one has the job again.
     """
 
     __tablename__ = "jobs"
@@ -210,6 +211,8 @@ class JobRow(Row):
     due_at: Mapped[datetime]
     owner: Mapped[str | None]
     lease_until: Mapped[datetime | None]
+    presence: Mapped[int | None] = mapped_column(BigInteger)
+    lost_at: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(server_default=text("0"))
     tokens: Mapped[list[str]] = mapped_column(server_default=text("'{}'::text[]"))
     claims: Mapped[int] = mapped_column(server_default=text("0"))

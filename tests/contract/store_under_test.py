@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, text, update
 
+from orchestrator import waiting_jobs
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
@@ -153,7 +154,7 @@ class SqlUnderTest:
 
     def waiting(self) -> list[int]:
         with self.database.begin() as connection:
-            return [job.id for job in jobs.waiting(connection, 0.0)]
+            return [job.id for job in waiting_jobs.waiting(connection, 0.0)]
 
     def claim(self, job_id: int) -> Job | None:
         with self.database.begin() as connection:

@@ -15,6 +15,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FreeJob,
     Grant,
     Learn,
     OpenIntervention,
@@ -378,8 +379,8 @@ class MemoryUnit:
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
                     opened["open"] &= not fits or opened["step"] in sparing
-            case AddSteps() | DisableHost() | Learn():
-                pass  # this store keeps no plans, no hosts and no fixes
+            case AddSteps() | DisableHost() | Learn() | FreeJob():
+                pass  # this store keeps no plans, no hosts, no fixes and no presence
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact
             case _:

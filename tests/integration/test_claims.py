@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
+from orchestrator import waiting_jobs
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.relay import Relay
@@ -66,7 +67,7 @@ def test_a_bell_that_is_just_being_noted_is_waited_for(
 ) -> None:
     """No job is left out because the coordinator has locked its row."""
     with ThreadPoolExecutor(1) as pool, database.begin() as coordinator:
-        jobs.rung(coordinator, waiting[1:3])
+        waiting_jobs.rung(coordinator, waiting[1:3])
         claimed = pool.submit(claim, database, waiting)
         eventually(lambda: waits(database), "the claim to wait")
         coordinator.commit()

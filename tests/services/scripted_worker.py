@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from orchestrator import waiting_jobs
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
 from shared.domain.budget import Ending
 from shared.domain.facts import Fact, PassFinished
@@ -27,7 +28,7 @@ class ScriptedWorker:
 
         def claimed() -> Job | None:
             with self.database.begin() as connection:
-                for waiting in jobs.waiting(connection, ring_again=0):
+                for waiting in waiting_jobs.waiting(connection, ring_again=0):
                     for job in jobs.claim(connection, [waiting.id], self.name, self.lease):
                         if job.kind is JobKind.EXECUTE:
                             return job

@@ -1,5 +1,6 @@
 """Renews leases by a timer, whatever the work is doing (S2.47), and notices lost ones."""
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +10,15 @@ import structlog
 
 from shared.domain.errors import Transient
 from shared.domain.jobs import Job, JobKind
-from shared.store import jobs
+from shared.store import jobs, presence
 from shared.store.database import CANCELLED, Database
 
 log = structlog.get_logger()
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+"""Seconds between two tries to connect again: the first follows at once, so that a worker that only
+lost its connection is present again before anybody takes it for lost."""
 
 
 class Hold:
@@ -22,7 +28,8 @@ class Hold:
     when another worker has the job, `given_up` when this process wants to stop: in both cases the
     work stops where it is, and the next worker continues from there.
     `unwanted` holds the keys of attempts that an operator wants ended while the pass continues. No
-    other worker can claim the job before `valid_until` (`time.monotonic`). The functions in
+    other worker can claim the job before `valid_until` (`time.monotonic`), unless the database
+    misses this process before. The functions in
     `afterwards` are called in order once the result of the job is recorded, and never if it was
     not ours to record.
     """
@@ -46,7 +53,7 @@ class Hold:
 
 
 class LeaseKeeper:
-    """Renews the leases of all jobs in hand every `heartbeat` seconds.
+    """Renews the leases of all jobs in hand every `heartbeat` seconds, and shows our presence.
 
     `beat` is called at least once a second while the database answers.
     """
@@ -65,10 +72,22 @@ class LeaseKeeper:
         self._beat = beat
         self._holds: dict[int, Hold] = {}
         self._renewed = monotonic()
+        self._number = secrets.randbelow(presence.HIGHEST) + 1
+        self._present = False
+        self._has_connected = threading.Event()
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
         self._thread.start()
+
+    @property
+    def presence(self) -> int | None:
+        """The number of our presence lock; None while we hold none."""
+        return self._number if self._present else None
+
+    def await_presence(self, seconds: float) -> None:
+        """Wait until we have shown our presence once, or could not, or that time is over."""
+        self._has_connected.wait(seconds)
 
     @contextmanager
     def hold(self, job: Job, asked_at: float) -> Iterator[Hold]:
@@ -106,15 +125,22 @@ class LeaseKeeper:
         self._thread.join()
 
     def _run(self) -> None:
+        pause = _FIRST_PAUSE
         while not self._stop.is_set():
+            begun = monotonic()
             try:
                 self._listen()
             except Transient as error:
                 log.warning("leases_waiting", reason=error.reason)
-                self._stop.wait(min(1.0, self._heartbeat))
+            self._present = False
+            pause = _FIRST_PAUSE if monotonic() - begun > _LONGEST_PAUSE else pause
+            self._stop.wait(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE, self._heartbeat)
 
     def _listen(self) -> None:
         with self._database.listen(CANCELLED) as listener:
+            self._present = presence.show(listener, self._number)
+            self._has_connected.set()
             due = monotonic()
             while not self._stop.is_set():
                 if monotonic() >= due:
@@ -131,7 +157,7 @@ class LeaseKeeper:
         asked_at = monotonic()
         with self._database.begin() as connection:
             claims = [hold.job.claim for hold in held]
-            kept = jobs.renew(connection, claims, self._lease)
+            kept = jobs.renew(connection, claims, self._lease, self.presence)
             gone = [hold for hold in held if hold.job.id not in kept]
             withdrawn = jobs.withdrawn(connection, [hold.job.claim for hold in gone])
         self._renewed = monotonic()

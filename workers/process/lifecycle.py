@@ -98,7 +98,15 @@ class Lifecycle:
     def _try_claim(self, job_ids: Sequence[int], owner: str, *, again: bool) -> list[ClaimedJob]:
         asked_at = monotonic()
         with self._database.at_once() as connection:
-            claimed = jobs.claim(connection, job_ids, owner, self._lease, self._queues, again=again)
+            claimed = jobs.claim(
+                connection,
+                job_ids,
+                owner,
+                self._lease,
+                self._queues,
+                again=again,
+                presence=self._keeper.presence,
+            )
         return [ClaimedJob(job, asked_at) for job in claimed]
 
     def _perform(self, hold: Hold) -> Fact:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from orchestrator import history
+from orchestrator import history, waiting_jobs
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from shared.settings import load_settings
-from shared.store import jobs
 from shared.store.database import Database
 from tests.integration.cli.calling import Cli
 from workers.shells import snapshot
@@ -106,7 +105,7 @@ def at_work(environ: dict[str, str], hands: int = 1) -> Iterator[Worker]:
     def work() -> None:
         while not stop.wait(0.01):
             with worker.database.begin() as connection:
-                due = jobs.waiting(connection, ring_again=0)
+                due = waiting_jobs.waiting(connection, ring_again=0)
             for job in due[:1]:
                 worker.lifecycle.carry_out(job.id)
 

@@ -103,4 +103,9 @@ def test_every_loop_of_a_coordinator_gives_signs_of_life(ring: Ring, tmp_path: P
     ring.extra[FOLDER] = str(folder)
     ring.coordinator()
     eventually(lambda: folder.is_dir() and not silent(folder), "every loop's first sign of life")
-    assert {path.name for path in folder.iterdir()} == {"coordinator", "relay", "sweeper"}
+    assert {path.name for path in folder.iterdir()} == {
+        "coordinator",
+        "relay",
+        "sweeper",
+        "presence",
+    }

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from orchestrator import waiting_jobs
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
@@ -15,7 +16,6 @@ from orchestrator.views.steps import step_view
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref
 from shared.settings import load_settings
-from shared.store import jobs
 from shared.store.database import Database
 from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.unit.planning.given import (
@@ -42,7 +42,7 @@ class Installation:
         while True:
             coordinator.drain()
             with self.database.begin() as connection:
-                due = jobs.waiting(connection, ring_again=0)
+                due = waiting_jobs.waiting(connection, ring_again=0)
             if not due:
                 return
             for job in due:

@@ -15,6 +15,7 @@ from shared.domain.plan import (
 )
 from shared.domain.question import Question
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
+from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_key
 from tests.unit.core.drawn import other_limits, some_plan, some_policy
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.world import HELD_UP, OpenJob, World
@@ -56,6 +57,7 @@ def erratic_worker(world: World, job: OpenJob) -> None:
     meet_another_key(world)
     clean_up(world)
     cancel_attempt(world, job)
+    lose_worker(world, job)
     if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
         obliging_worker(world, job)
     elif rng.random() < (0.5 if job.kind is JobKind.ADVISE else 0.25):
@@ -278,27 +280,6 @@ def _think_better_of_it(world: World) -> None:
         world.post(run_id, revised if rng.random() < 0.5 else f.ResumeRequested())
 
 
-def meet_another_key(world: World) -> None:
-    """A worker meets a host that shows another key: nothing of the task depends on it."""
-    world.fold(None, f.HostKeyChanged("web1", "another key"))
-
-
-def cancel_attempt(world: World, job: OpenJob) -> None:
-    """A person has the command ended that a worker runs, or had begun before it was put off.
-
-    Its step stands where it stood: it is folded in at once, and nothing is drawn for it.
-    """
-    if job.kind is not JobKind.EXECUTE:
-        return
-    assert job.run is not None
-    assert job.step is not None
-    before = world.runs[job.run]
-    key = f"R{job.run}-{job.step}-p{job.pass_no}"
-    place = job.step, job.revision, job.pass_no, 1, 1
-    world.fold(job.run, f.AttemptCancelRequested(*place, key, "ann"))
-    assert world.runs[job.run] == before
-
-
 def clean_up(world: World) -> None:
     """What cancelled steps left running is found and ended, of every second step in vain.
 
@@ -315,7 +296,9 @@ def _clean_up_step(world: World, run_id: int, step: StepState) -> None:
     told = f.CommandLeftRunning(step.ordinal, step.revision, step.pass_no)
     world.fold(run_id, told)
     world.fold(run_id, told)  # the sweeper may tell it again
-    while (job := world.jobs.pop((*place, JobKind.CLEAN_UP), None)) is not None:
+    while (job := world.jobs.get((*place, JobKind.CLEAN_UP))) is not None:
+        lose_worker(world, job)
+        del world.jobs[*place, JobKind.CLEAN_UP]
         if step.ordinal % 2:
             ended = f.CleanupFinished(step.ordinal, job.revision, job.pass_no, job.postponed)
             world.left_running.discard(place)

@@ -74,6 +74,8 @@ def _of_run(run: Run, said: Said) -> f.Fact:
         "requested_by": "ann",
         "retry": True,
         "planner": to_json(PLANNER),
+        "worker": "executor.7@web1",
+        "sign": "presence",
         "known": max(run.state.steps),
         "steps": [to_json(step(1, title="New 1")), to_json(step(2, depends_on=(1,)))],
     }
@@ -99,6 +101,8 @@ def _of_task(task: Task, said: Said) -> f.Fact:
         "question": "which?",
         "answer": "a",
         "intervention": 7,
+        "worker": "planner.7@web1",
+        "sign": "presence",
     }
     return _fact(said, defaults)
 

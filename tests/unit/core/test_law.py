@@ -19,7 +19,7 @@ from shared.domain import facts as f
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.errors import Defect
-from shared.domain.jobs import JobKind, QueueName, queue_of
+from shared.domain.jobs import JobKind, LossSign, QueueName, queue_of
 from shared.domain.plan import PlanningRole
 from shared.domain.spending import SPENDING
 from shared.domain.task import RunPhase, StepPhase
@@ -112,6 +112,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         f.AttemptCancelRequested(9, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning(9, 0, 1),
         f.CleanupFinished(9, 0, 1),
+        f.WorkerLost(JobKind.EXECUTE, 9, 0, 1, "executor.7@web1", LossSign.PRESENCE),
     ],
     ids=lambda fact: type(fact).__name__,
 )
@@ -149,6 +150,7 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.AttemptCancelRequested: f.AttemptCancelRequested(1, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning: f.CommandLeftRunning(1, 0, 1),
         f.CleanupFinished: f.CleanupFinished(1, 0, 1),
+        f.WorkerLost: f.WorkerLost(JobKind.EXECUTE, 1, 0, 1, "w", LossSign.LEASE),
     }
     after, decisions = advance(RunState(), told[fact])
     if fact in {f.RunStarted, f.CancelRequested}:
@@ -265,6 +267,8 @@ def test_an_answer_that_was_not_asked_for_leaves_a_finished_step_alone() -> None
         f.CommandLeftRunning(1, 0, 1),
         f.CleanupFinished(1, 0, 1),
         run.job_failure(JobKind.CLEAN_UP),
+        f.WorkerLost(JobKind.EXECUTE, 1, 0, 1, "w", LossSign.LEASE),
+        f.WorkerLost(JobKind.CLEAN_UP, 1, 0, 1, "w", LossSign.LEASE),
     ):
         assert run.tell(fact) == ()
         assert run.step(1) is done

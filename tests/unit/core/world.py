@@ -215,6 +215,8 @@ class World:
                 assert run is not None
                 assert (run, step) in self.left_running, "nothing ran there"
                 self.left_running.discard((run, step))
+            case d.FreeJob(kind, step):
+                assert (run, step, kind) in self.jobs, "a job was freed that is not open"
             case d.Grant() | d.AddSteps() | d.Learn():
                 self._check_written(run, decision)
             case d.DisableHost(host):

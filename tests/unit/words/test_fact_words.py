@@ -13,7 +13,7 @@ from orchestrator.words.facts import words
 from orchestrator.words.kinds import MessageKind
 from orchestrator.words.messages import Message, message_of
 from shared.domain import facts as f
-from shared.domain.jobs import JobKind
+from shared.domain.jobs import JobKind, LossSign
 from shared.domain.task import RunPhase
 from shared.wire import encode_fact
 
@@ -85,3 +85,14 @@ def test_a_clean_up_that_failed_is_told_of_its_step() -> None:
     told = told_of(Event(*encode_fact(failed)))
     assert told is not None
     assert told.text == "the clean-up of step 2 failed: no route"
+
+
+def test_the_loss_of_a_worker_names_it_and_says_what_follows() -> None:
+    fact = f.WorkerLost(JobKind.EXECUTE, 2, 0, 1, "executor.7@web1", LossSign.PRESENCE)
+    told = told_of(Event(*encode_fact(fact)))
+    assert told is not None
+    assert (str(told.ref), told.text) == (
+        "T7.2@web1",
+        "worker executor.7@web1 was lost while it carried out step 2 (its connection to the "
+        "database ended): another worker takes over",
+    )
