@@ -93,12 +93,21 @@ find_stayed() { # cookie: set stayed to the names of at most eight
   if [ "$newest" -ge "$oldest" ] && [ "$((newest - oldest))" -le 256 ]; then
     while [ "$pid" -lt "$newest" ]; do
       pid=$((pid + 1))
-      [ -d "/proc/$pid" ] && stat_of "$pid" && stats="$stats$name) $line$newline"
+      [ ! -d "/proc/$pid" ] || set -- "$@" "/proc/$pid/stat"
     done
   else
-    stats=$(cat /proc/[0-9]*/stat 2>/dev/null)
+    set -- "$1" /proc/[0-9]*/stat
   fi
-  [ -z "$stats" ] || sift "$stats"
+  case $# in
+  1) return ;;
+  [2-4])
+    for file; do
+      { read -r line <"$file"; } 2>/dev/null && stats="$stats$line$newline"
+    done
+    ;;
+  *) stats=$(shift && cat "$@" 2>/dev/null) ;;
+  esac
+  sift "$stats"
   [ -z "$stats" ] || name_stayed "REPLAN_ATTEMPT=$1"
 }
 newer() { # pid: check that it was assigned while the command ran
