@@ -38,7 +38,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
     database: list[Database] = []
 
     def open_database() -> str:
-        found = Database(server.database_url, pooled=False)
+        found = Database.of(server, pooled=False)
         require_current(found)
         database.append(found)
         require_writable(found)

@@ -13,6 +13,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import RunStarted
 from shared.domain.ids import Ref
+from shared.store.connection import PATIENT
 from shared.store.database import Database
 from shared.wire import decode_fact, from_json
 
@@ -89,12 +90,12 @@ def compare(database: Database, *, most: int = MOST_TASKS) -> Comparison:
 
     A task with events of another `RULES_VERSION` is skipped: those rules no longer exist.
     """
-    with database.begin() as connection:
+    with database.begin(PATIENT) as connection:
         chosen = list(connection.execute(_CHOSEN, {"most": most}).scalars())
     folded = older = 0
     found: list[Divergence] = []
     for start in range(0, len(chosen), _AT_A_TIME):
-        with database.reading() as connection:
+        with database.reading(PATIENT) as connection:
             for told in _read(connection, chosen[start : start + _AT_A_TIME]):
                 if any(event.rules != RULES_VERSION for event in told.events):
                     older += 1

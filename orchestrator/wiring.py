@@ -35,7 +35,7 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     database has another version or refuses us.
     """
     stopping = stop or _stop_on_signal()
-    database = Database(settings.server.database_url)
+    database = Database.of(settings.server)
     if not await_servers(settings.server, database, stopping):
         return
     watch = PresenceWatch(database)

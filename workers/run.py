@@ -72,7 +72,7 @@ def _keep_few_arenas() -> None:
 
 
 def _await_servers(settings: Settings) -> None:
-    database = Database(settings.server.database_url, pooled=False)
+    database = Database.of(settings.server, pooled=False)
     try:
         await_servers(settings.server, database, threading.Event())
     finally:

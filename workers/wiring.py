@@ -126,7 +126,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
     queues = queues_of(roles)
     server = settings.server
     most = threads or server.threads
-    database = Database(server.database_url, pool_size=max(5, most))
+    database = Database.of(server, pool_size=max(5, most))
     require_current(database)
     name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"

@@ -12,6 +12,7 @@ from orchestrator.access.chain import Anchor, AuditEntry, ChainFault, faults
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.store import inbox
+from shared.store.connection import PATIENT
 from shared.store.database import Database
 from shared.store.inbox import Report
 
@@ -128,9 +129,8 @@ def verify(database: Database, anchor: Anchor | None = None) -> tuple[Anchor, li
 
     Raises Misconfigured when the chain has lost its head.
     """
-    with (
-        database.reading() as connection
-    ):  # else an entry appended meanwhile would look like a fault
+    # In one snapshot: else an entry appended meanwhile would look like a fault.
+    with database.reading(PATIENT) as connection:
         end = head(connection)
         return end, list(faults(_links(connection), end, anchor))
 

@@ -52,7 +52,7 @@ class Caller:
         from shared.store.database import Database
         from shared.store.migrate import require_current
 
-        database = Database(self.settings.server.database_url, pooled=False)
+        database = Database.of(self.settings.server, pooled=False)
         require_current(database)
         return database
 

@@ -28,7 +28,7 @@ def migrate(caller: Caller) -> Version:
 
     A changed version is entered in the audit, which begins with this entry.
     """
-    database = Database(caller.settings.server.database_url, pooled=False)
+    database = Database.of(caller.settings.server, pooled=False)
     before = version(database)
     after = upgrade(caller.settings.server.database_url)
     if before.found != after.found:
@@ -41,7 +41,7 @@ def migrate(caller: Caller) -> Version:
 @act("db.status")
 def status(caller: Caller) -> Status:
     """The version of the database, and the one that this program needs. Raises Transient."""
-    database = Database(caller.settings.server.database_url, pooled=False)
+    database = Database.of(caller.settings.server, pooled=False)
     found = version(database)
     try:
         require_current(database)

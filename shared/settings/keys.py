@@ -80,6 +80,7 @@ _FOREIGN = {"anthropic_base_url": ("ANTHROPIC_BASE_URL",)}
 
 _LIMITS: dict[str, tuple[float, float]] = {
     **LIMITS,
+    "database_timeout": (1, 600),
     "lease": (2, 3600),
     "heartbeat": (0.5, 600),
     "ring_again": (0.1, 300),
@@ -119,6 +120,7 @@ _SECRET = frozenset({"anthropic_api_key", "anthropic_auth_token"})
 _ABOUT = {
     "database_url": "Postgres, where everything is recorded",
     "broker_url": "Redis or Valkey, the doorbell of the queues",
+    "database_timeout": "seconds that Postgres may take to answer a statement",
     "lease": "seconds that a silent worker keeps its job",
     "heartbeat": "seconds between two signs of life of a worker",
     "ring_again": "seconds before the bell rings again for an unclaimed job",

@@ -9,15 +9,19 @@ from shared.domain.next_step import NextStep
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
+DATABASE_TIMEOUT = 15.0
+"""Seconds that Postgres may take to answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """Settings of an installation; spans in seconds.
 
-    `lease` is how long a silent worker keeps its job, `heartbeat` how often a worker gives a sign
-    of life, `ring_again` how long a job may wait unclaimed before its bell rings again,
-    `max_claims` how many workers may vanish with a job before it is given up, `threads` how many
-    jobs an executor runs at the same time.
+    `database_timeout` is how long Postgres may take to answer a statement; a connection on which
+    it does not is given up. `lease` is how long a silent worker keeps its job, `heartbeat` how
+    often a worker gives a sign of life, `ring_again` how long a job may wait unclaimed before its
+    bell rings again, `max_claims` how many workers may vanish with a job before it is given up,
+    `threads` how many jobs an executor runs at the same time.
 
     `poll` is how often an idle worker looks for jobs itself, whatever the broker does, `liveness`
     how long a worker may reach neither broker nor database before it ends, `startup_patience` how
@@ -35,6 +39,7 @@ class ServerSettings:
 
     database: str | None = field(default=None, repr=False, metadata={"key": "database_url"})
     broker: str | None = field(default=None, repr=False, metadata={"key": "broker_url"})
+    database_timeout: float = DATABASE_TIMEOUT
     lease: float = 45.0
     heartbeat: float = 15.0
     ring_again: float = 5.0

@@ -2,32 +2,44 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import NoReturn, cast
 
 import psycopg
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Engine, create_engine, make_url, text
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, Engine, make_url, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from shared.domain.errors import Defect, Misconfigured, Transient
+from shared.domain.errors import Defect, Misconfigured, ReplanError, Transient
 from shared.domain.next_step import NextStep
-
-_REFUSALS = ("authentication failed", "does not exist", "no pg_hba.conf entry")
-"""A failed connection has no SQLSTATE: only the server's message says why."""
+from shared.settings.server import DATABASE_TIMEOUT, ServerSettings
+from shared.store.connection import (
+    BoundedConnection,
+    Deadline,
+    Listener,
+    SilentServerError,
+    listen,
+    make_engine,
+    server_limits,
+)
+from shared.store.sqlstate import (
+    MEANINGS,
+    NO_FREE_CONNECTION,
+    READ_ONLY,
+    SILENT,
+    UNREACHABLE,
+    Meaning,
+    meaning,
+)
 
 DOORBELL = "replan_jobs"
 REPORTS = "replan_reports"
 CANCELLED = "replan_cancelled"
 
-_UTF8 = {"client_encoding": "UTF8"}
-"""Text is UTF-8 whatever the database's own encoding says, SQL_ASCII included."""
-
 _ONE_MOMENT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
-_REFUSED = ("28", "3D", "42501")  # authentication, no such database, no right: SQLSTATE
-
-_READ_ONLY = "25006"
+_MAY_PAUSE = text("SET LOCAL idle_in_transaction_session_timeout = '1h'")
+"""A reader holds no locks, and a person may look at its page for long."""
 
 
 class InDoubt(Transient):
@@ -37,11 +49,19 @@ class InDoubt(Transient):
 class Database:
     """A pool of connections to one database.
 
-    `url` is `postgresql://…` (psycopg 3). Errors come out as Transient (it may come back),
-    Misconfigured (it refuses us) or Defect.
+    `url` is `postgresql://…` (psycopg 3). A statement may take `timeout` seconds, unless a
+    transaction says otherwise. Errors come out as Transient (it may come back), Misconfigured (it
+    refuses us) or Defect.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 5, pooled: bool = True) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 5,
+        pooled: bool = True,
+        timeout: float = DATABASE_TIMEOUT,
+    ) -> None:
         parsed = make_url(url)
         if parsed.get_backend_name() != "postgresql":
             raise Misconfigured(
@@ -50,37 +70,56 @@ class Database:
                 next_step=NextStep.of("config show"),
             )
         self.url = parsed.set(drivername="postgresql+psycopg")
-        pool: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 20}
-        self.engine: Engine = create_engine(
+        self._timeout = timeout
+        self.engine: Engine = make_engine(
             self.url,
-            connect_args=_UTF8,
+            timeout,
+            pool_size=pool_size if pooled else None,
             json_serializer=lambda value: to_json(value).decode(),
             json_deserializer=from_json,
-            **(pool if pooled else {"poolclass": NullPool}),
         )
         self._autocommitting = self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
+    @classmethod
+    def of(cls, server: ServerSettings, *, pool_size: int = 5, pooled: bool = True) -> "Database":
+        """The database of an installation. Raises Misconfigured when none is set."""
+        return cls(
+            server.database_url, pool_size=pool_size, pooled=pooled, timeout=server.database_timeout
+        )
+
     @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self, deadline: Deadline | None = None) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back on an error.
 
+        Each statement, and the commit, may take until the deadline; None is the database's own.
         Raises InDoubt, a Transient, when the connection is lost while it is committed.
         """
         written = False
         try:
-            with self.engine.begin() as connection:
+            with (
+                self.engine.connect() as connection,
+                _bounded(connection, deadline),
+                connection.begin(),
+            ):
+                if deadline is not None:
+                    for name, milliseconds in server_limits(deadline.seconds).items():
+                        connection.exec_driver_sql(f"SET LOCAL {name} = {milliseconds}")
                 yield connection
                 written = True
         except SQLAlchemyError as error:
             if written and isinstance(error, DBAPIError) and error.connection_invalidated:
-                raise InDoubt(_sentence(error.orig), stage="database") from error
+                raise _in_doubt(error) from error
             translate(error)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A read-only transaction that sees everything as it was at its first statement."""
-        with self.begin() as connection:
+    def reading(self, deadline: Deadline | None = None) -> Iterator[Connection]:
+        """A read-only transaction that sees everything as it was at its first statement.
+
+        It may pause between two statements: a person may look at a page of it for long.
+        """
+        with self.begin(deadline) as connection:
             connection.execute(_ONE_MOMENT)
+            connection.execute(_MAY_PAUSE)
             yield connection
 
     @contextmanager
@@ -103,36 +142,45 @@ class Database:
                 yield connection
         except SQLAlchemyError as error:
             if isinstance(error, DBAPIError) and error.connection_invalidated:
-                raise InDoubt(_sentence(error.orig), stage="database") from error
+                raise _in_doubt(error) from error
             translate(error)
 
-    def listen(self, *channels: str) -> psycopg.Connection[tuple[object, ...]]:
+    def listen(self, *channels: str) -> Listener:
         """A separate connection that receives notifications; the caller closes it."""
-        dsn = self.url.set(drivername="postgresql").render_as_string(hide_password=False)
         try:
-            connection = psycopg.connect(dsn, autocommit=True)
-            for channel in channels:
-                connection.execute(f'LISTEN "{channel}"'.encode())
+            return listen(self.engine, self._timeout, *channels)
         except psycopg.Error as error:
-            raise Transient(_sentence(error), stage="database") from error
-        return connection
+            raise _ours(error) from error
 
-    def notifications(
-        self, listener: psycopg.Connection[tuple[object, ...]], timeout: float
-    ) -> list[str]:
+    def notifications(self, listener: Listener, timeout: float) -> list[str]:
         """The payloads that arrive within `timeout` seconds, as soon as there is one.
 
-        Raises Transient when the connection is gone.
+        Raises Transient when the connection is gone. The idle connections of the pool are dropped
+        then: what ended one of them has most likely ended all.
         """
         try:
-            first = [n.payload for n in listener.notifies(timeout=timeout, stop_after=1)]
-            return first + [n.payload for n in listener.notifies(timeout=0)] if first else []
+            return listener.receive(timeout)
         except psycopg.Error as error:
-            raise Transient(_sentence(error), stage="database") from error
+            self.engine.dispose()
+            raise _ours(error) from error
 
     def close(self) -> None:
         """Close every connection of the pool."""
         self.engine.dispose()
+
+
+@contextmanager
+def _bounded(connection: Connection, deadline: Deadline | None) -> Iterator[None]:
+    """Let every answer on this connection take until the deadline, while the block lasts."""
+    if deadline is None:
+        yield
+        return
+    driver = cast("BoundedConnection", connection.connection.dbapi_connection)
+    usual, driver.deadline = driver.deadline, deadline.seconds
+    try:
+        yield
+    finally:
+        driver.deadline = usual
 
 
 def notify(connection: Connection, channel: str, payload: str = "") -> None:
@@ -152,7 +200,8 @@ def require_writable(database: Database) -> None:
         )
         read_only, may_try = connection.execute(asked).one()
         if read_only == "on":
-            raise _read_only()
+            standby = MEANINGS[READ_ONLY]
+            raise Transient(standby.words, stage="database", next_step=standby.next_step)
         if not may_try:
             return
         connection.execute(text("CREATE TEMP TABLE room (filling text) ON COMMIT DROP"))
@@ -163,36 +212,36 @@ def require_writable(database: Database) -> None:
 
 def translate(error: SQLAlchemyError) -> NoReturn:
     """Translate errors of the driver into ours."""
-    if isinstance(error, DBAPIError):
-        state = getattr(error.orig, "sqlstate", None) or ""
-        told = str(error.orig)
-        if state.startswith(_REFUSED) or (not state and any(w in told for w in _REFUSALS)):
-            raise Misconfigured(
-                _sentence(error.orig), stage="database", next_step=NextStep.of("config show")
-            ) from error
-        if state == _READ_ONLY:
-            raise _read_only() from error
-        if state == "42P01":
-            raise Misconfigured(
-                "the database has no tables of replan yet",
-                stage="database",
-                next_step=NextStep.of("db migrate"),
-            ) from error
-        if isinstance(error, OperationalError) or error.connection_invalidated:
-            raise Transient(
-                _sentence(error.orig),
-                stage="database",
-                next_step=NextStep.of("config show", "database_url"),
-            ) from error
-    raise Defect(_sentence(error), stage="database") from error
+    raise _ours(error) from error
 
 
-def _read_only() -> Transient:
-    return Transient(
-        "the database is read-only: it is a standby, or was set to read-only",
-        stage="database",
-        next_step=NextStep.of("config show", "database_url"),
-    )
+def _ours(error: SQLAlchemyError | psycopg.Error) -> ReplanError:
+    if isinstance(error, PoolTimeoutError):
+        return _error(NO_FREE_CONNECTION, _sentence(error))
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    found = _meaning(cause)
+    if found is None:
+        return Defect(_sentence(error), stage="database")
+    return _error(found, _sentence(cause))
+
+
+def _meaning(cause: object) -> Meaning | None:
+    if isinstance(cause, SilentServerError | psycopg.errors.ConnectionTimeout):
+        return SILENT
+    code = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+    found = meaning(code, str(cause))
+    if found is None and not code and isinstance(cause, psycopg.OperationalError):
+        return UNREACHABLE
+    return found
+
+
+def _error(found: Meaning, sentence: str) -> ReplanError:
+    return found.family(f"{found.words}: {sentence}", stage="database", next_step=found.next_step)
+
+
+def _in_doubt(error: DBAPIError) -> InDoubt:
+    ours = _ours(error)
+    return InDoubt(ours.reason, stage=ours.stage, next_step=ours.next_step)
 
 
 def _sentence(error: object) -> str:

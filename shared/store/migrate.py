@@ -8,6 +8,7 @@ from sqlalchemy import Connection, text
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep, ShellCommand
+from shared.store.connection import UNLIMITED
 from shared.store.database import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -53,7 +54,7 @@ def upgrade(url: str) -> Version:
     from alembic.config import Config
 
     database = Database(url, pooled=False)
-    with database.begin() as connection:
+    with database.begin(UNLIMITED) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         _refuse_unknown(_current(connection))
         config = Config()

@@ -37,7 +37,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
     """
     server = settings.server
     secrecy = Secrecy(open_vaults(server, environ), own_secrets(server))
-    database = Database(server.database_url, pooled=False)
+    database = Database.of(server, pooled=False)
     try:
         with database.begin() as connection:
             row = model_calls.find(connection, number)

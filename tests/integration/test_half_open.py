@@ -1,0 +1,220 @@
+"""Connections to Postgres that went silent are given up in time, and new ones serve at once."""
+
+from collections.abc import Callable, Iterator
+from time import monotonic
+
+import pytest
+from sqlalchemy import Connection, make_url, text
+
+from shared.domain.errors import Transient
+from shared.store.connection import UNLIMITED, Deadline
+from shared.store.database import Database, InDoubt
+from tests.services.databases import execute
+from tests.services.proxy import Direction, Proxy
+
+PAUSE = "idle_in_transaction_session_timeout"
+TIMEOUT = 1.0
+SOON = TIMEOUT + 2.0
+"""Seconds within which a silent connection must have been given up."""
+
+
+@pytest.fixture
+def link(database_url: str) -> Iterator[Proxy]:
+    """A link to the test's database."""
+    port = make_url(database_url).port
+    assert port is not None
+    with Proxy(port) as made:
+        yield made
+
+
+@pytest.fixture
+def database(database_url: str, link: Proxy) -> Iterator[Database]:
+    """The test's database over the link."""
+    url = make_url(database_url).set(port=link.port).render_as_string(hide_password=False)
+    made = Database(url, timeout=TIMEOUT)
+    yield made
+    made.close()
+
+
+def select(database: Database) -> None:
+    with database.autocommit() as connection:
+        connection.execute(text("SELECT 1"))
+
+
+def write(database: Database) -> None:
+    with database.at_once() as connection:
+        connection.execute(text("CREATE TABLE IF NOT EXISTS written (n int)"))
+
+
+def in_time(act: Callable[[], object]) -> Transient:
+    """The error of what a silent connection must not hold up."""
+    began = monotonic()
+    with pytest.raises(Transient) as error:
+        act()
+    assert monotonic() - began < SOON
+    return error.value
+
+
+@pytest.mark.parametrize("directions", [Direction.BOTH, Direction.TO_SERVER, Direction.TO_CLIENT])
+def test_a_statement_on_a_silent_connection_ends_in_time(
+    database: Database, link: Proxy, directions: Direction
+) -> None:
+    select(database)
+    assert link.swallow(directions, new=False) == 1
+    error = in_time(lambda: select(database))
+    assert "does not answer" in error.reason
+    assert error.next_step is not None
+    select(database)
+
+
+def test_one_silent_connection_retires_all_that_are_as_old(database: Database, link: Proxy) -> None:
+    with database.begin() as one, database.begin() as other:
+        one.execute(text("SELECT 1"))
+        other.execute(text("SELECT 1"))
+    assert link.swallow(new=False) == 2
+    in_time(lambda: select(database))
+    began = monotonic()
+    with database.begin() as one, database.begin() as other:
+        one.execute(text("SELECT 1"))
+        other.execute(text("SELECT 1"))
+    assert monotonic() - began < TIMEOUT / 2
+
+
+def test_a_new_connection_that_nobody_answers_ends_in_time(database: Database, link: Proxy) -> None:
+    link.swallow()
+    in_time(lambda: select(database))
+    in_time(lambda: database.listen("channel"))
+    link.pass_on()
+    select(database)
+
+
+def test_a_commit_whose_answer_is_swallowed_is_in_doubt(
+    database: Database, link: Proxy, database_url: str
+) -> None:
+    execute(database_url, "CREATE TABLE kept (n int)")
+
+    def commit() -> None:
+        with database.begin() as connection:
+            connection.execute(text("INSERT INTO kept VALUES (1)"))
+            link.swallow(Direction.TO_CLIENT, new=False)
+
+    assert isinstance(in_time(commit), InDoubt)
+    with database.begin() as connection:
+        assert connection.execute(text("SELECT n FROM kept")).scalars().all() == [1]
+
+
+def test_a_single_write_whose_answer_is_swallowed_is_in_doubt(
+    database: Database, link: Proxy
+) -> None:
+    write(database)
+    link.swallow(Direction.TO_CLIENT, new=False)
+    assert isinstance(in_time(lambda: write(database)), InDoubt)
+
+
+def test_a_listener_that_hears_nothing_notices(database: Database, link: Proxy) -> None:
+    listener = database.listen("channel")
+    assert database.notifications(listener, 0.01) == []
+    link.swallow(new=False)
+    began = monotonic()
+
+    def listen_on() -> None:
+        while monotonic() - began < SOON + TIMEOUT:
+            database.notifications(listener, 0.1)
+
+    began = monotonic()
+    with pytest.raises(Transient, match="does not answer"):
+        listen_on()
+    assert monotonic() - began < 2 * TIMEOUT + 1
+    with database.listen("channel") as again, database.begin() as connection:
+        connection.execute(text("NOTIFY channel, 'x'"))
+        connection.commit()
+        assert database.notifications(again, 5) == ["x"]
+
+
+def test_locks_of_a_silent_connection_are_released(
+    database: Database, link: Proxy, database_url: str
+) -> None:
+    """The server does not know that its client is gone: it ends the transaction by itself."""
+    execute(database_url, "CREATE TABLE guarded (n int)")
+
+    def hold() -> None:
+        with database.begin() as connection:
+            connection.execute(text("LOCK guarded"))
+            link.swallow(new=False)
+            connection.execute(text("SELECT 1"))
+
+    in_time(hold)
+
+    def wait_for_the_lock() -> None:
+        with database.begin(Deadline(10)) as connection:
+            connection.execute(text("LOCK guarded"))
+
+    began = monotonic()
+    wait_for_the_lock()
+    assert monotonic() - began < SOON
+
+
+def test_the_server_ends_a_slow_statement_first_and_the_connection_lives(
+    database: Database,
+) -> None:
+    def pid() -> object:
+        with database.begin() as connection:
+            return connection.execute(text("SELECT pg_backend_pid()")).scalar()
+
+    def be_slow() -> None:
+        with database.begin() as connection:
+            connection.execute(text("SELECT pg_sleep(30)"))
+
+    before = pid()
+    assert "took too long" in in_time(be_slow).reason
+    assert pid() == before
+
+
+def test_a_lock_that_somebody_keeps_is_named(database: Database, database_url: str) -> None:
+    execute(database_url, "CREATE TABLE guarded (n int)")
+
+    def wait() -> None:
+        with database.begin() as connection:
+            connection.execute(text("LOCK guarded"))
+
+    with database.begin() as holder:
+        holder.execute(text("LOCK guarded"))
+        assert "lock" in in_time(wait).reason
+
+
+def test_what_may_take_long_may_take_long(database: Database) -> None:
+    with database.begin(UNLIMITED) as connection:
+        connection.execute(text(f"SELECT pg_sleep({2 * TIMEOUT})"))
+    with database.begin(Deadline(10 * TIMEOUT)) as connection:
+        connection.execute(text(f"SELECT pg_sleep({2 * TIMEOUT})"))
+    with database.begin() as connection, pytest.raises(Exception, match="statement timeout"):
+        connection.execute(text(f"SELECT pg_sleep({2 * TIMEOUT})"))
+
+
+def test_a_reader_may_pause_in_its_snapshot(database: Database) -> None:
+    """`replan task report | less` shows a page for as long as somebody reads it."""
+    for deadline in (None, UNLIMITED):
+        with database.reading(deadline) as connection:
+            connection.execute(text("SELECT 1"))
+            assert setting(connection, PAUSE) == "1h"
+    with database.begin() as connection:
+        assert setting(connection, PAUSE) == "1s"
+
+
+def setting(connection: Connection, name: str) -> object:
+    return connection.execute(text("SELECT current_setting(:name)"), {"name": name}).scalar()
+
+
+def test_what_the_address_says_wins(database_url: str) -> None:
+    options = "-c%20statement_timeout%3D77s"
+    url = f"{database_url}?options={options}&keepalives_idle=7&connect_timeout=3"
+    database = Database(url, timeout=15)
+    with database.begin() as connection:
+        assert setting(connection, "statement_timeout") == "77s"
+        assert setting(connection, "lock_timeout") != "0"
+        raw = connection.connection.dbapi_connection
+        assert raw is not None
+        given = raw.info.get_parameters()
+    assert (given["keepalives_idle"], given["connect_timeout"]) == ("7", "3")
+    assert given["tcp_user_timeout"] == "15000"
+    database.close()
