@@ -1,38 +1,14 @@
 """The envelope of S2.39 that every answer of a face comes in, and what an error means there."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Final
 
-from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
+from shared.domain.errors import ReplanError
+from shared.domain.exits import ExitCode, code_of
 from shared.domain.next_step import Advice, NextStep, command_line
 from shared.wire import to_json
 
 SCHEMA_VERSION: Final = 1
-
-
-class ExitCode(IntEnum):
-    """How an answer went; the exit code of a command."""
-
-    DONE = 0
-    FAILED = 1
-    REFUSED = 2
-    WAITING = 3
-    UNREACHABLE = 4
-
-
-CODES: Final[tuple[tuple[type[ReplanError], ExitCode], ...]] = (
-    (Transient, ExitCode.UNREACHABLE),
-    (Rejected, ExitCode.REFUSED),
-    (Misconfigured, ExitCode.REFUSED),
-    (Defect, ExitCode.FAILED),
-)
-"""What each family of errors means for whoever called; the first that fits."""
-
-
-def code_of(error: ReplanError) -> ExitCode:
-    """How an answer went that is this error."""
-    return next(code for family, code in CODES if isinstance(error, family))
 
 
 @dataclass(frozen=True, slots=True)

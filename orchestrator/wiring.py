@@ -13,6 +13,7 @@ from orchestrator.presence_watch import PresenceWatch
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
+from shared.domain.exits import ExitCode
 from shared.health import Pulse
 from shared.queue.app import CeleryBell, make_app
 from shared.settings import Settings
@@ -28,8 +29,10 @@ COORDINATE_EVERY = 1.0
 """Seconds after which the inbox is read even if no notification came."""
 
 
-def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> None:
+def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> ExitCode:
     """Coordinate until SIGTERM or SIGINT (or until `stop` is set); several may run at once.
+
+    CRASHED if one of its loops ended before that, for whatever reason: the others end, too.
 
     Raises what `await_servers` raises: Transient when a server stays away, Misconfigured when the
     database has another version or refuses us.
@@ -37,10 +40,11 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     stopping = stop or _stop_on_signal()
     database = Database.of(settings.server)
     if not await_servers(settings.server, database, stopping):
-        return
+        return ExitCode.DONE
+    crashed = threading.Event()
     watch = PresenceWatch(database)
     threads = [
-        threading.Thread(target=loop.run, name=name)
+        threading.Thread(target=_run_loop, args=(name, loop, stopping, crashed), name=name)
         for name, loop in _loops(settings, database, watch, stopping)
     ]
     for thread in threads:
@@ -50,7 +54,21 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
         thread.join()
     watch.close()
     database.close()
-    log.info("coordinator_stopped")
+    code = ExitCode.CRASHED if crashed.is_set() else ExitCode.DONE
+    log.info("coordinator_stopped", exit_code=int(code))
+    return code
+
+
+def _run_loop(name: str, loop: Loop, stop: threading.Event, crashed: threading.Event) -> None:
+    """Run a loop; if it ends unasked, stop the others: one that is missing does harm unseen."""
+    try:
+        loop.run()
+    except BaseException:
+        log.exception("loop_crashed", loop=name)
+    finally:
+        if not stop.is_set():
+            crashed.set()
+            stop.set()
 
 
 def _loops(

@@ -13,7 +13,8 @@ import json
 import os
 import sys
 
-from shared.domain.errors import ReplanError, Transient
+from shared.domain.errors import ReplanError
+from shared.domain.exits import ExitCode, code_of
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
 from shared.logs import configure_logs
@@ -22,7 +23,7 @@ from shared.wire import from_json, to_json
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return the exit code: 0, 2 for bad input or a refusal, 4 when something is unreachable."""
+    """Run a command line; returns the exit code, see `ExitCode`."""
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.verb == "start":
@@ -44,9 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"next: {command_line(error.next_step)}", file=sys.stderr)
         else:
             print(json.dumps(problem))
-        return 4 if isinstance(error, Transient) else 2
+        return int(code_of(error))
     except KeyboardInterrupt:
-        return 130
+        return int(ExitCode.INTERRUPTED)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,8 +78,7 @@ def _start(roles: list[str], threads: int | None) -> int:
 
     settings = load_settings(os.environ)
     configure_logs(settings.server.log_level)
-    run_worker(settings, roles, threads=threads or settings.server.threads)
-    return 0
+    return int(run_worker(settings, roles, threads=threads or settings.server.threads))
 
 
 def _answer(verb: str) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from celery.signals import heartbeat_sent
 
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected, ReplanError
+from shared.domain.exits import ExitCode
 from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import ROLES, JobKind, QueueName
@@ -81,6 +83,17 @@ class Worker:
     liveness: Liveness
     handover: Handover
     secrecy: Secrecy
+    asked_to_stop: threading.Event
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of this process if it ended now."""
+        return _exit_code(self.asked_to_stop)
+
+    def stop(self) -> None:
+        """Begin to stop because somebody asked for it; safe in a signal handler."""
+        self.asked_to_stop.set()
+        self.handover.begin()
 
     def start(self) -> None:
         """Start everything that runs beside the queues."""
@@ -176,8 +189,13 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
 
     # While the broker answers, the loop that receives messages sends this every two seconds.
     heartbeat_sent.connect(on_heartbeat, weak=False)
+    asked_to_stop = threading.Event()
     handover = Handover(
-        capacity, keeper, journal, grace=server.shutdown_grace, leave=lambda: _leave(journal)
+        capacity,
+        keeper,
+        journal,
+        grace=server.shutdown_grace,
+        leave=lambda: _leave(journal, _exit_code(asked_to_stop)),
     )
     return Worker(
         app,
@@ -196,6 +214,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         liveness,
         handover,
         secrecy,
+        asked_to_stop,
     )
 
 
@@ -210,10 +229,14 @@ def _why_deaf(broker: BrokerState, broker_url: str) -> str:
     return "the broker answers, but the loop that receives messages is stuck"
 
 
-def _leave(journal: Journal) -> None:
+def _leave(journal: Journal, code: ExitCode) -> None:
     """End the process although some of its work cannot be interrupted."""
     journal.close()
-    os._exit(0)
+    os._exit(code)
+
+
+def _exit_code(asked_to_stop: threading.Event) -> ExitCode:
+    return ExitCode.DONE if asked_to_stop.is_set() else ExitCode.CRASHED
 
 
 def _name(queues: tuple[QueueName, ...]) -> str:

@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
-from orchestrator.envelope import ExitCode
+from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # `--help` is quick

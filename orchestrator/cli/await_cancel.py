@@ -13,11 +13,11 @@ from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.posted import post_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import in_colour, next_step, plain
-from orchestrator.envelope import ExitCode
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand, Word, unproven
 from orchestrator.views.tasks import TaskView
 from shared.domain.attempt import Outcome
+from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step
-from orchestrator.envelope import ExitCode
+from shared.domain.exits import ExitCode
 
 group = typer.Typer(name="db", no_args_is_help=True)
 

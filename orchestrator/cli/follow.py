@@ -12,13 +12,14 @@ from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Format, Result
 from orchestrator.cli.streams import can_write_all
 from orchestrator.cli.tables import first_line, in_colour, listing, next_step, plain, span
-from orchestrator.envelope import Envelope, ExitCode
+from orchestrator.envelope import Envelope
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.entries import Entry
 from orchestrator.views.tasks import TaskView
 from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import Message, messages_of
 from orchestrator.words.postponed import describe
+from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.task import TaskPhase

@@ -11,8 +11,8 @@ from orchestrator.cli.files import read_text
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Format, Result
 from orchestrator.cli.tables import plain
-from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
+from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep
 from shared.domain.verdict import Verdict
 

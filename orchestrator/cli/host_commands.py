@@ -11,7 +11,7 @@ from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, next_step, plain
-from orchestrator.envelope import ExitCode
+from shared.domain.exits import ExitCode
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep
 

@@ -15,8 +15,8 @@ from rich.console import Console
 
 from orchestrator.cli.reply import Format, Result, of_error, write
 from orchestrator.cli.terminal import Terminal
-from orchestrator.envelope import ExitCode
 from shared.domain.errors import Defect, Rejected, ReplanError
+from shared.domain.exits import ExitCode
 from shared.settings import Settings, load_settings
 
 if TYPE_CHECKING:  # SQLAlchemy loads only when a command needs the database: `--help` is quick
@@ -107,7 +107,7 @@ def answer(call: Invocation, kind: str, act: Callable[[], Result]) -> int:
             result = of_error(kind, error)
     except KeyboardInterrupt:
         call.complaints.print("interrupted")
-        return 130
+        return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.DONE)

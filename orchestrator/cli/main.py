@@ -10,8 +10,8 @@ from typer import _click
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Format, of_error, write
 from orchestrator.cli.streams import make_lenient
-from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
+from shared.domain.exits import ExitCode
 from shared.domain.next_step import ShellCommand
 
 GROUPS = {

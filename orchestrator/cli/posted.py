@@ -7,7 +7,7 @@ from rich.console import Console
 
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import in_colour, next_step
-from orchestrator.envelope import ExitCode
+from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep, command_line
 

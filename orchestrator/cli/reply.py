@@ -13,8 +13,9 @@ from rich.text import Text
 
 from orchestrator import envelope
 from orchestrator.cli.streams import can_write_all
-from orchestrator.envelope import Envelope, ExitCode
+from orchestrator.envelope import Envelope
 from shared.domain.errors import Defect, ReplanError
+from shared.domain.exits import ExitCode
 from shared.domain.next_step import Advice, ShellCommand, command_line
 
 

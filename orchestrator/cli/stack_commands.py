@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import threading
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +17,13 @@ from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import in_colour, next_step, plain
-from orchestrator.envelope import ExitCode
 from shared.domain.errors import Rejected
+from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.settings import Settings
+
+_LOOK_EVERY = 1.0
+"""Seconds between two looks at whether the supervisor itself still runs."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +53,8 @@ def up(
 
     def tell(event: ChildEvent) -> None:
         if event.kind in {"ready", "died"} and call.human:
-            call.complaints.print(f"{plain(event.name)} {event.kind} {plain(event.detail)}")
+            with _ignore_closed_terminal():
+                call.complaints.print(f"{plain(event.name)} {event.kind} {plain(event.detail)}")
 
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -57,19 +62,26 @@ def up(
     stack = run_stack(
         folder, call.environ, existing=_existing(call), executors=executors, on_event=tell
     )
-    with stack:
-        call.complaints.print(
-            f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
-        )
-        next_step(
-            call.complaints,
-            ShellCommand(
-                f"{finding(call.settings, folder)}{program()} task submit "
-                f"--plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
-            ),
-        )
-        stop.wait()
+    with stack as running:
+        with _ignore_closed_terminal():
+            call.complaints.print(
+                f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
+            )
+            next_step(
+                call.complaints,
+                ShellCommand(
+                    f"{finding(call.settings, folder)}{program()} task submit "
+                    f"--plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
+                ),
+            )
+        while not stop.wait(_LOOK_EVERY):
+            running.supervisor.check()
     return Result("up", {"data_dir": str(folder)}, lambda console: console.print("down"))
+
+
+def _ignore_closed_terminal() -> AbstractContextManager[None]:
+    """For what is printed while the stack runs: nobody has to read it."""
+    return suppress(OSError, SystemExit)
 
 
 def program() -> str:

@@ -27,9 +27,10 @@ class Supervisor:
 
     Each child is a direct child of one thread of this process that lives as long as the
     supervisor does: the kernel ends a child at the end of the *thread* that started it. A child
-    that dies is started again after a pause that grows from 0.1 s to 5 s. Their output goes to
-    `<logs>/<name>.log`. They are stopped in the reverse order of `add`; those of one call at the
-    same time. `on_event` is called in the supervisor's thread and must return at once.
+    that ends, with whatever exit code, is started again, after a pause if it ends again and again
+    (see `Backoff`). Their output goes to `<logs>/<name>.log`. They are stopped in the reverse order
+    of `add`; those of one call at the same time. `on_event` is called in the supervisor's thread
+    and must return at once.
     """
 
     def __init__(self, logs: Path, on_event: Callable[[ChildEvent], None] = ignore) -> None:
@@ -66,6 +67,10 @@ class Supervisor:
         except BaseException:
             self._in_thread(lambda: self._stop([child.name for child in children]))
             raise
+
+    def check(self) -> None:
+        """Raise Defect if the supervisor itself has ended; its children have, too."""
+        self._check_thread()
 
     def remove(self, name: str) -> None:
         """Stop a child and forget it; nothing happens if there is none of that name."""

@@ -3,15 +3,13 @@
 import signal
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from orchestrator.embedded.backoff import Backoff
 from orchestrator.embedded.process import Process, Tether
 
-LONGEST_PAUSE: Final = 5.0
-FIRST_PAUSE: Final = 0.1
-STABLE_AFTER: Final = 10.0
 SETTLED_AFTER: Final = 0.3
 
 Condition = Literal["starting", "ready", "resting", "stopped"]
@@ -79,15 +77,18 @@ class Watched:
     last_end: str | None = None
     was_ready: bool = False
     _process: Process | None = None
+    clock: Callable[[], float] = time.monotonic
     _since: float = 0.0
     _began: float | None = None
-    _failures: int = 0
+    _ready_since: float | None = None
+    _backoff: Backoff = field(default_factory=Backoff)
+    _pause: float = 0.0
     _doubt: str = ""
 
     def start(self) -> None:
         """Launch it; a launch that fails counts as a death."""
-        self._since = time.monotonic()
-        self._began = None
+        self._since = self.clock()
+        self._began = self._ready_since = None
         env = None if self.child.env is None else dict(self.child.env)
         try:
             self._process = Process.launch(
@@ -101,9 +102,9 @@ class Watched:
 
     def tick(self) -> None:
         """Notice what has happened since the last time and act on it."""
-        now = time.monotonic()
+        now = self.clock()
         if self.condition == "resting":
-            if now >= self._since + self._pause():
+            if now >= self._since + self._pause:
                 self.restarts += 1
                 self.start()
             return
@@ -115,8 +116,6 @@ class Watched:
             self._rest(describe_exit(code), pid=process.pid)
         elif self.condition == "starting":
             self._await_readiness(process, now)
-        elif self._failures and now >= self._since + STABLE_AFTER:
-            self._failures = 0
 
     def ask_to_stop(self) -> None:
         """Send its stop signal and do not wait; `stop` has to follow."""
@@ -143,6 +142,7 @@ class Watched:
         if self._says_ready(process, now):
             self.condition = "ready"
             self.was_ready = True
+            self._ready_since = now
             self.tell(ChildEvent(self.child.name, "ready", process.pid))
         elif now >= self._since + self.child.ready_within:
             process.end(self.child.stop_signal, self.child.stop_within)
@@ -169,12 +169,11 @@ class Watched:
         self._process = None
         self.condition = "resting"
         self.last_end = reason
-        self._since = time.monotonic()
-        self._failures += 1
+        now = self._since = self.clock()
+        self._pause = self._backoff.pause(
+            None if self._ready_since is None else now - self._ready_since
+        )
         self.tell(ChildEvent(self.child.name, "died", pid, reason))
-
-    def _pause(self) -> float:
-        return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
 
 
 def describe_exit(code: int) -> str:

@@ -9,10 +9,9 @@ from time import monotonic
 
 import structlog
 
-log = structlog.get_logger()
+from shared.domain.exits import ExitCode
 
-CUT_OFF = os.EX_TEMPFAIL
-"""The exit code (75, EX_TEMPFAIL): nothing is wrong with the configuration; start it again."""
+log = structlog.get_logger()
 
 _LOOK_EVERY = 1.0
 
@@ -72,8 +71,10 @@ class Liveness:
             last = max(self._at_work, *(part.heard for part in self._parts.values()))
             if monotonic() - last > self._limit:
                 told = {name: _describe(part) for name, part in self._parts.items()}
-                log.error("worker_cut_off", limit=self._limit, exit_code=CUT_OFF, **told)
-                self._leave(CUT_OFF)
+                log.error(
+                    "worker_cut_off", limit=self._limit, exit_code=int(ExitCode.CUT_OFF), **told
+                )
+                self._leave(ExitCode.CUT_OFF)
                 return
 
 

@@ -14,13 +14,13 @@ from orchestrator.cli.invocation import Invocation, answer
 from orchestrator.cli.reply import Format, Result, of_error, write
 from orchestrator.cli.schemas import schema_of
 from orchestrator.core.decisions import InterventionKind
-from orchestrator.envelope import ExitCode
 from orchestrator.views.interventions import InterventionView, next_steps
 from orchestrator.views.tasks import TaskView
 from orchestrator.words.kinds import MessageKind, Tone
 from orchestrator.words.messages import Message
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
+from shared.domain.exits import ExitCode
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import ShellCommand, command_line
 from shared.domain.task import TaskPhase

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import pytest
 from structlog.testing import capture_logs
 
+from shared.domain.exits import ExitCode
 from tests.services.ring import eventually
-from workers.process.liveness import CUT_OFF, Liveness
+from workers.process.liveness import Liveness
 
 LIMIT = 0.4
 
@@ -50,7 +51,7 @@ def test_silence_on_every_side_ends_it_with_both_reasons() -> None:
     with capture_logs() as logs, watched(process) as liveness:
         liveness.sign("queues")
         eventually(process.left.is_set, "the end", 10)
-    assert process.codes == [CUT_OFF] == [75]
+    assert process.codes == [ExitCode.CUT_OFF] == [75]
     (told,) = [entry for entry in logs if entry["event"] == "worker_cut_off"]
     heard = r"last heard \d s ago \(\d{4}-\d\d-\d\dT[\d:]{8}\+00:00\): the broker is away"
     assert re.fullmatch(heard, told["queues"])
