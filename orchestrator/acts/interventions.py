@@ -15,6 +15,7 @@ from orchestrator.views.interventions import InterventionView, asked_of, interve
 from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, step_view
 from orchestrator.views.tasks import task_view
+from orchestrator.views.values import RefValue
 from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
@@ -35,7 +36,7 @@ from shared.domain.task import StepPhase, TaskPhase
 class Answered:
     """The answer to an intervention, and the phase of the task or step that asked."""
 
-    ref: Ref
+    ref: RefValue
     phase: TaskPhase | StepPhase
     intervention: str
     answer: str

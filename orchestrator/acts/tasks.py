@@ -15,6 +15,7 @@ from orchestrator.acts.verbs import act
 from orchestrator.acts.watch import wait_until
 from orchestrator.views.cancellations import Word
 from orchestrator.views.tasks import TaskView, task_view
+from orchestrator.views.values import RefValue
 from shared.contracts.planfile import load_plan
 from shared.domain.config import CHANGEABLE, Value
 from shared.domain.errors import Rejected
@@ -43,7 +44,7 @@ class TaskRequest:
 class Submitted:
     """The new task, and its targets."""
 
-    ref: Ref
+    ref: RefValue
     targets: tuple[str, ...]
 
 

@@ -14,6 +14,7 @@ from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # `--help` is quick
     from orchestrator.access.chain import AuditEntry
+    from orchestrator.cli.answers import AuditLine
 
 group = typer.Typer(name="audit", no_args_is_help=True)
 
@@ -30,6 +31,7 @@ def list_(
 ) -> Result:
     """List what people did, newest first: who did what, to what, and when."""
     from orchestrator.acts import audit_trail
+    from orchestrator.cli.answers import AuditPage
 
     found = audit_trail.entries(
         call.caller, limit=limit, actor=actor, ref=ref, around=around, after=after
@@ -48,9 +50,8 @@ def list_(
         console.print(listing(heads, rows) if rows else "nobody has done anything yet")
         tell_rest(console, further)
 
-    entries = [_entry(each) for each in found.links]
-    details = {"entries": entries, "next": found.next}
-    return Result("audit.list", details, show, items=entries, next_step=further)
+    page = AuditPage(tuple(map(_line, found.links)), found.next)
+    return Result("audit.list", page, show, items=page.entries, next_step=further)
 
 
 @add(group, "verify", example="replan audit verify --anchor 42:5f0c…")
@@ -67,6 +68,7 @@ def verify(
     somebody has rewritten the whole chain.
     """
     from orchestrator.acts import audit_trail
+    from orchestrator.cli.answers import AuditVerification
 
     verified = audit_trail.verify(call.caller, anchor)
     end, faults = verified.head, verified.faults
@@ -83,7 +85,7 @@ def verify(
     first = faults[0] if faults else None
     return Result(
         "audit.verify",
-        {"anchor": str(end), "entries": end.seq, "faults": list(faults)},
+        AuditVerification(str(end), end.seq, faults),
         show,
         exit_code=ExitCode.FAILED if first else ExitCode.DONE,
         stage="audit" if first else None,
@@ -105,14 +107,16 @@ def _details(entry: "AuditEntry") -> dict[str, Any]:
     return details if isinstance(details, dict) else {"unreadable": entry.details}
 
 
-def _entry(entry: "AuditEntry") -> dict[str, Any]:
-    return {
-        "seq": entry.seq,
-        "at": entry.at.isoformat(),
-        "actor": entry.actor,
-        "verb": entry.verb,
-        "ref": entry.ref,
-        "details": _details(entry),
-        "previous": entry.previous.hex(),
-        "hash": entry.hash.hex(),
-    }
+def _line(entry: "AuditEntry") -> "AuditLine":
+    from orchestrator.cli.answers import AuditLine
+
+    return AuditLine(
+        seq=entry.seq,
+        at=entry.at.isoformat(),
+        actor=entry.actor,
+        verb=entry.verb,
+        ref=entry.ref,
+        details=_details(entry),
+        previous=entry.previous.hex(),
+        hash=entry.hash.hex(),
+    )

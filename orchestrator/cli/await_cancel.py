@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from rich.console import Console
 
 from orchestrator.acts import attempts, tasks
 from orchestrator.acts.done import Done
+from orchestrator.cli.answers import Cancellation
 from orchestrator.cli.intervention_text import show_in_hand
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.posted import post_answer
@@ -121,8 +121,8 @@ class _Progress:
             self._due = elapsed + _TELL_EVERY
 
 
-def _details(view: TaskView) -> dict[str, Any]:
-    return {"ref": str(view.ref), "phase": view.phase, "in_hand": list(view.in_hand)}
+def _details(view: TaskView) -> Cancellation:
+    return Cancellation(view.ref, view.phase, view.in_hand)
 
 
 def _pending(view: TaskView) -> Sequence[str]:

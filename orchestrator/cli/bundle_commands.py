@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, post_answer
+from orchestrator.cli.posted import place_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import moment, plain
 from shared.domain.bundle import Bundle
@@ -58,7 +58,7 @@ def send(
     from orchestrator.acts import bundles
 
     done = bundles.send(call.caller, parse_ref(ref), note)
-    return post_answer("bundle.send", place_of(done.value), taken=done.taken)
+    return place_answer("bundle.send", done.value, taken=done.taken)
 
 
 def _show_fields(console: Console, bundle: Bundle) -> None:

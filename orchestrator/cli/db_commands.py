@@ -15,19 +15,21 @@ group = typer.Typer(name="db", no_args_is_help=True)
 def migrate(call: Invocation) -> Result:
     """Migrate the database to this program's version; safe to repeat."""
     from orchestrator.acts import database
+    from orchestrator.cli.answers import DatabaseVersion
 
     state = database.migrate(call.caller)
 
     def show(console: Console) -> None:
         console.print(f"the database is at version {state.found}")
 
-    return Result("db.migrate", state, show)
+    return Result("db.migrate", DatabaseVersion(state.found, state.needed), show)
 
 
 @add(group, "status", example="replan db status")
 def status(call: Invocation) -> Result:
     """Show the version of the database, and the one that is needed."""
     from orchestrator.acts import database
+    from orchestrator.cli.answers import DatabaseVersion
 
     found = database.status(call.caller)
     state, problem = found.version, found.problem
@@ -38,7 +40,7 @@ def status(call: Invocation) -> Result:
 
     return Result(
         "db.status",
-        state,
+        DatabaseVersion(state.found, state.needed),
         show,
         exit_code=ExitCode.FAILED if problem else ExitCode.DONE,
         stage=problem.stage if problem else None,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from orchestrator.cli.answers import Export
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step, plain
@@ -45,14 +46,14 @@ def export_task(call: Invocation, ref: Ref, form: str, output: Path | None) -> R
         )
         next_step(console, command)
 
-    details = {
-        "ref": str(done.ref),
-        "form": form,
-        "job": made.job,
-        "parameters": made.parameters,
-        "file": None if output is None else str(output),
-        "text": made.text,
-    }
+    details = Export(
+        ref=done.ref,
+        form=form,
+        job=made.job,
+        parameters=made.parameters,
+        file=None if output is None else str(output),
+        text=made.text,
+    )
     return Result("task.export", details, show, next_step=command)
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from orchestrator.cli.intervention_text import show_evidence, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, post_answer
+from orchestrator.cli.posted import post_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
 from shared.domain.approval import ApprovalScope
@@ -146,13 +146,14 @@ def key(call: Invocation) -> Result:
     Executors on other machines accept your approvals once their setting `approval_keys` has it.
     """
     from orchestrator.acts import interventions
+    from orchestrator.cli.answers import PublicKey
 
     public = interventions.public_key(call.caller)
 
     def show(console: Console) -> None:
         console.print(f'approval_keys = ["{public}"]', highlight=False, markup=False)
 
-    return Result("intervention.key", {"public_key": public}, show)
+    return Result("intervention.key", PublicKey(public), show)
 
 
 @add(group, "deny", example='replan intervention deny I7 --note "keep the old logs"')
@@ -171,8 +172,7 @@ def deny(
 
 
 def _result(kind: str, done: "Done[Answered]") -> Result:
-    said = {"intervention": done.value.intervention, "answer": done.value.answer}
-    return post_answer(kind, place_of(done.value) | said, taken=done.taken)
+    return post_answer(kind, done.value, taken=done.taken)
 
 
 def _outcome(given: dict[Answer, bool], name: str) -> Answer:

@@ -11,7 +11,7 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, post_answer, resume_answer
+from orchestrator.cli.posted import place_answer, post_answer, resume_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
 from shared.domain.ids import parse_ref
@@ -63,29 +63,33 @@ def approve(
     Changes by a revision need a new approval. Forbidden commands cannot be approved.
     """
     from orchestrator.acts import plans
+    from orchestrator.cli.answers import PlanApproval
 
     place = parse_ref(ref)
     done = None if list_only else plans.approve(call.caller, place)
     found = plans.preview_approval(call.caller, place) if done is None else done.value
-    details = {**place_of(found.task), "wanted": list(found.wanted)}
+    approved = done is not None and done.taken
+    details = PlanApproval(found.task.ref, found.task.phase, found.wanted, approved)
     if done is not None:
-        return post_answer("plan.approve", details | {"approved": done.taken}, taken=done.taken)
+        return post_answer("plan.approve", details, taken=done.taken)
 
     def show(console: Console) -> None:
         for each in found.wanted:
             show_request(console, each)
 
     command = NextStep.of("plan approve", found.task.ref)
-    return Result("plan.approve", details | {"approved": False}, show, next_step=command)
+    return Result("plan.approve", details, show, next_step=command)
 
 
 @add(group, "resume", example="replan plan resume T12")
 def resume(call: Invocation, ref: RefArgument) -> Result:
     """Resume a plan after the cause was removed: the same as `task resume`."""
     from orchestrator.acts import plans
+    from orchestrator.cli.answers import ResumedPlan
 
     done = plans.resume(call.caller, ref)
-    return resume_answer("plan.resume", done, message=plans.RESUMED)
+    details = ResumedPlan(done.value.ref, done.value.phase, plans.RESUMED)
+    return resume_answer("plan.resume", details, done)
 
 
 @add(group, "provide", example="replan plan provide T12 --file plan.yaml")
@@ -101,7 +105,7 @@ def provide(
 
     given = PlanText(read_text(file), str(file))
     done = plans.provide(call.caller, parse_ref(ref), given)
-    return post_answer("plan.provide", place_of(done.value), taken=done.taken)
+    return place_answer("plan.provide", done.value, taken=done.taken)
 
 
 @add(group, "calls", example="replan plan calls T12")

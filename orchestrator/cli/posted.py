@@ -26,19 +26,21 @@ class Placed(Protocol):
     def phase(self) -> str: ...  # noqa: D102 - a field
 
 
-def place_of(view: Placed) -> dict[str, str]:
-    """Its reference and its phase, as JSON."""
-    return {"ref": str(view.ref), "phase": view.phase}
+def place_answer(kind: str, view: Placed, *, taken: bool) -> Result:
+    """The answer whose details are no more than the place and its phase."""
+    from orchestrator.cli.answers import Place
+
+    return post_answer(kind, Place(view.ref, view.phase), taken=taken)
 
 
-def post_answer(kind: str, details: dict[str, Any], *, taken: bool) -> Result:
-    """The answer; `details` have a `ref` and its `phase`, `taken` is that of `Done`."""
+def post_answer(kind: str, details: Placed, *, taken: bool) -> Result:
+    """The answer with these details; `taken` is that of `Done`."""
     if taken:
 
         def show(console: Console) -> None:
-            console.print(f"[bold]{details['ref']}[/] is {in_colour(details['phase'])}")
+            console.print(f"[bold]{details.ref}[/] is {in_colour(details.phase)}")
 
-        return Result(kind, details, show, next_step=NextStep.of("task watch", details["ref"]))
+        return Result(kind, details, show, next_step=NextStep.of("task watch", details.ref))
     return unread_answer(kind, details)
 
 
@@ -60,9 +62,9 @@ def unread_answer(kind: str, details: Any) -> Result:
     )
 
 
-def resume_answer(kind: str, done: "Done[TaskView]", **more: str) -> Result:
+def resume_answer(kind: str, details: Placed, done: "Done[TaskView]") -> Result:
     """The answer to a resumption, with what still waits for an answer."""
-    answer = post_answer(kind, {**place_of(done.value), **more}, taken=done.taken)
+    answer = post_answer(kind, details, taken=done.taken)
     return replace(answer, warnings=tuple(map(_line, done.notes)))
 
 

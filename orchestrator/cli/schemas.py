@@ -4,16 +4,30 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from orchestrator.access.chain import ChainFault
 from orchestrator.access.tokens import Token
+from orchestrator.acts.config import SettingLine
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
+from orchestrator.acts.interventions import Answered
+from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
+from orchestrator.cli.answers import (
+    AuditLine,
+    AuditPage,
+    AuditVerification,
+    Cancellation,
+    DatabaseVersion,
+    Demonstration,
+    Export,
+    Limits,
+    Place,
+    PlanApproval,
+    PublicKey,
+    ResumedPlan,
+)
 from orchestrator.doctor import Finding
 from orchestrator.envelope import SCHEMA_VERSION
-from orchestrator.views.approvals import ApprovalView
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
-from orchestrator.views.cancellations import InHand
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
 from orchestrator.views.plans import BundleView, PlanView
@@ -25,22 +39,8 @@ from orchestrator.words.messages import Message
 from shared.domain.host import Host
 from shared.secrets.vaults.vault import Entry
 
-_TEXT = {"type": "string"}
 _OPEN = {"type": "object"}
-_NULLABLE = {"type": ["string", "null"]}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def _list_of(name: str, item: Any) -> dict[str, Any]:
-    return _object(**{name: {"type": "array", "items": item}})
-
-
-def _entries() -> dict[str, Any]:
-    following = {"type": ["integer", "null"]}
-    return _object(entries={"type": "array", "items": _ENTRY}, next=following)
+_TEXT = {"type": "string"}
 
 
 def _view(kind: Any) -> dict[str, Any]:
@@ -48,81 +48,50 @@ def _view(kind: Any) -> dict[str, Any]:
 
 
 def _views(name: str, kind: Any) -> dict[str, Any]:
-    return _list_of(name, _view(kind))
+    listed = {name: {"type": "array", "items": _view(kind)}}
+    return {"type": "object", "properties": listed, "required": [name]}
 
 
-def _demo() -> dict[str, Any]:
-    return _object(ref=_TEXT, phase=_TEXT, folder=_TEXT, report=_view(Report))
+def _replay() -> dict[str, Any]:
+    """What a worker process answers; only the orchestrator's part of it is promised."""
+    said = {"type": "object", "properties": {"model": _TEXT, "answer": _TEXT}}
+    said["required"] = ["model", "answer"]
+    parts = {"ref": _TEXT, "call": {"type": "integer"}, "kept": said, "replayed": said}
+    parts["usage"] = _OPEN
+    return {"type": "object", "properties": parts, "required": list(parts)}
 
-
-def _cancellation() -> dict[str, Any]:
-    ended = {"type": "array", "items": _view(InHand)}
-    return _object(ref=_TEXT, phase=_TEXT, in_hand=ended)
-
-
-def _plan_approval() -> dict[str, Any]:
-    wanted = {"type": "array", "items": _view(ApprovalView)}
-    return _object(ref=_TEXT, phase=_TEXT, approved={"type": "boolean"}, wanted=wanted)
-
-
-def _verification() -> dict[str, Any]:
-    faults = {"type": "array", "items": _view(ChainFault)}
-    return _object(anchor=_TEXT, entries={"type": "integer"}, faults=faults)
-
-
-_ANSWER = _object(model=_TEXT, answer=_TEXT)
-_SETTING = _object(scope=_TEXT, key=_TEXT, source=_TEXT)
-_PLACE = _object(ref=_TEXT, phase=_TEXT)
-_ENTRY = _object(
-    seq={"type": "integer"},
-    at=_TEXT,
-    actor=_TEXT,
-    verb=_TEXT,
-    ref=_TEXT,
-    details=_OPEN,
-    previous=_TEXT,
-    hash=_TEXT,
-)
 
 DETAILS: dict[str, Any] = {
-    "task.submit": lambda: _object(ref=_TEXT, targets={"type": "array", "items": _TEXT}),
+    "task.submit": lambda: _view(Submitted),
     "task.list": lambda: _view(TaskList),
     "task.show": lambda: _view(TaskView),
     "task.watch": lambda: _view(TaskView),
-    "task.cancel": _cancellation,
-    "task.resume": lambda: _PLACE,
-    "task.limit": lambda: _object(ref=_TEXT, phase=_TEXT, limits=_OPEN),
-    "plan.resume": lambda: _object(ref=_TEXT, phase=_TEXT, message=_TEXT),
+    "task.cancel": lambda: _view(Cancellation),
+    "task.resume": lambda: _view(Place),
+    "task.limit": lambda: _view(Limits),
+    "plan.resume": lambda: _view(ResumedPlan),
     "task.report": lambda: _view(Report),
-    "task.export": lambda: _object(
-        ref=_TEXT, form=_TEXT, job=_TEXT, parameters=_OPEN, file=_NULLABLE, text=_TEXT
-    ),
+    "task.export": lambda: _view(Export),
     "plan.show": lambda: _view(PlanView),
-    "plan.provide": lambda: _PLACE,
+    "plan.provide": lambda: _view(Place),
     "plan.calls": lambda: _view(CallList),
-    "plan.replay": lambda: _object(
-        ref=_TEXT, call={"type": "integer"}, kept=_ANSWER, replayed=_ANSWER, usage=_OPEN
-    ),
-    "plan.approve": _plan_approval,
+    "plan.replay": _replay,
+    "plan.approve": lambda: _view(PlanApproval),
     "step.show": lambda: _view(StepView),
-    "step.revise": lambda: _PLACE,
-    "step.abandon": lambda: _PLACE,
+    "step.revise": lambda: _view(Place),
+    "step.abandon": lambda: _view(Place),
     "attempt.list": lambda: _view(AttemptList),
     "attempt.show": lambda: _view(AttemptView),
     "attempt.tail": lambda: _view(AttemptView),
     "attempt.cancel": lambda: _view(AttemptLine),
     "bundle.show": lambda: _view(BundleView),
-    "bundle.send": lambda: _PLACE,
+    "bundle.send": lambda: _view(Place),
     "intervention.list": lambda: _view(InterventionList),
     "intervention.show": lambda: _view(InterventionView),
-    "intervention.answer": lambda: _object(
-        ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
-    ),
-    "intervention.approve": lambda: _object(
-        ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT
-    ),
-    "intervention.deny": lambda: _object(ref=_TEXT, phase=_TEXT, intervention=_TEXT, answer=_TEXT),
-    "intervention.key": lambda: _object(public_key=_TEXT),
+    "intervention.answer": lambda: _view(Answered),
+    "intervention.approve": lambda: _view(Answered),
+    "intervention.deny": lambda: _view(Answered),
+    "intervention.key": lambda: _view(PublicKey),
     "fix.list": lambda: _view(FixList),
     "fix.show": lambda: _view(FixView),
     "fix.retire": lambda: _view(NamedFix),
@@ -139,19 +108,19 @@ DETAILS: dict[str, Any] = {
     "token.rotate": lambda: _view(IssuedToken),
     "token.list": lambda: _views("tokens", Token),
     "token.revoke": lambda: _view(NamedToken),
-    "audit.list": _entries,
-    "audit.verify": _verification,
+    "audit.list": lambda: _view(AuditPage),
+    "audit.verify": lambda: _view(AuditVerification),
     "doctor": lambda: _views("findings", Finding),
-    "config.show": lambda: _list_of("settings", _SETTING),
+    "config.show": lambda: _views("settings", SettingLine),
     "guard.check": lambda: _OPEN,
     "guard.rules": lambda: _OPEN,
     "schema.show": lambda: _OPEN,
-    "db.migrate": lambda: _object(found=_TEXT, needed=_TEXT),
-    "db.status": lambda: _object(found=_NULLABLE, needed=_TEXT),
+    "db.migrate": lambda: _view(DatabaseVersion),
+    "db.status": lambda: _view(DatabaseVersion),
     "worker.start": lambda: _OPEN,
     "coordinator.start": lambda: _OPEN,
     "up": lambda: _OPEN,
-    "demo": _demo,
+    "demo": lambda: _view(Demonstration),
     "replan": lambda: _OPEN,
     "task.message": lambda: _view(Message),
     "task.line": lambda: _view(TaskLine),
@@ -160,10 +129,10 @@ DETAILS: dict[str, Any] = {
     "intervention.line": lambda: _view(InterventionView),
     "fix.line": lambda: _view(FixLine),
     "host.line": lambda: _view(Host),
-    "config.line": lambda: _SETTING,
+    "config.line": lambda: _view(SettingLine),
     "secret.line": lambda: _view(Entry),
     "token.line": lambda: _view(Token),
-    "audit.line": lambda: _ENTRY,
+    "audit.line": lambda: _view(AuditLine),
     "doctor.line": lambda: _view(Finding),
 }
 """Each kind of answer with the schema of its details; a `…line` is an item of a list in `jsonl`."""

@@ -118,11 +118,11 @@ def demo(
     """
     from orchestrator.acts.caller import Caller
     from orchestrator.acts.watch import watch
+    from orchestrator.cli.answers import Demonstration
     from orchestrator.cli.follow import print_message, telling
     from orchestrator.embedded import demo as demonstration
     from orchestrator.views.report import report
     from orchestrator.words.report import markdown
-    from shared.wire import to_json
 
     if planner not in {"runbook", "anthropic"}:
         raise Rejected(
@@ -168,7 +168,7 @@ def demo(
     done = view.phase == "done"
     return Result(
         "demo",
-        {"ref": str(ref), "phase": view.phase, "folder": str(folder), "report": to_json(compiled)},
+        Demonstration(ref, view.phase, str(folder), compiled),
         show,
         exit_code=ExitCode.DONE if done else ExitCode.FAILED,
         stage=None if done else "demo",

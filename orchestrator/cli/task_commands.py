@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_of, post_answer, resume_answer
+from orchestrator.cli.posted import post_answer, resume_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
     AFTER,
@@ -86,7 +86,7 @@ def submit(
         return follow(call, ref)
     return Result(
         "task.submit",
-        {"ref": str(ref), "targets": list(submitted.targets)},
+        submitted,
         lambda console: _show_submission(console, ref),
         next_step=NextStep.of("task watch", ref),
     )
@@ -223,8 +223,10 @@ def resume(
     continues from where it was.
     """
     from orchestrator.acts.tasks import resume as resume_task
+    from orchestrator.cli.answers import Place
 
-    return resume_answer("task.resume", resume_task(call.caller, parse_ref(ref), cost_cap=cost_cap))
+    done = resume_task(call.caller, parse_ref(ref), cost_cap=cost_cap)
+    return resume_answer("task.resume", Place(done.value.ref, done.value.phase), done)
 
 
 @add(group, "limit", example="replan task limit T12 max_retry_count=5")
@@ -238,13 +240,15 @@ def limit(
     This runs nothing: use `task resume` to continue what already waits.
     """
     from orchestrator.acts.tasks import limit as limit_task
+    from orchestrator.cli.answers import Limits
 
     done = limit_task(call.caller, parse_ref(ref), changes)
     now = {
         name: getattr(done.value.policy, name)
         for name in (c.partition("=")[0].strip() for c in changes)
     }
-    return post_answer("task.limit", {**place_of(done.value), "limits": now}, taken=done.taken)
+    details = Limits(done.value.ref, done.value.phase, now)
+    return post_answer("task.limit", details, taken=done.taken)
 
 
 @add(group, "report", example="replan task report T12 > report.md")

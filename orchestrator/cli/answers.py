@@ -1,0 +1,124 @@
+"""The values that only the command line answers with: what acts return, put together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.access.chain import ChainFault
+from orchestrator.views.approvals import ApprovalView
+from orchestrator.views.cancellations import InHand
+from orchestrator.views.report import Report
+from orchestrator.views.values import RefValue
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A task or a step, and its phase."""
+
+    ref: RefValue
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """A cancelled task, and what workers had in hand."""
+
+    ref: RefValue
+    phase: str
+    in_hand: tuple[InHand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A task, and its limits that were changed, by name."""
+
+    ref: RefValue
+    phase: str
+    limits: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResumedPlan:
+    """A resumed task; `message` is the sentence of S1.17."""
+
+    ref: RefValue
+    phase: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanApproval:
+    """A task, the commands of its plan, and whether they are approved now."""
+
+    ref: RefValue
+    phase: str
+    wanted: tuple[ApprovalView, ...]
+    approved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A job made of a task: its text, and the file that holds it, if one was written."""
+
+    ref: RefValue
+    form: str
+    job: str
+    parameters: Mapping[str, str]
+    file: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """The public half of the key that signs approvals."""
+
+    public_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """An entry of the audit; its hashes are hexadecimal."""
+
+    seq: int
+    at: str
+    actor: str
+    verb: str
+    ref: str
+    details: Mapping[str, Any]
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Entries of the audit, newest first; older ones follow after `next`, unless it is None."""
+
+    entries: tuple[AuditLine, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditVerification:
+    """The anchor to keep, the number of entries, and the faults of the chain."""
+
+    anchor: str
+    entries: int
+    faults: tuple[ChainFault, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseVersion:
+    """The version of the database, None when it is empty, and the one that is needed."""
+
+    found: str | None
+    needed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """The task of the demo, the folder that was used, and the report."""
+
+    ref: RefValue
+    phase: str
+    folder: str
+    report: Report
