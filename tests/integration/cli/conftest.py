@@ -93,13 +93,13 @@ def working(
 
 
 @contextmanager
-def at_work(environ: dict[str, str], hands: int = 1) -> Iterator[Worker]:
-    """A worker of every role with these settings, which carries out what is due.
+def at_work(environ: dict[str, str], hands: int = 1, role: str = "all") -> Iterator[Worker]:
+    """A worker, of every role if none is named, which carries out what is due.
 
     It does as many jobs at a time as it has `hands`.
     """
     broker = {"REPLAN_BROKER_URL": "redis://127.0.0.1:1/0"}
-    worker = make_worker(load_settings(environ | broker), ["all"])
+    worker = make_worker(load_settings(environ | broker), [role])
     stop = threading.Event()
 
     def work() -> None:
