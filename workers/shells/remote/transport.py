@@ -7,12 +7,13 @@ import random
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import paramiko
-from paramiko.common import MSG_CHANNEL_REQUEST
+from paramiko.common import MSG_CHANNEL_REQUEST, cMSG_GLOBAL_REQUEST
 from paramiko.message import Message
 
 from shared.domain.errors import ReplanError, Transient
@@ -35,8 +36,10 @@ class Timing:
     handshake: float = 15.0
     authenticate: float = 20.0
     open_session: float = 10.0
-    keepalive: int = 10
-    """Seconds between two keepalive messages."""
+    keepalive: float = 5.0
+    """Seconds between two questions whether the host is still there."""
+    answer: float = 20.0
+    """A connection is lost after so many seconds without an answer to such a question."""
     dead_after: float = 30.0
     """A connection is lost after so many seconds without an acknowledgement."""
     tries: int = 6
@@ -50,7 +53,8 @@ DEFAULT_TIMING = Timing()
 Sleep = Callable[[float], None]
 
 
-_handlers: dict[int, Callable[..., Any]] = vars(paramiko.Transport)["_channel_handler_table"]
+_inherited: Mapping[str, Any] = vars(paramiko.Transport)
+_handlers: dict[int, Callable[..., Any]] = _inherited["_channel_handler_table"]
 _handle_request = _handlers[MSG_CHANNEL_REQUEST]
 
 
@@ -65,17 +69,55 @@ def _handle_request_or_signal(channel: paramiko.Channel, message: Message) -> No
     channel.status_event.set()
 
 
-class ExitSignalTransport(paramiko.Transport):
-    """A transport whose channels also report an end by signal, as exit code 128 + its number.
+class HostTransport(paramiko.Transport):
+    """A transport that notices what paramiko's own does not.
 
-    paramiko ignores the server's "exit-signal", so such an end would look like a lost connection.
-    The message is visible only in its dispatch table, which serves every channel.
+    Its channels also report an end by signal, as exit code 128 + its number: paramiko ignores the
+    server's "exit-signal", so such an end would look like a lost connection. The message is visible
+    only in its dispatch table, which serves every channel.
+
+    It is lost when the host no longer answers (`ask_for_life`): a proxy, a firewall or a jump host
+    in between may acknowledge what it can no longer deliver.
     """
 
     _channel_handler_table: ClassVar = {
         **_handlers,
         MSG_CHANNEL_REQUEST: _handle_request_or_signal,
     }
+    _asked_at: float | None = None
+    _answered_at = 0.0
+
+    def ask_for_life(self, every: float, within: float) -> None:
+        """From now on, ask `every` so many seconds, and be lost without an answer `within` some."""
+        self._answered_at = time.monotonic()
+        look = partial(self._look_for_life, every, within)
+        self.packetizer.set_keepalive(min(every, within, 1.0), look)
+
+    def _look_for_life(self, every: float, within: float) -> None:
+        """Ask if it is time; raises SSHException, in the thread that reads, if all is lost."""
+        now = time.monotonic()
+        if self._asked_at is not None:
+            if now - self._asked_at > within:
+                raise paramiko.SSHException(f"the host has not answered for {within:.0f} s")
+        elif now - self._answered_at >= every:
+            self._asked_at = now
+            question = Message()
+            question.add_byte(cMSG_GLOBAL_REQUEST)
+            question.add_string("keepalive@openssh.com")
+            wants_answer = True
+            question.add_boolean(wants_answer)
+            _inherited["_send_user_message"](self, question)
+
+    def _parse_request_failure(self, message: Message) -> None:
+        self._note_answer()
+        _inherited["_parse_request_failure"](self, message)
+
+    def _parse_request_success(self, message: Message) -> None:
+        self._note_answer()
+        _inherited["_parse_request_success"](self, message)
+
+    def _note_answer(self) -> None:
+        self._asked_at, self._answered_at = None, time.monotonic()
 
 
 def connect(
@@ -84,7 +126,7 @@ def connect(
     *,
     sleep: Sleep = time.sleep,
     reveal: Reveal = no_vault,
-) -> paramiko.Transport:
+) -> HostTransport:
     """An open, authenticated connection; only the enrolled host key is accepted.
 
     If the host has a jump host, the connection goes through it, with the same promises. `reveal`
@@ -100,7 +142,7 @@ def connect(
     except BaseException:
         transport.close()
         raise
-    transport.set_keepalive(timing.keepalive)
+    transport.ask_for_life(timing.keepalive, timing.answer)
     return transport
 
 
@@ -111,7 +153,7 @@ def negotiate(
     *,
     sleep: Sleep = time.sleep,
     reveal: Reveal = no_vault,
-) -> paramiko.Transport:
+) -> HostTransport:
     """An encrypted connection before the login; `pinned` None accepts any host key.
 
     If the host closes the connection instead of greeting (as sshd does when too many clients log
@@ -139,7 +181,7 @@ class _BusyError(Exception):
 
 def _negotiate_once(
     host: Host, pinned: HostKey | None, timing: Timing, reveal: Reveal
-) -> paramiko.Transport:
+) -> HostTransport:
     transport = _new_transport(host, _way(host, timing, reveal), timing)
     try:
         if pinned is not None:
@@ -179,12 +221,10 @@ def _socket(host: Host, timing: Timing) -> socket.socket:
     return connected
 
 
-def _new_transport(
-    host: Host, connected: socket.socket | Tunnel, timing: Timing
-) -> paramiko.Transport:
+def _new_transport(host: Host, connected: socket.socket | Tunnel, timing: Timing) -> HostTransport:
     _quieten()
     try:
-        transport = ExitSignalTransport(cast(socket.socket, connected))
+        transport = HostTransport(cast(socket.socket, connected))
     except paramiko.SSHException as error:
         connected.close()
         raise translate(error, host, stage="connect") from error
