@@ -8,8 +8,8 @@ import structlog
 from orchestrator import losses
 from shared.domain.errors import Transient
 from shared.store import presence
+from shared.store.connection import Listener
 from shared.store.database import Database
-from shared.store.presence import RawConnection
 
 log = structlog.get_logger()
 
@@ -39,7 +39,7 @@ class PresenceWatch:
     def __init__(self, database: Database, *, now: Callable[[], float] = monotonic) -> None:
         self._database = database
         self._now = now
-        self._session: RawConnection | None = None
+        self._session: Listener | None = None
         self._began = 0.0
         self._compared = float("-inf")
         self._known: set[int] = set()
@@ -62,13 +62,13 @@ class PresenceWatch:
         self._compared = float("-inf")
         self._known, self._absent = set(), {}
 
-    def _own_session(self) -> RawConnection:
+    def _own_session(self) -> Listener:
         if self._session is None:
             self._session = self._database.listen()
             self._began = self._now()
         return self._session
 
-    def _look(self, session: RawConnection) -> None:
+    def _look(self, session: Listener) -> None:
         now = self._now()
         if now - self._compared >= COMPARE_EVERY:
             with self._database.autocommit() as connection:

@@ -11,6 +11,7 @@ import psycopg
 import structlog
 
 from shared.domain.errors import Transient
+from shared.store.connection import Listener
 
 log = structlog.get_logger()
 
@@ -19,8 +20,6 @@ SPACE = 0x7265706C
 
 HIGHEST = 2**31 - 1
 """The highest number of a worker."""
-
-RawConnection = psycopg.Connection[tuple[object, ...]]
 
 _SETTINGS = """
     SELECT set_config(name, wanted, false) FROM pg_settings JOIN (VALUES
@@ -42,7 +41,7 @@ _SEEN = """
 """
 
 
-def show(session: RawConnection, number: int) -> bool:
+def show(session: Listener, number: int) -> bool:
     """Take the lock `number` for as long as this session lasts; several sessions may hold it.
 
     False, with nothing taken, if the session is not our own: a pooler between us and the server
@@ -64,13 +63,13 @@ def show(session: RawConnection, number: int) -> bool:
     return True
 
 
-def is_direct(session: RawConnection) -> bool:
+def is_direct(session: Listener) -> bool:
     """Whether the server process that we were told of is the one that answers."""
     (pid,) = session.execute("SELECT pg_backend_pid()").fetchone() or (None,)
-    return pid == session.info.backend_pid
+    return bool(pid == session.info.backend_pid)
 
 
-def seen(session: RawConnection) -> set[int] | None:
+def seen(session: Listener) -> set[int] | None:
     """The numbers of the workers that are present.
 
     None if the session is not our own: whoever looks through a pooler does not notice that the
