@@ -44,20 +44,19 @@ class Loop:
         self._stop = stop
         self._beat = beat
         self._trouble = ""
+        self._wait = _FIRST_WAIT
 
     def run(self) -> None:
         """Work until stopped."""
-        wait = _FIRST_WAIT
         while not self._stop.is_set():
             try:
                 self._attend()
-                wait = _FIRST_WAIT
             except (Transient, Misconfigured) as error:
                 self._note_trouble(error.reason, error.next_step)
             except Exception:  # without its loop the process would live on and do nothing
                 log.exception("loop_failed", loop=self._name)
-            self._stop.wait(wait)
-            wait = min(wait * 2, _LONGEST_WAIT)
+            self._stop.wait(self._wait)
+            self._wait = min(self._wait * 2, _LONGEST_WAIT)
 
     def _attend(self) -> None:
         """Work, then listen; returns only when stopped, or by an error."""
@@ -75,6 +74,7 @@ class Loop:
         pause = self._work()
         self._beat()
         self._note_trouble("")
+        self._wait = _FIRST_WAIT
         return pause
 
     def _note_trouble(self, reason: str, advice: Advice | None = None) -> None:

@@ -174,6 +174,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         crew.hand_on,
         every=server.poll,
         sign=lambda: liveness.sign("poll"),
+        claims_fail=lambda: lifecycle.claims_fail,
     )
     liveness = Liveness(
         {"queues": lambda: _why_deaf(broker, server.broker_url), "poll": lambda: poller.reason},

@@ -15,7 +15,7 @@ from time import monotonic
 import structlog
 
 from shared.domain.attempt import Attempt
-from shared.domain.errors import Transient
+from shared.domain.errors import Misconfigured, Transient
 from shared.domain.facts import Fact
 from shared.domain.jobs import Claim, Job
 from shared.store import attempts, inbox, jobs
@@ -37,6 +37,7 @@ _OUTPUT_EVERY = 0.3
 """Seconds between two writes of live output."""
 
 _RETRY_PAUSE = 0.2
+_LONGEST_PAUSE = 2.0
 
 
 @dataclass(slots=True)
@@ -220,15 +221,17 @@ class Journal:
         return group
 
     def _write_until_done(self, group: _Batch) -> None:
+        pause = _RETRY_PAUSE
         while True:
             try:
                 self._write(group)
-            except Transient as error:
+            except (Transient, Misconfigured) as error:
                 log.warning("journal_waiting", reason=error.reason)
                 with self._changed:
                     if self._closing:
                         return _fail(group, error)
-                    self._changed.wait(_RETRY_PAUSE)
+                    self._changed.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
             except Exception as error:  # if this thread ended, the process could report nothing
                 log.exception("journal_failed")
                 self._note_refusals(group.records.values())

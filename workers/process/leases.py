@@ -8,7 +8,7 @@ from time import monotonic
 
 import structlog
 
-from shared.domain.errors import Transient
+from shared.domain.errors import Misconfigured, Transient
 from shared.domain.jobs import Job, JobKind
 from shared.store import jobs, presence
 from shared.store.database import CANCELLED, Database
@@ -130,8 +130,10 @@ class LeaseKeeper:
             begun = monotonic()
             try:
                 self._listen()
-            except Transient as error:
+            except (Transient, Misconfigured) as error:
                 log.warning("leases_waiting", reason=error.reason)
+            except Exception:  # without this thread the process would lose all that it has in hand
+                log.exception("leases_failed")
             self._present = False
             pause = _FIRST_PAUSE if monotonic() - begun > _LONGEST_PAUSE else pause
             self._stop.wait(pause)

@@ -14,7 +14,7 @@ from shared.domain.facts import Fact, JobFailed, PassFinished, PassStarted
 from shared.domain.jobs import Job, JobKind, QueueName
 from shared.domain.next_step import Advice, NextStep
 from shared.store import jobs
-from shared.store.database import Database
+from shared.store.database import Database, InDoubt
 from workers.process.journal import Journal
 from workers.process.leases import Hold, LeaseKeeper
 
@@ -59,6 +59,12 @@ class Lifecycle:
         self._lease = lease
         self._queues = [queue.value for queue in queues]
         self._performers = performers
+        self._claims_fail = False
+
+    @property
+    def claims_fail(self) -> bool:
+        """Whether the last claim failed: the database is away, or accepts no writes."""
+        return self._claims_fail
 
     def carry_out(self, job_id: int) -> bool:
         """Claim a job and do it; returns False if it was not free. A stale message does nothing."""
@@ -71,16 +77,23 @@ class Lifecycle:
         """Claim the jobs that are free; the caller must do each of them at once.
 
         If the database's answer is lost, the claim is repeated, and still counts as one claim.
-        Raises Transient if the database stays unavailable.
+        Raises Transient if the database stays unavailable; at once if it was so for the last claim.
         """
         owner = f"{self._owner}.{uuid4().hex[:8]}"
         for number, pause in enumerate(CLAIM_PAUSES):
             try:
                 return self._try_claim(job_ids, owner, again=number > 0)
             except Transient as error:
+                # A claim in doubt may have been made: only repeating it tells.
+                if self._claims_fail and not isinstance(error, InDoubt):
+                    raise
                 log.warning("claim_waiting", jobs=list(job_ids), reason=error.reason)
                 time.sleep(pause)
-        return self._try_claim(job_ids, owner, again=True)
+        try:
+            return self._try_claim(job_ids, owner, again=True)
+        except Transient:
+            self._claims_fail = True
+            raise
 
     def do(self, taken: ClaimedJob) -> None:
         """Do a claimed job and report its result."""
@@ -107,6 +120,7 @@ class Lifecycle:
                 again=again,
                 presence=self._keeper.presence,
             )
+        self._claims_fail = False
         return [ClaimedJob(job, asked_at) for job in claimed]
 
     def _perform(self, hold: Hold) -> Fact:

@@ -23,7 +23,8 @@ _JITTER = 0.25
 class Poller:
     """Every `every` seconds, takes due jobs of the queues as far as `capacity` allows.
 
-    It does not look while there is no free place. `hand_on` takes a job whose place is already
+    It does not look while there is no free place. While `claims_fail` it takes one job at a time,
+    to find out whether claims succeed again. `hand_on` takes a job whose place is already
     taken, starts it and returns at once; `sign` is called whenever the database has answered.
     """
 
@@ -36,6 +37,7 @@ class Poller:
         *,
         every: float,
         sign: Callable[[], None],
+        claims_fail: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._queues = queues
@@ -43,6 +45,7 @@ class Poller:
         self._hand_on = hand_on
         self._every = every
         self._sign = sign
+        self._claims_fail = claims_fail
         self._stop = threading.Event()
         self._reason = "it has not looked yet"
         self._thread = threading.Thread(target=self._run, name="polling", daemon=True)
@@ -66,12 +69,13 @@ class Poller:
         pause = random.uniform(0, self._every)  # noqa: S311 - chance, no secret
         while not self._stop.wait(pause):
             found = self._look()
-            pause = min(self._every, _SOON) if found else self._every
+            pause = min(self._every, _SOON) if found and not self._claims_fail() else self._every
             pause *= random.uniform(1 - _JITTER, 1)  # noqa: S311 - chance, no secret
 
     def _look(self) -> int:
         """Take as many jobs as there are free places; returns how many."""
-        places = self._capacity.take_free()
+        failing = self._claims_fail()
+        places = self._capacity.take_free(1) if failing else self._capacity.take_free()
         if not places:
             self._reason = "all its places are taken"
             return 0
