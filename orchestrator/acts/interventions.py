@@ -10,7 +10,7 @@ from orchestrator.acts.done import Done
 from orchestrator.acts.post import post
 from orchestrator.acts.verbs import act
 from orchestrator.core.decisions import InterventionKind
-from orchestrator.views.approvals import in_seconds
+from orchestrator.views.approvals import ApprovalAnswer, in_seconds
 from orchestrator.views.interventions import InterventionView, asked_of, intervention
 from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, step_view
@@ -80,7 +80,7 @@ def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE
         caller,
         "intervention.approve",
         view,
-        "approved",
+        ApprovalAnswer.APPROVED,
         lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
     )
 
@@ -99,7 +99,7 @@ def deny(caller: Caller, name: str, note: str = "") -> Done[Answered]:
         caller,
         "intervention.deny",
         view,
-        "denied",
+        ApprovalAnswer.DENIED,
         lambda at: ApprovalDenied(at.ordinal, at.revision, at.pass_no, view.id, by, note),
     )
 
@@ -114,7 +114,7 @@ def _decide(
     caller: Caller,
     verb: str,
     asked: InterventionView,
-    word: str,
+    word: ApprovalAnswer,
     fact_at: Callable[[StepLine], CommandsApproved | ApprovalDenied],
 ) -> Done[Answered]:
     """Post a person's decision about what a step would run. Raises Rejected when it is too late."""

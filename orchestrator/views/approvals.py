@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, func, select, text
@@ -30,7 +31,20 @@ _ANSWERED = text("""
     WHERE asked.id = ANY(CAST(:ids AS bigint[]))
 """)
 
-_WORDS = {"CommandsApproved": "approved", "PlanApproved": "approved", "ApprovalDenied": "denied"}
+
+class ApprovalAnswer(StrEnum):
+    """What a person can answer to a request for approval."""
+
+    APPROVED = "approved"
+    DENIED = "denied"
+
+
+_ANSWERS = {
+    "CommandsApproved": ApprovalAnswer.APPROVED,
+    "PlanApproved": ApprovalAnswer.APPROVED,
+    "ApprovalDenied": ApprovalAnswer.DENIED,
+}
+"""The answer that each fact holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +72,7 @@ class ApprovalView:
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """A person's answer and who gave it; for an approval `approved` or `denied`."""
+    """A person's answer and who gave it; to a request for approval an `ApprovalAnswer`."""
 
     answer: str
     by: str
@@ -92,12 +106,14 @@ def asked_in(row: Any) -> tuple[ApprovalRequest, ...]:
     return tuple(from_json(ApprovalRequest, asked) for asked in row.asked)
 
 
-def words(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
+def approval_answers(
+    connection: Connection, intervention_ids: Sequence[int]
+) -> dict[int, GivenAnswer]:
     """What people answered to those of these interventions that ask for an approval."""
     if not intervention_ids:
         return {}
     found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})
-    return {row.id: GivenAnswer(_WORDS[row.kind], row.by or "somebody") for row in found}
+    return {row.id: GivenAnswer(_ANSWERS[row.kind], row.by or "somebody") for row in found}
 
 
 def in_seconds(connection: Connection, seconds: float) -> datetime:

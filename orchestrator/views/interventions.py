@@ -9,7 +9,13 @@ from sqlalchemy import Connection, or_, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
-from orchestrator.views.approvals import ApprovalView, GivenAnswer, approval_view, asked_in, words
+from orchestrator.views.approvals import (
+    ApprovalView,
+    GivenAnswer,
+    approval_answers,
+    approval_view,
+    asked_in,
+)
 from orchestrator.views.unknown_outcomes import Evidence, UnknownOutcome, unknown_outcomes
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
@@ -107,7 +113,7 @@ def interventions_since(
 def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionView, ...]:
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
     known = unknown_outcomes(connection, unknown)
-    said = words(connection, [row.id for row in rows if row.kind in _APPROVALS])
+    said = approval_answers(connection, [row.id for row in rows if row.kind in _APPROVALS])
     said |= asked.answers(
         connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
     )
