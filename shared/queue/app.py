@@ -113,7 +113,8 @@ def require_writable(broker_url: str) -> None:
         channel: Any = connection.default_channel
         with channel.conn_or_acquire() as client:
             key = f"replan.scratch.{uuid4().hex}"  # nobody reads it
-            client.pipeline(transaction=False).lpush(key, "").delete(key).execute()
+            client.lpush(key, "")
+            client.delete(key)
 
 
 @contextmanager

@@ -75,6 +75,9 @@ BY_TEXT: Final = {
 }
 """By a part of the text, for replies whose code is the general `ERR`."""
 
+_OF_PIPELINE: Final = " of pipeline caused error: "
+"""What the library puts before the reply to a command that it sent together with others."""
+
 _KEEPS_ITS_CONNECTION: Final = {"WRONGTYPE", "NOSCRIPT", "EXECABORT"}
 
 
@@ -113,7 +116,7 @@ def code_of(error: BaseException) -> str:
         return ""
     if error.status_code:
         return str(error.status_code)
-    first = str(error).partition(" ")[0]
+    first = str(error).rpartition(_OF_PIPELINE)[2].partition(" ")[0]
     is_code = isinstance(error, ResponseError) and first.isupper() and first.isalpha()
     return first if is_code else "ERR" if isinstance(error, ResponseError) else ""
 
@@ -136,7 +139,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _sentence(error: BaseException) -> str:
-    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    told = str(error).rpartition(_OF_PIPELINE)[2]
+    first = next((line for line in told.splitlines() if line.strip()), "")
     code = next(filter(None, map(code_of, _chain(error))), "")
     return (
         f"{code} {first}".strip() if code and not first.startswith(code) else first or repr(error)

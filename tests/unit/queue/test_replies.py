@@ -72,6 +72,16 @@ def test_an_unknown_reply_is_transient_in_the_servers_words(text: str) -> None:
     assert text.removeprefix("ERR ") in found.reason
 
 
+def test_a_reply_within_a_pipeline_is_found() -> None:
+    """As redis-py words the reply to one of several commands, and what followed from it."""
+    told = "Command # 1 (LPUSH q x) of pipeline caused error: NOREPLICAS Not enough good replicas"
+    outer = reply(told)
+    outer.__context__ = reply("EXECABORT Transaction discarded")
+    found = translate(outer, URL)
+    assert BY_CODE["NOREPLICAS"].words in found.reason
+    assert found.reason.endswith("(NOREPLICAS Not enough good replicas)")
+
+
 @pytest.mark.parametrize("error", [NoConnection("refused"), NoAnswer("late"), OSError("gone")])
 def test_no_reply_means_that_the_broker_cannot_be_reached(error: Exception) -> None:
     found = translate(wrapped(error), URL)
