@@ -25,7 +25,7 @@ AGAIN_AFTER: Final = 0.25
 """Seconds after which a fault that found nothing to be done to is tried again."""
 
 OVERTIME: Final = 20.0
-"""Seconds that a phase may last longer for faults that have not found anything yet."""
+"""Seconds that a phase may last longer for faults that have not found anything or last longer."""
 
 UNDER_WAY: Final = """
     SELECT count(*) AS tasks, (SELECT count(*) FROM inbox) AS reports FROM tasks
@@ -102,7 +102,7 @@ class Campaign:
     def _phase(self, phase: Phase) -> None:
         began = time.monotonic()
         planned = self._schedule(phase, began)
-        while planned or time.monotonic() < began + phase.seconds:
+        while True:
             self._turn(phase.busy)
             now = time.monotonic()
             if planned and planned[0][0] <= now:
@@ -133,11 +133,10 @@ class Campaign:
             self.impossible[fault.name] = lacking
         return lacking is None
 
-    @staticmethod
-    def _is_over(planned: list[tuple[float, int, Fault]], overtime: float) -> bool:
+    def _is_over(self, planned: list[tuple[float, int, Fault]], overtime: float) -> bool:
         if overtime < 0:
             return False
-        return overtime > OVERTIME or not planned
+        return overtime > OVERTIME or not (planned or self.stage.afflicted)
 
     def _turn(self, busy: int) -> None:
         """What has to be seen to all the time."""

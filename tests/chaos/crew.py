@@ -63,6 +63,7 @@ class Crew:
     environ: Mapping[str, str]
     members: dict[str, Member] = field(default_factory=dict)
     ended_alone: list[str] = field(default_factory=list)
+    last_words: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         words = (sys.executable, "-m", "tests.chaos.nursery")
@@ -128,6 +129,7 @@ class Crew:
         for member in list(self.members.values()):
             if not member.running():
                 self.ended_alone.append(member.name)
+                self.last_words += self.log_of(member.name).read_text().splitlines()[-3:]
                 self.start(member.name, member.kind)
 
     def awake(self, *kinds: Kind) -> list[str]:

@@ -79,6 +79,16 @@ FULL: Final = Programme(
             },
         ),
         Phase(
+            "roles",
+            36,
+            10,
+            {
+                "broker a replica 20 s": 1,
+                "broker without master 20 s": 1,
+                "database read-only 20 s": 1,
+            },
+        ),
+        Phase(
             "all frozen",
             20,
             10,
@@ -189,6 +199,12 @@ SHORT: Final = Programme(
             8,
             14,
             {"message forged": 21, "message replayed": 20, "job sent to two workers": 10},
+        ),
+        Phase(
+            "roles",
+            3,
+            8,
+            {"broker a replica 5 s": 1, "database read-only 5 s": 1},
         ),
     ),
     tasks=20,

@@ -31,6 +31,7 @@ def summary(
     yield f"set back: {len(book.forgotten)} tasks and {len(book.ends)} ends of attempts forgotten"
     yield f"commands cut short on a host: {record.unfinished}"
     yield from _listed("processes that ended alone", Counter(crew.ended_alone).items())
+    yield from crew.last_words[:SHOWN]
     logs = sorted(crew.folder.glob("*.log"))
     yield from _listed("tracebacks in the logs", tracebacks(logs).most_common(SHOWN))
     yield from _listed("facts parked as defects", evidence.defects)
