@@ -1,7 +1,9 @@
 """Connections to the database and the broker are proved and secret, when they are asked to be."""
 
+from time import monotonic
+
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from shared.domain.errors import Misconfigured, ReplanError, Transient
 from shared.queue.app import knock
@@ -9,6 +11,7 @@ from shared.settings import load_settings
 from shared.store.database import Database
 from tests.integration.tls.conftest import ELSEWHERE, Serve
 from tests.services.certificates import Authority
+from tests.services.proxy import Proxy
 
 HERE = "127.0.0.1"
 
@@ -34,6 +37,26 @@ def test_postgres_is_reached_over_tls_that_was_verified(
         assert connection.execute(encrypted).scalar_one() is True
     with database.listen("channel") as listener:
         assert listener.pgconn.ssl_in_use
+
+
+def test_a_connection_over_tls_that_was_swallowed_is_given_up_in_time(
+    postgres: Serve, authority: Authority
+) -> None:
+    address = make_url(postgres(HERE))
+    assert address.port is not None
+    with Proxy(address.port) as link:
+        over = address.set(port=link.port).update_query_pairs(
+            [("sslmode", "verify-full"), ("sslrootcert", str(authority.file))]
+        )
+        database = Database(over.render_as_string(hide_password=False), timeout=1.0)
+        reach(database, listening=False)
+        link.swallow(new=False)
+        began = monotonic()
+        with pytest.raises(Transient, match="does not answer"):
+            reach(database, listening=False)
+        assert monotonic() - began < 3
+        reach(database, listening=False)
+        database.close()
 
 
 @pytest.mark.parametrize("listening", [False, True])
