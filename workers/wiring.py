@@ -149,7 +149,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         database, lease=server.lease, heartbeat=server.heartbeat, beat=pulse.beats("leases")
     )
     secrecy = Secrecy(open_vaults(server, os.environ), own_secrets(server))
-    connections = HostConnections(secrecy.reveal)
+    connections = HostConnections(secrecy.reveal, records_cap=server.records_cap_bytes)
     lifecycle = Lifecycle(
         database,
         journal,

@@ -28,6 +28,9 @@ class ServerSettings:
     long a starting process waits for its servers, `shutdown_grace` how long a stopping worker
     continues before it releases its jobs.
 
+    `host_records_cap` is how many megabytes the records of commands may take up in one account of a
+    host; beyond it, the oldest output goes that is recorded in the database.
+
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
@@ -50,6 +53,7 @@ class ServerSettings:
     startup_patience: float = 300.0
     shutdown_grace: float = 5.0
     data_dir: Path = Path("replan-data")
+    host_records_cap: int = 256
     approval_keys: tuple[str, ...] = ()
     log_level: str = "info"
     guard_policy: Path | None = None
@@ -73,6 +77,11 @@ class ServerSettings:
     vault_timeout: float = 10.0
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_auth_token: str | None = field(default=None, repr=False)
+
+    @property
+    def records_cap_bytes(self) -> int:
+        """`host_records_cap` in bytes."""
+        return self.host_records_cap * 1_000_000
 
     @property
     def database_url(self) -> str:

@@ -51,6 +51,7 @@ class ScriptedShell:
     ) -> None:
         self.calls: list[Call] = []
         self.closed = False
+        self.settled = False
         self.erased = False
         self.pipelined: list[str] = []
         self._coming: Generator[Call] | None = None
@@ -166,6 +167,10 @@ class ScriptedShell:
     def erase(self) -> None:
         """Note it."""
         self.erased = True
+
+    def settle(self) -> None:
+        """Note it."""
+        self.settled = True
 
     def close(self) -> None:
         """End it: a later `run` fails the test."""

@@ -11,7 +11,7 @@ from shared.domain.attempt import Attempt
 from shared.domain.config import union
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
-from shared.domain.jobs import Job
+from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
@@ -133,6 +133,8 @@ class Executor:
             means.close()
             if means.gave_secrets:
                 hold.afterwards.append(shell.erase)
+        if job.kind is JobKind.EXECUTE:
+            hold.afterwards.append(shell.settle)
         return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended))
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:

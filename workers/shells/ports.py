@@ -136,6 +136,14 @@ class Shell(Protocol):
         """
         ...
 
+    def settle(self) -> None:
+        """Say that everything about the pass is recorded elsewhere, and that nobody drives it.
+
+        The host may then remove its output when it needs the room; the record that its commands
+        ran stays. Call this after `close`. The host hears of it when it is next spoken to.
+        """
+        ...
+
     def close(self) -> None:
         """Release the connection."""
         ...

@@ -61,6 +61,9 @@ class NarrowShell:
     def erase(self) -> None:
         """Nothing is kept."""
 
+    def settle(self) -> None:
+        """Nothing is kept."""
+
     def close(self) -> None:
         """Nothing to give back."""
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from shared.domain.host import ConnectionKind, Host
 from shared.secrets.masking import Masker
 from workers.shells.ports import PassRecord, Shell
+from workers.shells.remote.host_secrets import no_vault
 from workers.shells.remote.local_channel import LocalCarrier
+from workers.shells.remote.runner_text import RECORDS_CAP
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.shell import RunnerShell
 
@@ -21,10 +23,14 @@ class HostConnections:
     """The `workers.shells.ports.Connections` of a worker; safe to use from many threads.
 
     `reveal` returns the secret of a name in a host's entry; without it there is no vault.
+    `records_cap` is the number of bytes that the records on a host may take up.
     """
 
-    def __init__(self, reveal: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self, reveal: Callable[[str], str] | None = None, *, records_cap: int = RECORDS_CAP
+    ) -> None:
         self._reveal = reveal
+        self._records_cap = records_cap
         self._ssh: SshConnections | None = None
         self._here: dict[Host, RunnerPool] = {}
         self._lock = threading.Lock()
@@ -52,7 +58,8 @@ class HostConnections:
     def _local_runners(self, host: Host) -> RunnerPool:
         with self._lock:
             if host not in self._here:
-                self._here[host] = RunnerPool(host, lambda *_: LocalCarrier())
+                cap = self._records_cap
+                self._here[host] = RunnerPool(host, lambda *_: LocalCarrier(), records_cap=cap)
             return self._here[host]
 
     def _over_ssh(self) -> "SshConnections":
@@ -61,8 +68,8 @@ class HostConnections:
                 # Only workers that need paramiko load it.
                 from workers.shells.remote.ssh import SshConnections
 
-                self._ssh = (
-                    SshConnections(reveal=self._reveal) if self._reveal else SshConnections()
+                self._ssh = SshConnections(
+                    reveal=self._reveal or no_vault, records_cap=self._records_cap
                 )
             return self._ssh
 

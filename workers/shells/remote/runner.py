@@ -1,7 +1,7 @@
 """The near end of a runner: it runs commands on a host, and reads the records of other runners."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -20,7 +20,7 @@ from workers.shells.remote.capture import Capture
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, RunnerFrame
-from workers.shells.remote.runner_text import JOB_ROOT, begin_text, call, opening
+from workers.shells.remote.runner_text import JOB_ROOT, RECORDS_CAP, begin_text, call, opening
 from workers.shells.remote.short_names import RunnerVerb
 
 BLOCK = 32_768
@@ -92,32 +92,48 @@ NOT_KILLED = Killed("")
 class Runner:
     """A runner on a host. Every function raises LostError once the connection to it is lost."""
 
-    def __init__(self, carrier: Carrier, host: Host, root: str = JOB_ROOT) -> None:
+    def __init__(
+        self,
+        carrier: Carrier,
+        host: Host,
+        root: str = JOB_ROOT,
+        *,
+        records_cap: int = RECORDS_CAP,
+    ) -> None:
         self.host = host
+        self._records_cap = records_cap
         self.stem = ""
         self.quiet_since = monotonic()
         self._carrier = carrier
         self._records = secrets.token_hex(6)
         nonce = secrets.token_hex(6)
         self._frames = Frames(carrier, nonce)
-        carrier.send(opening(nonce, self._records, root))
+        carrier.send(opening(nonce, self._records, root, records_cap))
         self.identity, self._clock = self._await_greeting()
 
     def uptime(self, after: float = 0.0) -> int:
         """The host's uptime in whole seconds, that many seconds from now."""
         return int(self._clock + monotonic() + after)
 
-    def open(self, stem: str, then: Sequence[Call] = (), *, not_after: int = 0) -> tuple[str, ...]:
+    def open(
+        self,
+        stem: str,
+        then: Sequence[Call] = (),
+        *,
+        not_after: int = 0,
+        settled: Iterable[str] = (),
+    ) -> tuple[str, ...]:
         """Open records under a stem below the root; return the other stems of its pass.
 
         The names of the record files begin with the stem, "folder/pass.fence.count".
 
         `then` starts right away, or is skipped if there are other stems. Raises Misconfigured when
         the host has no place for records, and Transient while old records of the same run are
-        about to be removed.
+        about to be removed. `settled` are passes for `settle`, which costs no answer.
         """
         opening = call(RunnerVerb.OPEN, stem, self.host.workdir or "")
-        self._carrier.send(opening + begin_text(then, not_after=not_after, after=True))
+        begin = begin_text(then, not_after=not_after, after=True)
+        self._carrier.send(_settle(settled) + opening + begin)
         others: list[str] = []
         while True:
             frame = self._answer()
@@ -202,6 +218,10 @@ class Runner:
         self._carrier.send(call(RunnerVerb.ERASE, name))
         self._expect(FrameKind.ERASED)
 
+    def settle(self, passes: Iterable[str]) -> None:
+        """Note that nobody will read the output of these passes any more, by their full paths."""
+        self._carrier.send(_settle(passes))
+
     def quit(self, other: Identity) -> None:
         """End another runner that runs no command."""
         self._carrier.send(call(RunnerVerb.QUIT, *other.words))
@@ -239,7 +259,7 @@ class Runner:
 
     def beside(self) -> "Runner":
         """Another runner on the same host at once, however many there are."""
-        return Runner(self._carrier.beside(), self.host)
+        return Runner(self._carrier.beside(), self.host, records_cap=self._records_cap)
 
     def close(self) -> None:
         """Let the runner end."""
@@ -292,6 +312,10 @@ class Runner:
 
     def _data(self) -> bytes:
         return self._expect(FrameKind.END_OF_DATA).before
+
+
+def _settle(passes: Iterable[str]) -> bytes:
+    return b"".join(call(RunnerVerb.SETTLE, each) for each in passes)
 
 
 def _no_sudo(host: Host, said: str) -> ReplanError:

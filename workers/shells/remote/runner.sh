@@ -1,7 +1,7 @@
 # The runner: a shell that stays on a host and runs one command after another.
 #
 # /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets frame_nonce,
-# record_nonce and home_root, the folder of all records. Besides a shell it needs /proc, and mkdir,
+# record_nonce, home_root, the folder of all records, and records_cap, their size in kB. Besides a shell it needs /proc, and mkdir,
 # ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. After that, the driver sends calls
 # of the functions in short_names.py; each call ends with a ".", so an incomplete call does nothing.
 # The runner ends when its input ends, but never during a command. Its text is sent without
@@ -15,7 +15,9 @@
 #   S.stop      written by a driver that takes over: nothing more starts here
 #   S.why.K     written by whoever ends command K early; it says why
 #   S.end.K.C   command K ended with C when the log was no longer writable
-# and beside them .claim.RUN-, while it is undecided whether the records of a run are removed.
+# and beside them:
+#   PASS.settled  the results of the pass are recorded elsewhere: its output may be removed
+#   .claim.RUN-   while it is undecided whether the records of a run are removed
 # Lines of the log that begin with @@M are records; the text before the record of a start is the
 # command.
 say() { printf '%s@@%s %s\n' "$held" "$frame_nonce" "$*" && held= || exit 0; }
@@ -220,6 +222,9 @@ erase_output() { # pass . : remove the output of its commands
   [ "$2" = . ] || return
   rm -f ${home_root:+"$home_root/$1".*.[oe].*} "$memory_root/$1".*.[oe].*
   say erased
+}
+settle_pass() { # path . : note that nobody will read the output of a pass any more
+  [ "$2" != . ] || { true >"$1.settled"; } 2>/dev/null
 }
 quit_runner() { # pid start boot namespace . : end an idle runner
   [ "$5" = . ] || return

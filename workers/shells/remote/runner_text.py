@@ -17,6 +17,9 @@ JOB_ROOT = "~/.replan/jobs"
 LATE_SECONDS = 15
 """How long after its timeout the host itself ends a command, if nobody else has."""
 
+RECORDS_CAP = 256_000_000
+"""Bytes that the records on a host may take up before old output is removed."""
+
 _PARTS = ("runner.sh", "ending.sh", "watch.sh")
 
 EXEC_LINE = "exec /bin/sh"
@@ -55,13 +58,15 @@ _KILLS = re.compile(r"\bkill\b")
 _STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
 
 
-def opening(frames: str, records: str, root: str = JOB_ROOT) -> bytes:
+def opening(frames: str, records: str, root: str = JOB_ROOT, cap: int = RECORDS_CAP) -> bytes:
     """The text that turns a shell into a runner, with the nonces of its frames and its records.
+
+    `cap` is in bytes; beyond it, the runner's watch removes output that nobody needs.
 
     If the transfer is cut anywhere, the shell sees a syntax error and runs nothing.
     """
-    names = shorten("frame_nonce record_nonce home_root").split()
-    values = (frames, records, path_word(root))
+    names = shorten("frame_nonce record_nonce home_root records_cap").split()
+    values = (frames, records, path_word(root), str(cap // 1024))
     first = " ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
     return f"{{\n{EXPORTS}\n{first}\n{_text()}\n}}\nhello\n".encode()
 

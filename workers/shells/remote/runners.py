@@ -10,6 +10,7 @@ from workers.passes.ports import Cancelled
 from workers.shells.remote.channels import Carrier, LostError, NoRoomError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.runner import Runner, WrongSessionError
+from workers.shells.remote.runner_text import RECORDS_CAP
 
 IDLE_SECONDS = 30.0
 """A runner that has been idle for so long is released."""
@@ -24,8 +25,10 @@ Raises NoRoomError if it had to wait and the second argument returned True.
 class RunnerPool:
     """The runners of one host; safe to use from many threads."""
 
-    def __init__(self, host: Host, reach: Reach) -> None:
+    def __init__(self, host: Host, reach: Reach, *, records_cap: int = RECORDS_CAP) -> None:
         self._host = host
+        self._records_cap = records_cap
+        self._settled: list[str] = []
         self._reach = reach
         self._idle: list[Runner] = []
         self._out: set[Runner] = set()
@@ -78,6 +81,17 @@ class RunnerPool:
             self._out.discard(runner)
         runner.close()
 
+    def settle(self, path: str) -> None:
+        """Have the host told, when it is next spoken to, that nobody needs a pass's output."""
+        with self._lock:
+            self._settled.append(path)
+
+    def take_settled(self) -> tuple[str, ...]:
+        """The passes that the host has not been told of yet; the caller tells it."""
+        with self._lock:
+            settled, self._settled = tuple(self._settled), []
+        return settled
+
     def cool_down(self, after: float = IDLE_SECONDS) -> None:
         """Close the runners that have been idle for that many seconds."""
         oldest = monotonic() - after
@@ -85,16 +99,26 @@ class RunnerPool:
             tired = [runner for runner in self._idle if runner.quiet_since <= oldest]
             self._idle = [runner for runner in self._idle if runner.quiet_since > oldest]
         for runner in tired:
-            runner.close()
+            self._dismiss(runner)
 
     def close(self) -> None:
         """Close all runners, also those in use; what they run goes on."""
         with self._lock:
             self._closed = True
-            runners = [*self._idle, *self._out]
+            idle, busy = self._idle, self._out
             self._idle, self._out = [], set()
-        for runner in runners:
+        for runner in idle:
+            self._dismiss(runner)
+        for runner in busy:
             runner.close()
+
+    def _dismiss(self, runner: Runner) -> None:
+        """Close an idle runner, which may tell the host first what it was not told yet."""
+        settled = self.take_settled()
+        if settled:
+            with suppress(LostError):
+                runner.settle(settled)
+        runner.close()
 
     def _register(self, runner: Runner) -> Runner:
         with self._lock:
@@ -117,7 +141,7 @@ class RunnerPool:
     def _start(self) -> Runner:
         carrier = self._reach(self._own_session, self._has_idle)
         try:
-            return Runner(carrier, self._host)
+            return Runner(carrier, self._host, records_cap=self._records_cap)
         except LostError as error:
             carrier.close()
             if b"setsid" in carrier.noise:

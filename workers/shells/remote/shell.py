@@ -22,7 +22,7 @@ from workers.shells.remote.errors import no_workdir, transient
 from workers.shells.remote.follow import Waiter, WaitResult, handed_over, remaining
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import CallPipeline
-from workers.shells.remote.runner import KEPT_SECONDS, Refused, Runner
+from workers.shells.remote.runner import KEPT_SECONDS, Ended, Refused, Runner
 from workers.shells.remote.runner_slot import RunnerSlot
 from workers.shells.remote.runner_text import LATE_SECONDS
 from workers.shells.remote.runners import RunnerPool
@@ -72,6 +72,7 @@ class RunnerShell:
         self._pipeline = CallPipeline(self._valid_for)
         self._unsettled = False
         self._opened = 0
+        self._written: set[str] = set()
         self._looks = itertools.count(1)
         self._begun = monotonic()
         self._lost_records: WaitResult | None = None
@@ -142,6 +143,11 @@ class RunnerShell:
             else:
                 return
         raise self._lost(cause)
+
+    def settle(self) -> None:
+        """Let the host remove the output; see `workers.shells.ports.Shell.settle`."""
+        for path in self._written:
+            self._pool.settle(path)
 
     def erase(self) -> None:
         """Leave no output on the host; see `workers.shells.ports.Shell.erase`."""
@@ -259,11 +265,17 @@ class RunnerShell:
     def _gather(self, runner: Runner, outcome: WaitResult, output: Output) -> None:
         if outcome.ended is None:
             return
+        self._note_output(runner.stem, outcome.ended)
         if outcome.reader is None and not outcome.ended.whole and self._pipeline.waiting:
             with self._pool.runner() as second:
                 output.gather(second, runner.stem, outcome.ended)
             return
         output.gather(outcome.reader or runner, runner.stem, outcome.ended)
+
+    def _note_output(self, stem: str, ended: Ended) -> None:
+        """Remember that the host has output of the pass."""
+        if ended.number is not None and self._record is not None:
+            self._written.add(stem.rsplit(".", 2)[0])
 
     def _leave(self, slot: RunnerSlot) -> None:
         """Abandon the runner; the next one recalls the sent commands that it has started."""
@@ -284,6 +296,7 @@ class RunnerShell:
         started = datetime.now(UTC) - timedelta(seconds=elapsed)
         outcome = self._waiter.other(runner, known, deadline, output)
         if outcome.ended is not None:
+            self._note_output(known.record.stem, outcome.ended)
             output.gather(runner, known.record.stem, outcome.ended)
         return _result(call, started, output, outcome)
 
@@ -305,7 +318,8 @@ class RunnerShell:
         first = self._opened == 1 and not self._record.resumed
         then, not_after = self._pipeline.first(runner) if first else ((), 0)
         stem = f"{self._record.name}.{self._record.fence}.{self._opened}"
-        others = runner.open(stem, then, not_after=not_after)
+        settled = self._pool.take_settled()
+        others = runner.open(stem, then, not_after=not_after, settled=settled)
         if others:
             self._pipeline.take_skips(runner)
             self._known |= take_over(runner, others)

@@ -19,6 +19,7 @@ class RunnerVerb(StrEnum):
     LOG = "tell_log"
     STOP = "stop_pass"
     ERASE = "erase_output"
+    SETTLE = "settle_pass"
     QUIT = "quit_runner"
     FOLLOW = "follow_command"
     LEFT = "tell_left"
@@ -35,6 +36,7 @@ VERBS = MappingProxyType(
         RunnerVerb.LOG: "t",
         RunnerVerb.STOP: "s",
         RunnerVerb.ERASE: "x",
+        RunnerVerb.SETTLE: "e",
         RunnerVerb.QUIT: "q",
         RunnerVerb.FOLLOW: "w",
         RunnerVerb.LEFT: "p",
@@ -46,6 +48,7 @@ VARIABLES = MappingProxyType(
         "frame_nonce": "N",
         "record_nonce": "M",
         "home_root": "R",
+        "records_cap": "Q",
         "memory_root": "S",
         "runner_pid": "P",
         "runner_start": "F",

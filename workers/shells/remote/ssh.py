@@ -10,7 +10,7 @@ from workers.shells.ports import PassRecord
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.host_secrets import Reveal, no_vault, reveal_secret
 from workers.shells.remote.pool import Pool
-from workers.shells.remote.runner_text import exec_line
+from workers.shells.remote.runner_text import RECORDS_CAP, exec_line
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.shell import RunnerShell
 from workers.shells.remote.ssh_channel import SshCarrier
@@ -29,7 +29,9 @@ class SshConnections:
         *,
         stream_limit: int = STREAM_LIMIT,
         reveal: Reveal = no_vault,
+        records_cap: int = RECORDS_CAP,
     ) -> None:
+        self._records_cap = records_cap
         self._reveal = reveal
         self._timing = timing
         self._stream_limit = stream_limit
@@ -65,7 +67,9 @@ class SshConnections:
             if host not in self._places:
                 opening = partial(connect, host, self._timing, reveal=self._reveal)
                 pool = Pool(host, opening, open_timeout=self._timing.open_session)
-                self._places[host] = pool, RunnerPool(host, partial(self._reach, host, pool))
+                reach = partial(self._reach, host, pool)
+                runners = RunnerPool(host, reach, records_cap=self._records_cap)
+                self._places[host] = pool, runners
             return self._places[host]
 
     def _reach(self, host: Host, pool: Pool, own_session: bool, unwanted: Cancelled) -> SshCarrier:

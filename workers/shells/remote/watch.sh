@@ -18,8 +18,9 @@ watch() {
     # Not before the log of a pass is open: the log shows every sweep that the pass is running.
     case $viewed_stem in
     '' | */looks/*) ;;
-    *) [ "$swept" ] || { swept=1; sweep "${current_file%/.at.*}"; } ;;
+    *) [ "$swept" ] || { swept=1; shrink "${current_file%/.at.*}"; sweep "${current_file%/.at.*}"; } ;;
     esac
+    [ $((beat % 300)) != 0 ] || swept=
     if [ "$busy" ]; then idle=0; else idle=$((idle + 1)); fi
     [ "$idle" -lt 25 ] || tick=1
     for old in $kept; do trim "$old"; done
@@ -30,6 +31,27 @@ watch() {
     settle
     [ "$kept" ] || { rm -f "$current_file"; exit; }
   done
+}
+shrink() { # root: every few minutes, remove the oldest output that nobody needs beyond the cap
+  [ -z "$(find "$1/.sized" -mmin -5 2>/dev/null)" ] || return
+  : >"$1/.sized"
+  set -- "$1" "$(size_below "$1")"
+  [ "$2" -gt "$records_cap" ] || return
+  # Well below the cap, so that this is seldom needed.
+  excess=$(($2 - records_cap * 3 / 4))
+  users=$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "$1/")
+  for old in $(find "$1" -mindepth 2 -name '*.settled' -exec ls -tr {} +); do
+    [ "$excess" -gt 0 ] || return
+    run=${old%settled}
+    # Something that a command left still writes there: who removed it would only hide it.
+    case $users in *"$run"*) continue ;; esac
+    excess=$((excess - $(size_below "$run"*.[oe].*)))
+    rm -f "$run"*.[oe].* "$old"
+  done
+}
+size_below() { # file...: print their size in kB
+  set -- $(du -ck "$@" 2>/dev/null | tail -n 1)
+  echo "${1:-0}"
 }
 sweep() { # root: once an hour, remove all records of runs that are two days old and not alive
   [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
