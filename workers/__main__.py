@@ -85,7 +85,8 @@ def _answer(verb: str) -> int:
     from shared.secrets.vaults.opening import open_vaults
     from workers.shells.remote import enrol
 
-    vaults = open_vaults(load_settings(os.environ).server, os.environ)
+    server = load_settings(os.environ).server
+    vaults = open_vaults(server, os.environ)
 
     def reveal(name: str) -> str:
         return vaults.secret(name).reveal()
@@ -95,7 +96,7 @@ def _answer(verb: str) -> int:
         key = enrol.fetch_host_key(host.address, host.port, via=host.via, reveal=reveal)
         answer = {"ok": True, "line": key.line, "fingerprint": key.fingerprint}
     else:
-        report = enrol.check_host(host, reveal)
+        report = enrol.check_host(host, reveal, records_cap=server.records_cap_bytes)
         answer = {"ok": report.ok, "report": to_json(report)}
     print(json.dumps(answer))
     return 0

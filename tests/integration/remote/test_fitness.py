@@ -5,6 +5,7 @@ import secrets
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -60,6 +61,28 @@ def test_a_good_machine_is_told_of_without_a_word(on: Machine) -> None:
     assert report.facts["records_fs"]
     assert int(report.facts["home_free_kb"]) > 0
     assert report.facts["clock_off"] == "0"
+
+
+def test_what_the_records_take_up(on: Machine) -> None:
+    """Their size, how many runs they are of, how old the oldest are, and the cap; no looks."""
+    with MachinePool(on) as pool:
+        for number, run in enumerate(("aa/tok1-1-0-1", "aa/tok1-2-0-1", "bb/tok2-1-0-1")):
+            record = PassRecord(run, 1, False, 0.0, lambda: 60.0, lambda: False)
+            shell = RunnerShell(LOCALHOST, pool, record)
+            assert shell.run(Call("head -c 50000 /dev/zero; exit 0", 20, key=f"k{number}")).ok
+            shell.close()
+    (log,) = on.root.glob("aa/tok1-1-*.log")
+    hour_ago = time.time() - 3600
+    os.utime(log, (hour_ago, hour_ago))
+    facts = looked(on).facts
+
+    assert int(facts["records_kb"]) >= 150
+    assert facts["records_runs"] == "2"
+    assert 3600 <= int(facts["records_age"]) < 4000
+    assert facts["records_cap_kb"] == "250000"
+    assert "take up" not in reasons(looked(on))
+    with MachinePool(on) as pool, closing(RunnerShell(LOCALHOST, pool)) as shell:
+        assert "take up" in reasons(look_at(LOCALHOST, shell, records_cap=150_000))
 
 
 def test_no_setsid(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from workers.shells.remote.facts import FACTS_TIMEOUT, gather
 from workers.shells.remote.fitness import SESSIONS_NEEDED, Problem, notice, notices
 from workers.shells.remote.host_secrets import Reveal, no_vault
 from workers.shells.remote.hostkeys import HostKey, pinned_key
+from workers.shells.remote.runner_text import RECORDS_CAP
 
 _ROUND_TRIPS = 5
 _OTHERS = 0o077
@@ -65,17 +66,19 @@ def fetch_host_key(
         return host_key_of(transport)
 
 
-def check_host(host: Host, reveal: Reveal = no_vault) -> HostReport:
+def check_host(
+    host: Host, reveal: Reveal = no_vault, *, records_cap: int = RECORDS_CAP
+) -> HostReport:
     """Reach the host, log in, run a command, and gather facts; never raises for what it finds.
 
-    `reveal` returns the secrets that the host's entry names.
+    `reveal` returns the secrets that the host's entry names; `records_cap` is in bytes.
     """
-    with closing(HostConnections(reveal)) as connections:
+    with closing(HostConnections(reveal, records_cap=records_cap)) as connections:
         try:
             shell = connections.shell(host)
         except ReplanError as error:
             return _unusable(host, error)
-        return look_at(host, shell)
+        return look_at(host, shell, records_cap=records_cap)
 
 
 def _unusable(host: Host, error: ReplanError) -> HostReport:
@@ -88,12 +91,13 @@ def _unusable(host: Host, error: ReplanError) -> HostReport:
     )
 
 
-def look_at(host: Host, shell: Shell) -> HostReport:
+def look_at(host: Host, shell: Shell, *, records_cap: int = RECORDS_CAP) -> HostReport:
     """The report on a host with an open shell; never raises for what it finds."""
     try:
         facts = gather(shell)
         round_trip = _round_trip(shell)
         facts |= _sessions(host)
+        facts["records_cap_kb"] = str(records_cap // 1024)
     except ReplanError as error:
         return HostReport(
             host=host.name,

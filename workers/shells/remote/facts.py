@@ -47,6 +47,12 @@ if [ "$REPLAN_ATTEMPT" ]; then
   records=${REPLAN_ATTEMPT%/looks/*}
   echo "records=$records"
   echo "records_fs=$(kind_of "$records")"
+  set -- $(du -sk "$records" 2>/dev/null)
+  echo "records_kb=$1"
+  logs() { find "$records" -mindepth 2 -name '*.log' ! -path '*/looks/*' "$@" 2>/dev/null; }
+  echo "records_runs=$(logs | sed 's|.*/||; s|-.*||' | sort -u | wc -l)"
+  oldest=$(logs -exec ls -tr {} + | head -n 1)
+  [ -z "$oldest" ] || echo "records_since=$(date -r "$oldest" +%s)"
 fi
 case $records in
 /dev/shm/*)
@@ -82,8 +88,8 @@ exit 0
 def gather(shell: Shell) -> dict[str, str]:
     """Facts by short names; a fact that the host cannot determine is absent or empty.
 
-    `clock_off` says by how many seconds, at least, its clock is ahead of ours. Raises what `run`
-    raises.
+    `clock_off` says by how many seconds, at least, its clock is ahead of ours, `records_age` how
+    many seconds ago the oldest records of a run were last written. Raises what `run` raises.
     """
     began = time.time()
     script = _SCRIPT.replace("KEPT", " ".join(KEPT_BY_SUDO))
@@ -91,7 +97,9 @@ def gather(shell: Shell) -> dict[str, str]:
     ended = time.time()
     lines = result.stdout.decode("utf-8", "replace").splitlines()
     facts = {name: value for name, mark, value in (line.partition("=") for line in lines) if mark}
-    clock = facts.pop("clock", "")
+    clock, since = facts.pop("clock", ""), facts.pop("records_since", "")
+    if clock.isdecimal() and since.isdecimal():
+        facts["records_age"] = str(max(0, int(clock) - int(since)))
     if clock.isdecimal():
         facts["clock_off"] = str(_distance(int(clock), began, ended))
     return facts

@@ -119,6 +119,24 @@ def _why_not(facts: Facts) -> str:
     return "cannot be used (it is a link, or another account's)"
 
 
+def _records_size(host: Host, facts: Facts) -> Iterator[Problem]:
+    size, cap = facts.get("records_kb", ""), facts.get("records_cap_kb", "")
+    if size.isdecimal() and cap.isdecimal() and int(size) > int(cap):
+        records = facts.get("records", JOB_ROOT)
+        yield notice(
+            "execute",
+            f"the records of commands take up {_megabytes(size)} in {records}, and the cap is "
+            f"{_megabytes(cap)} (host_records_cap): output goes within minutes of the next pass if "
+            "it is recorded in the database and nothing writes to it, all the rest two days after "
+            "its run",
+            _there(host, f"du -ak {shlex.quote(records)} | sort -n | tail"),
+        )
+
+
+def _megabytes(kilobytes: str) -> str:
+    return f"{int(kilobytes) * 1024 / 1_000_000:.0f} MB"
+
+
 def _network(host: Host, facts: Facts) -> Iterator[Problem]:
     kind = facts.get("records_fs", "")
     if kind.startswith(_NETWORK):
@@ -184,6 +202,7 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
     _setsid,
     _records_in_memory,
     _memory_records,
+    _records_size,
     _network,
     _clock,
     _sessions,
