@@ -7,6 +7,7 @@ from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls
 from orchestrator.views.values import NextStepValue
+from orchestrator.words.messages import describe_workers
 from orchestrator.words.quantities import count_of
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep
@@ -76,7 +77,7 @@ def _work(database: Database) -> Iterator[Finding]:
     for each in waiting:
         reason = (
             f"{count_of(each.jobs, 'job')} on queue {each.queue} not taken by any {each.role}, "
-            f"the oldest for {each.seconds:.0f} s: is the broker up, and a worker running?"
+            f"the oldest for {each.seconds:.0f} s: {describe_workers(each.workers, each.role)}"
         )
         yield Finding("work", False, reason, NextStep.of("worker start", each.role))
     if reports.reports:

@@ -138,12 +138,15 @@ def list_(
 @add(group, "show", example="replan task show T12")
 def show_(call: Invocation, ref: RefArgument) -> Result:
     """Show a task: its runs, its steps, and what waits for you."""
+    from orchestrator.views.stalls import untaken_work
     from orchestrator.views.tasks import task_view
+    from orchestrator.words.messages import message_of
     from orchestrator.words.postponed import describe as describe_postponed
     from orchestrator.words.spending import summary_lines
 
     with call.reading() as connection:
         view = task_view(connection, parse_ref(ref))
+        untaken = [] if view.ended else [*untaken_work(connection, view.ref.task)]
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)}  {plain(view.prompt)}")
@@ -175,6 +178,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             *summary_lines(view.spending),
         ):
             console.print(plain(line), highlight=False)
+        for message in filter(None, map(message_of, untaken)):
+            console.print(f"[yellow]{plain(message.text)}[/]", highlight=False)
         show_in_hand(console, view.in_hand)
         show_waiting(console, view.interventions)
 

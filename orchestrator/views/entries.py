@@ -78,11 +78,15 @@ class TaskEnded:
 
 @dataclass(frozen=True, slots=True)
 class Unclaimed:
-    """Work on a queue that no worker of its role has taken for so many seconds."""
+    """Work on a queue that no worker of its role has taken for so many seconds.
+
+    `workers` is the number of worker processes of any role that are connected; None if unknown.
+    """
 
     queue: str
     role: str
     seconds: float
+    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from orchestrator.views import entries
 from orchestrator.views.entries import Entry
 from shared.domain.ids import Ref
 from shared.domain.jobs import ROLES
+from shared.store import presence
 
 PATIENCE = 10.0
 """Seconds after which somebody should have taken them."""
@@ -51,6 +52,15 @@ _UNCLAIMED_ANYWHERE = text("""
     GROUP BY queue ORDER BY queue
 """)
 
+_CONNECTED = text("""
+    SELECT count(DISTINCT objid) AS present, EXISTS (
+        SELECT FROM jobs WHERE state = 'open' AND lease_until > clock_timestamp()
+    ) AS working
+    FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 2 AND classid::bigint = :space AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+""")
+
 _UNREAD_ANYWHERE = text("""
     SELECT count(*) AS reports,
            coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0) AS seconds
@@ -60,12 +70,16 @@ _UNREAD_ANYWHERE = text("""
 
 @dataclass(frozen=True, slots=True)
 class Unclaimed:
-    """Jobs of a queue that nobody has taken; `seconds` is how long the oldest has been due."""
+    """Jobs of a queue that nobody has taken; `seconds` is how long the oldest has been due.
+
+    `workers` is the number of worker processes of any role that are connected; None if unknown.
+    """
 
     queue: str
     role: str
     jobs: int
     seconds: float
+    workers: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +93,18 @@ class Unread:
 def unclaimed_jobs(connection: Connection) -> Sequence[Unclaimed]:
     """Jobs of all tasks that have waited too long, by queue."""
     roles = {queue.value: role for role, queue in ROLES.items()}
+    found = connection.execute(_UNCLAIMED_ANYWHERE, {"patience": PATIENCE}).all()
+    workers = _workers(connection) if found else None
     return [
-        Unclaimed(row.queue, roles[row.queue], row.jobs, float(row.seconds))
-        for row in connection.execute(_UNCLAIMED_ANYWHERE, {"patience": PATIENCE})
+        Unclaimed(row.queue, roles[row.queue], row.jobs, float(row.seconds), workers)
+        for row in found
     ]
+
+
+def _workers(connection: Connection) -> int | None:
+    """How many worker processes are connected; None if they cannot show their presence."""
+    row = connection.execute(_CONNECTED, {"space": presence.SPACE}).one()
+    return int(row.present) if row.present or not row.working else None
 
 
 def unread_reports(connection: Connection) -> Unread:
@@ -93,23 +115,34 @@ def unread_reports(connection: Connection) -> Unread:
 
 def stalls(connection: Connection, task_id: int) -> Sequence[Entry]:
     """What has waited too long in this task."""
-    asked = {"task": task_id, "patience": PATIENCE}
-    roles = {queue.value: role for role, queue in ROLES.items()}
-    place = Ref(task_id)
-    found = [
-        Entry(row.at, place, entries.Unclaimed(row.queue, roles[row.queue], float(row.seconds)))
-        for row in connection.execute(_UNCLAIMED, asked)
-    ]
-    found += [
-        Entry(row.at, place, entries.Unread(float(row.seconds)))
-        for row in connection.execute(_UNREAD, asked)
-    ]
-    found += [
+    unanswered = [
         Entry(
             row.at,
             Ref(task_id, step=row.step, target=row.target),
             entries.Unanswered(row.id, row.reason, float(row.seconds)),
         )
-        for row in connection.execute(_UNANSWERED, asked)
+        for row in connection.execute(_UNANSWERED, {"task": task_id, "patience": PATIENCE})
+    ]
+    return [*untaken_work(connection, task_id), *unanswered]
+
+
+def untaken_work(connection: Connection, task_id: int) -> Sequence[Entry]:
+    """What no worker and no coordinator has taken in time, of this task."""
+    asked = {"task": task_id, "patience": PATIENCE}
+    roles = {queue.value: role for role, queue in ROLES.items()}
+    place = Ref(task_id)
+    unclaimed = connection.execute(_UNCLAIMED, asked).all()
+    workers = _workers(connection) if unclaimed else None
+    found = [
+        Entry(
+            row.at,
+            place,
+            entries.Unclaimed(row.queue, roles[row.queue], float(row.seconds), workers),
+        )
+        for row in unclaimed
+    ]
+    found += [
+        Entry(row.at, place, entries.Unread(float(row.seconds)))
+        for row in connection.execute(_UNREAD, asked)
     ]
     return found

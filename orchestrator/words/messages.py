@@ -151,12 +151,29 @@ def _opened(view: InterventionView) -> str:
     return f"{waits}{reason} → {command_line(view.next_step)}"
 
 
+def _with_article(role: str) -> str:
+    return f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
+
+
+def describe_workers(workers: int | None, role: str) -> str:
+    """Who could do what waits for a worker of this role."""
+    match workers:
+        case None:
+            return f"is {_with_article(role)} running?"
+        case 0:
+            return "no worker is connected, so nobody works"
+        case 1:
+            return f"1 worker is connected: is it {_with_article(role)}, and not busy?"
+        case _:
+            return f"{workers} workers are connected: is one of them a free {role}?"
+
+
 def _stall(found: e.Unclaimed | e.Unread | e.Unanswered) -> str:
     match found:
-        case e.Unclaimed(queue, role, seconds):
+        case e.Unclaimed(queue, role, seconds, workers):
             return (
                 f"no {role} has taken the work on queue {queue} for {seconds:.0f} s: "
-                f"is the broker up, and a worker running? → replan worker start {role}"
+                f"{describe_workers(workers, role)} → replan worker start {role}"
             )
         case e.Unread(seconds):
             return (

@@ -27,8 +27,23 @@ def entry(about: About, name: str = "") -> Entry:
     [
         (
             e.Unclaimed("execution", "executor", 12.4),
-            "no executor has taken the work on queue execution for 12 s: is the broker up, and a "
-            "worker running? → replan worker start executor",
+            "no executor has taken the work on queue execution for 12 s: is an executor running? "
+            "→ replan worker start executor",
+        ),
+        (
+            e.Unclaimed("planning", "planner", 12.4, 0),
+            "no planner has taken the work on queue planning for 12 s: no worker is connected, so "
+            "nobody works → replan worker start planner",
+        ),
+        (
+            e.Unclaimed("execution", "executor", 12.4, 1),
+            "no executor has taken the work on queue execution for 12 s: 1 worker is connected: is "
+            "it an executor, and not busy? → replan worker start executor",
+        ),
+        (
+            e.Unclaimed("execution", "executor", 12.4, 2),
+            "no executor has taken the work on queue execution for 12 s: 2 workers are connected: "
+            "is one of them a free executor? → replan worker start executor",
         ),
         (
             e.Unread(11.0),
