@@ -20,9 +20,9 @@ AWAY = 1.0
 """Seconds that a worker may be absent: enough to connect again."""
 
 SETTLING = 5.0
-"""Seconds from the begin of our own session until the first loss is reported.
+"""Seconds that the database must have been there until we report whom we have never seen.
 
-Where the database was away, all sessions ended with ours; the workers need time to come back.
+Where it was away, all sessions ended with ours; the workers need time to come back.
 """
 
 COMPARE_EVERY = 5.0
@@ -32,17 +32,26 @@ COMPARE_EVERY = 5.0
 class PresenceWatch:
     """Finds workers that hold a lease and are not present any more, and reports their loss.
 
-    It keeps a session of its own and judges only by what it has seen within that session. `now` is
-    a clock that nobody sets (s).
+    It keeps a session of its own. Whom it has seen in that session and then misses is lost: the
+    server was there all the while. `now` is a clock that nobody sets (s), `oldest` the age of the
+    oldest session of the server (s).
     """
 
-    def __init__(self, database: Database, *, now: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        now: Callable[[], float] = monotonic,
+        oldest: Callable[[Listener], float] = presence.oldest_session,
+    ) -> None:
         self._database = database
         self._now = now
+        self._oldest = oldest
         self._session: Listener | None = None
         self._began = 0.0
         self._compared = float("-inf")
         self._known: set[int] = set()
+        self._seen: set[int] = set()
         self._absent: dict[int, float] = {}
 
     def look(self) -> float:
@@ -60,7 +69,7 @@ class PresenceWatch:
             self._session.close()
         self._session = None
         self._compared = float("-inf")
-        self._known, self._absent = set(), {}
+        self._known, self._seen, self._absent = set(), set(), {}
 
     def _own_session(self) -> Listener:
         if self._session is None:
@@ -76,12 +85,19 @@ class PresenceWatch:
             self._compared = now
         here = presence.seen(session)
         if here is None:
-            self._known, self._absent = set(), {}
+            self.close()
             return
         self._absent = {each: self._absent.get(each, now) for each in self._known - here}
         self._known = here | set(self._absent)
-        if now - self._began >= SETTLING:
-            self._report({each for each, since in self._absent.items() if now - since >= AWAY})
+        self._seen = (self._seen | here) & self._known
+        lost = {each for each, since in self._absent.items() if now - since >= AWAY}
+        if not (lost <= self._seen or self._is_settled(session, now)):
+            lost &= self._seen
+        self._report(lost)
+
+    def _is_settled(self, session: Listener, now: float) -> bool:
+        """Whether no restart of the server can have ended the sessions that we miss lately."""
+        return now - self._began >= SETTLING or self._oldest(session) >= SETTLING
 
     def _report(self, lost: set[int]) -> None:
         if not lost:

@@ -40,6 +40,12 @@ _SEEN = """
     )
 """
 
+_OLDEST = """
+    SELECT extract(epoch FROM clock_timestamp() - min(backend_start))::float8
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend'
+"""
+
 
 def show(session: Listener, number: int) -> bool:
     """Take the lock `number` for as long as this session lasts; several sessions may hold it.
@@ -75,9 +81,22 @@ def seen(session: Listener) -> set[int] | None:
     None if the session is not our own: whoever looks through a pooler does not notice that the
     database was away, and would take every worker for lost. Raises Transient.
     """
+    pid, numbers = _ask(session, _SEEN, SPACE)
+    return set(cast("list[int]", numbers)) if pid == session.info.backend_pid else None
+
+
+def oldest_session(session: Listener) -> float:
+    """How old (s) the oldest session of a client is: a server that restarts ends all of them.
+
+    Raises Transient.
+    """
+    (age,) = _ask(session, _OLDEST)
+    return cast("float", age)
+
+
+def _ask(session: Listener, query: str, *values: object) -> tuple[object, ...]:
     try:
-        found = session.execute(_SEEN, (SPACE,), prepare=False).fetchone()
+        found = session.execute(query.encode(), values, prepare=False).fetchone()
     except psycopg.Error as error:
         raise Transient(str(error).partition("\n")[0], stage="database") from error
-    pid, numbers = found or (None, ())
-    return set(cast("list[int]", numbers)) if pid == session.info.backend_pid else None
+    return found or ()

@@ -29,10 +29,17 @@ class Bench:
 
     database: Database
     time: float = 0.0
+    oldest: float = 0.0
     bells: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.watch = PresenceWatch(self.database, now=lambda: self.time)
+        self.watch = self.new_watch()
+
+    def new_watch(self, database: Database | None = None) -> PresenceWatch:
+        """A watch by the clock of this test, which takes every session for `oldest` s old."""
+        return PresenceWatch(
+            database or self.database, now=lambda: self.time, oldest=lambda _: self.oldest
+        )
 
     def claim(self, number: int | None = 7, lease: float = LONG) -> Job:
         """Claim the job as the worker with that number."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.presence_watch import AWAY, SETTLING, PresenceWatch
+from orchestrator.presence_watch import AWAY, SETTLING
 from shared.store import presence
 from shared.store.database import Database
 from tests.integration.losses.bench import LONG, Bench, seen
@@ -36,7 +36,7 @@ def test_a_coordinator_behind_a_pooler_reports_nobody(bench: Bench) -> None:
     bench.claim()
     with Pooler(bench.database.url.port or 5432) as pooler:
         through = Database(through_port(bench.database, pooler.port))
-        watch = PresenceWatch(through, now=lambda: bench.time)
+        watch = bench.new_watch(through)
         for pause in (0.0, SETTLING, AWAY, LONG):
             bench.time += pause
             watch.look()

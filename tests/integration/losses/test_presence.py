@@ -10,14 +10,15 @@ import pytest
 
 from orchestrator import losses
 from orchestrator.history import compare
-from orchestrator.presence_watch import AWAY, COMPARE_EVERY, SETTLING, PresenceWatch
+from orchestrator.presence_watch import AWAY, COMPARE_EVERY, SETTLING
 from orchestrator.relay import Relay
 from orchestrator.sweeper import Sweeper
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.errors import Transient
 from shared.domain.facts import CancelRequested
-from shared.store import attempts, inbox
+from shared.store import attempts, inbox, presence
 from shared.store.attempts import AttemptWrite
+from shared.store.database import Database
 from tests.integration.losses.bench import EVENTS, LONG, Bench, gone, present
 from tests.services.ring import eventually
 from workers.process.leases import LeaseKeeper
@@ -80,10 +81,10 @@ def test_a_lease_that_ran_out_is_told_once(bench: Bench) -> None:
     assert bench.told() == ["lease", "lease"]
 
 
-def test_a_worker_that_connects_again_keeps_its_job(bench: Bench) -> None:
+def test_a_worker_that_connects_again_keeps_its_job(bench: Bench, database_url: str) -> None:
     """Its session was ended and it is back within the grace: nothing is told."""
-    held: list[int] = []
-    keeper = LeaseKeeper(bench.database, lease=LONG, heartbeat=LONG, beat=lambda: held.append(1))
+    own = Database(database_url)
+    keeper = LeaseKeeper(own, lease=LONG, heartbeat=LONG)
     try:
         keeper.await_presence(10)
         number = keeper.presence
@@ -101,6 +102,7 @@ def test_a_worker_that_connects_again_keeps_its_job(bench: Bench) -> None:
             assert not hold.lost.is_set()
     finally:
         keeper.close()
+        own.close()
 
 
 def pid_of(bench: Bench, number: int) -> int | None:
@@ -195,9 +197,38 @@ def test_all_sessions_end_at_once_and_nobody_is_taken_for_lost(bench: Bench) -> 
     assert bench.told() == ["presence"]
 
 
+def test_a_coordinator_that_begins_soon_judges_whom_it_has_seen(bench: Bench) -> None:
+    """The server was there all the while, however short it was."""
+    bench.claim()
+    with present(bench.database, 7):
+        bench.look(0.0)
+    gone(bench)
+    bench.look(0.1, AWAY)
+    bench.decide()
+    assert bench.told() == ["presence"]
+
+
+def test_a_coordinator_that_begins_finds_old_sessions_and_judges_at_once(bench: Bench) -> None:
+    """Nothing has ended all sessions lately, so whoever is not there is gone."""
+    bench.claim()
+    bench.oldest = SETTLING
+    bench.look(0.0, AWAY)
+    bench.decide()
+    assert bench.told() == ["presence"]
+
+
+def test_the_age_of_the_oldest_session_is_that_of_the_server(bench: Bench) -> None:
+    """It grows while one session lasts; by the clock of the database."""
+    with bench.database.listen() as first:
+        began = presence.oldest_session(first)
+        with bench.database.listen() as second:
+            assert presence.oldest_session(second) > began
+            assert presence.oldest_session(first) > began
+
+
 def test_two_coordinators_report_a_loss_once(bench: Bench) -> None:
     bench.claim()
-    another = PresenceWatch(bench.database, now=lambda: bench.time)
+    another = bench.new_watch()
     for pause in (0.0, SETTLING, AWAY, AWAY):
         bench.look(pause)
         another.look()
