@@ -62,6 +62,9 @@ _INSERT = text(f"""
 _PAUSES = (0.1, 0.4, 1.0, 2.0, 4.0)
 """Seconds between two attempts to learn the outcome of a submission."""
 
+_PATIENCE = 8.0
+"""Seconds after which no further attempt begins: one on a silent database takes long by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Submission:
@@ -95,8 +98,11 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
 
 
 def _put_in_again(database: Database, submission: Submission, actor: Actor, doubt: InDoubt) -> int:
+    until = time.monotonic() + _PATIENCE
     for pause in _PAUSES:
         time.sleep(pause)
+        if time.monotonic() > until:
+            break
         try:
             return _put_in(database, submission, actor)
         except Transient:

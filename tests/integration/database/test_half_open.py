@@ -6,9 +6,13 @@ from time import monotonic
 import pytest
 from sqlalchemy import Connection, make_url, text
 
+from orchestrator.acts.submission import Submission, submit
+from shared.domain.config import Policy
 from shared.domain.errors import Transient
+from shared.domain.next_step import command_line
 from shared.store.connection import UNLIMITED, Deadline
 from shared.store.database import Database, InDoubt
+from tests.journeys.plans import plan, step
 from tests.services.databases import execute
 from tests.services.proxy import Direction, Proxy
 
@@ -180,6 +184,23 @@ def test_a_lock_that_somebody_keeps_is_named(database: Database, database_url: s
     with database.begin() as holder:
         holder.execute(text("LOCK guarded"))
         assert "lock" in in_time(wait).reason
+
+
+def test_a_submission_to_a_silent_database_ends_with_what_to_ask(
+    database: Database, link: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried once more, not five times."""
+    monkeypatch.setattr("orchestrator.acts.submission._PATIENCE", TIMEOUT / 2)
+    select(database)
+    link.swallow(Direction.TO_CLIENT)
+    began = monotonic()
+    with pytest.raises(InDoubt) as error:
+        submit(database, Submission("p", ("localhost",), Policy(), plan(step(["true"]))))
+    assert monotonic() - began < 5 * TIMEOUT  # libpq gives a new connection 2 s at least
+    assert command_line(error.value.next_step) == "replan task list"
+    link.pass_on()
+    with database.begin() as connection:
+        assert connection.execute(text("SELECT count(*) FROM tasks")).scalar() == 1
 
 
 def test_what_may_take_long_may_take_long(database: Database) -> None:
