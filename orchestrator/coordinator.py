@@ -23,6 +23,7 @@ from orchestrator.core.decisions import (
     ReportRun,
     ResumeRuns,
     SettleAttempt,
+    SettleClaims,
     StartRuns,
     TellPolicy,
 )
@@ -140,6 +141,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | OpenIntervention()
             | CloseInterventions()
             | SettleAttempt()
+            | SettleClaims()
             | CloseAttempt()
             | FreeJob()
             | Grant()

@@ -23,12 +23,14 @@ from orchestrator.core.decisions import (
     ReportRun,
     ResumeRuns,
     SettleAttempt,
+    SettleClaims,
     StartRuns,
     TellPolicy,
 )
 from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
 from shared.domain.errors import Defect
-from shared.store import approvals, attempts, hosts, jobs
+from shared.domain.records import SettledClaim
+from shared.store import approvals, attempts, claims, hosts, jobs
 from shared.store.recordset import as_rows
 from shared.store.tables import InterventionRow
 from shared.wire import to_json
@@ -87,6 +89,9 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
             learning.learn(connection, _of_run(run_id, decision), decision)
         case SettleAttempt(step, _, pass_no, answer):
             attempts.settle(connection, _of_run(run_id, decision), step, pass_no, answer)
+        case SettleClaims(step, pass_no, tokens, said):
+            settled = [SettledClaim(token, pass_no, said) for token in tokens]
+            claims.settle(connection, _of_run(run_id, decision), step, settled)
         case CloseAttempt(step, _, pass_no):
             attempts.close(connection, _of_run(run_id, decision), step, pass_no)
         case FreeJob(kind, step):

@@ -44,6 +44,7 @@ def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:
         note=decision.note,
         answer=decision.answer,
         delay=decision.delay,
+        driven_on=decision.driven_on,
     )
 
 
@@ -172,4 +173,5 @@ def intervention_values(
         "next_step": None if opened.next_step is None else to_json(opened.next_step),
         "asked": [to_json(asked) for asked in opened.asked],
         "options": list(opened.options),
+        "records": [to_json(record) for record in opened.records],
     }

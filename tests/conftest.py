@@ -13,6 +13,7 @@ pytest_plugins = (
     "tests.services.ring",
     "tests.services.breakable",
     "tests.services.sshd",
+    "tests.services.failover",
 )
 
 

@@ -24,11 +24,13 @@ from shared.domain.facts import (
     CommandsApproved,
     OutcomeTold,
     QuestionAnswered,
+    RecordsSettled,
     RunFact,
 )
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.question import Question, choice
+from shared.domain.records import RecordsAnswer
 from shared.domain.task import StepPhase, TaskPhase
 
 
@@ -43,9 +45,10 @@ class Answered:
 
 
 @act("intervention.answer")
-def answer(caller: Caller, name: str, given: str | Answer | None) -> Done[Answered]:
+def answer(caller: Caller, name: str, given: str | Answer | RecordsAnswer | None) -> Done[Answered]:
     """Answer a question, or say how a command with an unknown outcome ended (an `Answer`).
 
+    A `RecordsAnswer` says what becomes of records that a host has and the database does not know.
     The task or step that asked continues; its errors stay counted. Raises Rejected when the
     intervention asks something else, when the answer is not one of its options, and when it has
     already been answered.
@@ -53,6 +56,8 @@ def answer(caller: Caller, name: str, given: str | Answer | None) -> Done[Answer
     asked = _intervention(caller, name)
     if isinstance(given, Answer):
         return _tell_outcome(caller, asked, given)
+    if isinstance(given, RecordsAnswer):
+        return _settle_records(caller, asked, given)
     return _answer_question(caller, asked, given)
 
 
@@ -140,6 +145,48 @@ def _tell_outcome(caller: Caller, asked: InterventionView, said: Answer) -> Done
         raise _too_late_to_tell(after)
     step = _step(caller, asked.ref)
     return Done(Answered(step.ref, step.phase, after.name, said), taken)
+
+
+def _settle_records(caller: Caller, asked: InterventionView, said: RecordsAnswer) -> Done[Answered]:
+    _refuse_unless_records(asked, said)
+    step = _step(caller, asked.ref)
+    fact = RecordsSettled(
+        step.ordinal,
+        step.revision,
+        step.pass_no,
+        asked.id,
+        said,
+        tuple(sorted({record.claim for record in asked.records})),
+        max(record.pass_no for record in asked.records),
+        caller.actor.name,
+    )
+    details = {"intervention": asked.name, "answer": said.value}
+    entry = Act("intervention.answer", str(step.ref), details)
+    taken = _post_at(caller, entry, asked.ref, fact)
+    after = _intervention(caller, asked.name)
+    if taken and after.answer != said:
+        raise _too_late_to_tell(after)
+    step = _step(caller, asked.ref)
+    return Done(Answered(step.ref, step.phase, after.name, said), taken)
+
+
+def _refuse_unless_records(asked: InterventionView, said: RecordsAnswer) -> None:
+    if asked.closed_at is not None:
+        raise _too_late_to_tell(asked)
+    if asked.kind != InterventionKind.FORGOTTEN:
+        raise Rejected(
+            f"{asked.name} does not ask about the records of a host: it waits because of "
+            f"{asked.kind.replace('_', ' ')}",
+            stage="input",
+            next_step=asked.next_step,
+        )
+    if said is RecordsAnswer.ADOPT and not asked.adoptable:
+        raise Rejected(
+            f"{asked.name}: the plan says something else now than what the host has run, so the "
+            "results cannot be those of this pass",
+            stage="input",
+            next_step=NextStep.of("intervention answer", asked.name, discard=True),
+        )
 
 
 def _answer_question(caller: Caller, asked: InterventionView, given: str | None) -> Done[Answered]:

@@ -17,6 +17,7 @@ from shared.domain.next_step import NextStep
 _BY_ANSWER = {
     InterventionKind.UNKNOWN: "you say how its command ended",
     InterventionKind.QUESTION: "you answer its question",
+    InterventionKind.FORGOTTEN: "you say what becomes of the records on its host",
 }
 """What waits for an answer, which a resumption cannot give."""
 

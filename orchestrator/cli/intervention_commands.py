@@ -1,6 +1,7 @@
 """`replan intervention …`."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -15,10 +16,13 @@ from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
+from shared.domain.records import RecordsAnswer
 
 if TYPE_CHECKING:  # SQLAlchemy loads only when a command needs the database: `--help` is quick
     from orchestrator.acts.done import Done
     from orchestrator.acts.interventions import Answered
+
+Chosen = TypeVar("Chosen")
 
 group = typer.Typer(name="intervention", no_args_is_help=True)
 
@@ -56,7 +60,9 @@ def list_(
         console.print(listing(("", "where", "why", "since", ""), rows))
         for waits in found:
             show_evidence(console, waits)
-            every = waits.evidence is not None or bool(waits.wanted or waits.options)
+            every = waits.evidence is not None or bool(
+                waits.wanted or waits.options or waits.records
+            )
             for step in waits.next_steps if every else waits.next_steps[:1]:
                 next_step(console, step)
         tell_rest(console, further)
@@ -101,20 +107,30 @@ def answer(
     again: Annotated[
         bool, typer.Option("--again", help="Run it again, whatever happened.")
     ] = False,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="The results on the host are those of the pass.")
+    ] = False,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="They do not count: what is not done runs again.")
+    ] = False,
 ) -> Result:
     """Answer a question, or say how a command with an unknown outcome ended.
 
+    After a failover, say what becomes of the records of a host that the database has forgotten.
     The task or step that asked continues; its errors stay counted.
     """
     from orchestrator.acts import interventions
     from orchestrator.views.interventions import intervention
 
-    flags = {Answer.RAN: ran, Answer.NOT_RUN: not_run, Answer.AGAIN: again}
-    given: str | Answer | None = reply
+    outcomes = {Answer.RAN: ran, Answer.NOT_RUN: not_run, Answer.AGAIN: again}
+    records = {RecordsAnswer.ADOPT: adopt, RecordsAnswer.DISCARD: discard}
+    given: str | Answer | RecordsAnswer | None = reply
     with call.reading() as connection:
         asks = intervention(connection, name).kind
-    if asks != "question" or any(flags.values()):
-        given = _outcome(flags, name)
+    if asks == "forgotten" or any(records.values()):
+        given = _only_one(records, "give one of --adopt and --discard", name)
+    elif asks != "question" or any(outcomes.values()):
+        given = _only_one(outcomes, "give one of --ran, --not-run and --again", name)
     return _result("intervention.answer", interventions.answer(call.caller, name, given))
 
 
@@ -175,12 +191,12 @@ def _result(kind: str, done: "Done[Answered]") -> Result:
     return post_answer(kind, done.value, taken=done.taken)
 
 
-def _outcome(given: dict[Answer, bool], name: str) -> Answer:
+def _only_one(given: Mapping[Chosen, bool], otherwise: str, name: str) -> Chosen:
     chosen = [answer for answer, wanted in given.items() if wanted]
     if len(chosen) == 1:
         return chosen[0]
     raise Rejected(
-        "give one of --ran, --not-run and --again",
+        otherwise,
         stage="input",
         next_step=NextStep.of("intervention show", name),
     )

@@ -10,6 +10,7 @@ from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
 from shared.domain.plan import Plan, PlanningRole, Step
+from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.task import RunPhase
 
 
@@ -28,12 +29,14 @@ class InterventionKind(StrEnum):
     OPERATOR = "operator"  # something is misconfigured
     SPENDING = "spending"  # what a model may cost is used up
     QUESTION = "question"  # only a person knows (S3.11, S3.57)
+    FORGOTTEN = "forgotten"  # a host has records that the database does not know
 
 
 @dataclass(frozen=True, slots=True)
 class Enqueue:
     """Ask a worker; `delay` in seconds. At most one job of a kind is open per step or task.
 
+    `driven_on` says that an earlier job was for the same pass.
     `postponed` says how often in a row the same work was put off before.
     `answer` is what a person answered to the question of the step.
     """
@@ -47,6 +50,7 @@ class Enqueue:
     postponed: int = 0
     note: str = ""
     answer: str | None = None
+    driven_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class CancelAttempt:
 class OpenIntervention:
     """Wait for a human; `asked` are the texts to approve, if any.
 
-    `options` are the answers to choose from, where it is a question with such.
+    `options` are the answers to choose from, where it is a question with such. `records` are what
+    a host has recorded and the database does not know.
     """
 
     kind: InterventionKind
@@ -77,6 +82,7 @@ class OpenIntervention:
     next_step: Advice | None = None
     asked: tuple[ApprovalRequest, ...] = ()
     options: tuple[str, ...] = ()
+    records: tuple[HostRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,16 @@ class FreeJob:
 
     kind: JobKind
     step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettleClaims:
+    """Write what a person says about the records of these claims, with that pass at hand."""
+
+    step: int
+    pass_no: int
+    claims: tuple[str, ...]
+    answer: RecordsAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +200,7 @@ Decision = (
     | OpenIntervention
     | CloseInterventions
     | SettleAttempt
+    | SettleClaims
     | CloseAttempt
     | FreeJob
     | Grant

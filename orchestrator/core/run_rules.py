@@ -32,6 +32,7 @@ from orchestrator.core.step_rules import (
     after_pass,
     after_reply,
     after_sending,
+    after_settling,
     drive_on,
     enqueue_pass,
     put_off_or_wait,
@@ -46,7 +47,7 @@ from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
 HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
-TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.ANSWER})
+TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.RECORDS, WaitsFor.ANSWER})
 """Waits that only the person can end who was asked; a resumption cannot."""
 
 REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
@@ -98,6 +99,8 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
             return step.phase not in HELD_UP
         case f.OutcomeTold():
             return not _waits_for(step, WaitsFor.OUTCOME, fact.pass_no)
+        case f.RecordsSettled():
+            return not _waits_for(step, WaitsFor.RECORDS, fact.pass_no)
         case f.CommandsApproved() | f.ApprovalDenied():
             return not _waits_for(step, WaitsFor.APPROVAL, fact.pass_no)
         case f.QuestionAnswered():
@@ -209,6 +212,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
             return request_revision(step, fact.note)
         case f.OutcomeTold():
             return after_answer(step, fact)
+        case f.RecordsSettled():
+            return after_settling(step, fact)
         case f.CommandsApproved():
             return after_approval(step, fact)
         case f.ApprovalDenied():

@@ -14,6 +14,7 @@ class WaitsFor(StrEnum):
     """What a step that waits for a person waits for."""
 
     OUTCOME = "outcome"  # how a command ended
+    RECORDS = "records"  # whether what the host has recorded belongs to the pass
     APPROVAL = "approval"  # of what it would run
     ANSWER = "answer"  # to a question of its own
     SENDING = "sending"  # its evidence is there and may be sent to its author as it is

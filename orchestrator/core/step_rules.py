@@ -11,6 +11,7 @@ from orchestrator.core.decisions import (
     InterventionKind,
     OpenIntervention,
     SettleAttempt,
+    SettleClaims,
 )
 from orchestrator.core.retry_rules import pause, put_off, retry_limit
 from orchestrator.core.state import StepState, WaitsFor
@@ -27,6 +28,7 @@ from shared.domain.facts import (
     PassFinished,
     PlanRevised,
     QuestionAnswered,
+    RecordsSettled,
     RetryAdvised,
     StepHandedUp,
 )
@@ -34,6 +36,7 @@ from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
 from shared.domain.plan import Draft, OnFailure, PlanningRole
 from shared.domain.question import Reply
+from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.spending import SPENDING
 from shared.domain.task import StepPhase
 
@@ -69,7 +72,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
 def drive_on(step: StepState) -> StepAdvance:
     """Enqueue the same pass again, because its last worker could not go on."""
     ready = replace(step, phase=StepPhase.READY, waits_for=None, unfinished=False)
-    return ready, (_again(ready, JobKind.EXECUTE),)
+    return ready, (replace(_again(ready, JobKind.EXECUTE), driven_on=True),)
 
 
 def after_pass(
@@ -95,7 +98,7 @@ def after_pass(
             )
         case Ending.UNKNOWN:
             return _wait(counted, InterventionKind.UNKNOWN, WaitsFor.OUTCOME, stage="execute")
-        case Ending.NEEDS_INPUT:
+        case Ending.NEEDS_INPUT | Ending.FORGOTTEN:
             return _ask(counted, fact)
         case Ending.ROLLBACK_FAILED:
             return _wait(counted, InterventionKind.ROLLBACK, stage="rollback")
@@ -182,6 +185,24 @@ def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
     )
 
 
+def after_settling(step: StepState, fact: RecordsSettled) -> StepAdvance:
+    """Go on after a person said whether the records of a host belong to the pass.
+
+    If they do, the same pass is driven on, as after the loss of a worker. If not, a new pass
+    begins, whose number no record of the host has.
+    """
+    if fact.answer is RecordsAnswer.ADOPT:
+        ready, enqueued = drive_on(replace(step, reason=""))
+    else:
+        newest = max(step.pass_no, fact.newest)
+        ready, enqueued = enqueue_pass(replace(step, reason="", pass_no=newest))
+    return ready, (
+        CloseInterventions(step.ordinal),
+        SettleClaims(step.ordinal, fact.pass_no, fact.claims, fact.answer),
+        *enqueued,
+    )
+
+
 def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
     """Go on with a person's answer; the errors stay counted."""
     note = str(Reply(fact.question, fact.answer))
@@ -254,7 +275,15 @@ def put_off_or_wait(
 
 
 def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
-    """Wait for a person's answer (S3.24, S3.28)."""
+    """Wait for a person's answer (S3.24, S3.28), or for what becomes of a host's records."""
+    if fact.ending is Ending.FORGOTTEN:
+        return _wait(
+            step,
+            InterventionKind.FORGOTTEN,
+            WaitsFor.RECORDS,
+            stage="execute",
+            records=fact.records,
+        )
     asked = fact.question
     return _wait(
         step if asked is None else replace(step, reason=asked.text),
@@ -332,10 +361,12 @@ def _wait(
     next_step: Advice | None = None,
     asked: tuple[ApprovalRequest, ...] = (),
     options: tuple[str, ...] = (),
+    records: tuple[HostRecord, ...] = (),
 ) -> StepAdvance:
     """Ask a person, and withdraw every open job of the step."""
     waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for)
+    reason = step.reason
     return waiting, (
         CancelJobs(step.ordinal),
-        OpenIntervention(kind, step.ordinal, step.reason, stage, next_step, asked, options),
+        OpenIntervention(kind, step.ordinal, reason, stage, next_step, asked, options, records),
     )

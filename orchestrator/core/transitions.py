@@ -66,6 +66,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.BundleSent: frozenset({S.REPLANNING, S.WAITING}),
         f.ResumeRequested: frozenset({S.READY}),
         f.OutcomeTold: frozenset({S.READY}),
+        f.RecordsSettled: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.REPLANNING}),
         f.QuestionAnswered: frozenset({S.READY}),

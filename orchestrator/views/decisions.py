@@ -23,7 +23,7 @@ _FACTS = {
     "step.revise": ("RevisionRequested", "StepRevised"),
     "bundle.send": ("BundleSent",),
     "intervention.deny": ("ApprovalDenied",),
-    "intervention.answer": ("QuestionAnswered", "OutcomeTold"),
+    "intervention.answer": ("QuestionAnswered", "OutcomeTold", "RecordsSettled"),
 }
 """The facts that contain the words of an act."""
 

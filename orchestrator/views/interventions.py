@@ -9,6 +9,7 @@ from sqlalchemy import Connection, or_, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
+from orchestrator.views import unknown_records
 from orchestrator.views.approvals import (
     ApprovalView,
     GivenAnswer,
@@ -22,8 +23,9 @@ from shared.domain.approval import ApprovalRequest
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
+from shared.domain.records import HostRecord
 from shared.store.tables import InterventionRow, RunRow
-from shared.wire import decode_next_step
+from shared.wire import decode_next_step, from_json
 
 _DIGITS = 18
 _APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL})
@@ -41,7 +43,8 @@ class InterventionView:
     `next_steps` are the commands that help, the most likely first. The kind `unknown` has
     `evidence`, the kind `approval` the texts that are `wanted`; once answered, both have the
     `answer`, an approval also who it was `answered_by`. The kind `question` asks its `reason`;
-    `options` are the answers to choose from, or empty when any answer is allowed.
+    `options` are the answers to choose from, or empty when any answer is allowed. The kind
+    `forgotten` has `records`, which a host has and the database does not know.
     """
 
     id: int
@@ -57,11 +60,17 @@ class InterventionView:
     wanted: tuple[ApprovalView, ...] = ()
     answered_by: str | None = None
     options: tuple[str, ...] = ()
+    records: tuple[HostRecord, ...] = ()
 
     @property
     def name(self) -> str:
         """What a person calls it: `I7`."""
         return f"I{self.id}"
+
+    @property
+    def adoptable(self) -> bool:
+        """Whether its records can become those of the pass: it would run the same texts."""
+        return bool(self.records) and not any(record.differs for record in self.records)
 
     @property
     def next_step(self) -> Advice:
@@ -114,6 +123,9 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
     known = unknown_outcomes(connection, unknown)
     said = approval_answers(connection, [row.id for row in rows if row.kind in _APPROVALS])
+    said |= unknown_records.answers(
+        connection, [row.id for row in rows if row.kind == InterventionKind.FORGOTTEN]
+    )
     said |= asked.answers(
         connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
     )
@@ -150,6 +162,7 @@ def _row(connection: Connection, name: str) -> Any:
 
 def _view(row: Any, question: UnknownOutcome, word: GivenAnswer | None) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
+    records = tuple(from_json(HostRecord, record) for record in row.records)
     return InterventionView(
         id=row.id,
         ref=ref,
@@ -162,6 +175,7 @@ def _view(row: Any, question: UnknownOutcome, word: GivenAnswer | None) -> Inter
             decode_next_step(row.next_step),
             number=row.id,
             approvable=bool(row.asked),
+            adoptable=not any(record.differs for record in records),
             options=row.options,
         ),
         opened_at=row.opened_at,
@@ -171,6 +185,7 @@ def _view(row: Any, question: UnknownOutcome, word: GivenAnswer | None) -> Inter
         wanted=tuple(map(approval_view, asked_in(row))),
         answered_by=None if word is None else word.by,
         options=tuple(row.options),
+        records=records,
     )
 
 
@@ -181,6 +196,7 @@ def next_steps(
     *,
     number: int = 0,
     approvable: bool = False,
+    adoptable: bool = True,
     options: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
     """What a person can do about intervention `number`; `given` is what its cause suggests."""
@@ -188,6 +204,8 @@ def next_steps(
         return _of_approval(number, ref)
     if kind == InterventionKind.UNKNOWN and ref.step is not None:
         return _of_unknown(number, ref)
+    if kind == InterventionKind.FORGOTTEN and ref.step is not None:
+        return _of_forgotten(number, ref, adoptable=adoptable)
     if kind == InterventionKind.QUESTION:
         return asked.next_steps(number, ref, options)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
@@ -250,6 +268,19 @@ def _of_unknown(number: int, ref: Ref) -> tuple[Advice, ...]:
         NextStep.of("intervention answer", f"I{number}", again=True),
         NextStep.of("step revise", ref, file=Blank("revision.yaml")),
         NextStep.of("step abandon", ref),
+        _cancel(ref),
+    )
+
+
+def _of_forgotten(number: int, ref: Ref, *, adoptable: bool) -> tuple[Advice, ...]:
+    adopt = NextStep.of("intervention answer", f"I{number}", adopt=True)
+    return (
+        NextStep.of("intervention show", f"I{number}"),
+        *((adopt,) if adoptable else ()),
+        NextStep.of("intervention answer", f"I{number}", discard=True),
+        NextStep.of("step revise", ref, file=Blank("revision.yaml")),
+        NextStep.of("step abandon", ref),
+        NextStep.of("doctor"),
         _cancel(ref),
     )
 

@@ -11,6 +11,7 @@ from shared.domain.attempt import Answer
 from shared.domain.budget import UNAVAILABLE, Ending
 from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind, LossSign
+from shared.domain.records import RecordsAnswer
 
 _TOLD_BY_OTHERS = (f.RunStarted, f.RunChanged, f.BundleReady)
 """Facts that other messages cover: the first pass, the end, the evidence being sent."""
@@ -22,6 +23,11 @@ _ANSWERS: Mapping[Answer, str] = {
     Answer.RAN: "the command ran",
     Answer.NOT_RUN: "the command did not run",
     Answer.AGAIN: "run the command again",
+}
+
+_RECORDS: Mapping[RecordsAnswer, str] = {
+    RecordsAnswer.ADOPT: "the results on the host are those of the pass",
+    RecordsAnswer.DISCARD: "the results on the host do not count, and its commands run again",
 }
 
 _WORK: Mapping[JobKind, str] = {
@@ -51,6 +57,7 @@ _ENDINGS: Mapping[Ending, str] = {
     Ending.UNKNOWN: "step {step} stopped: nobody can say how a command ended",
     Ending.NEEDS_INPUT: "step {step} asks a person",
     Ending.ROLLBACK_FAILED: "step {step} stopped: a rollback before it failed",
+    Ending.FORGOTTEN: "step {step} stopped: its host knows more than the database",
 }
 
 
@@ -120,6 +127,9 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.STEP_ENDED, Tone.BAD, told
         case f.OutcomeTold():
             told = f"a person answered for step {fact.step}: {_ANSWERS[fact.answer]}"
+            return MessageKind.INTERVENTION, Tone.PLAIN, told
+        case f.RecordsSettled():
+            told = f"{fact.settled_by} answered for step {fact.step}: {_RECORDS[fact.answer]}"
             return MessageKind.INTERVENTION, Tone.PLAIN, told
         case f.CommandsApproved():
             return MessageKind.INTERVENTION, Tone.PLAIN, _approval(fact)

@@ -18,74 +18,28 @@ from shared.domain.jobs import JobKind, LossSign
 from shared.domain.next_step import Advice
 from shared.domain.plan import Author, Plan, Step, Subtask
 from shared.domain.question import Question
-from shared.domain.task import RunPhase
+from shared.domain.records import HostRecord, RecordsAnswer
+from shared.domain.task_facts import (
+    HostKeyChanged,
+    PlanApproved,
+    PlanDrafted,
+    PromptRefined,
+    QuestionAsked,
+    RunChanged,
+    StepDetailed,
+    TaskSubmitted,
+)
 
-# --- about a task ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSubmitted:
-    """A person submitted a task; `plan` is set when it was planned by hand."""
-
-    policy: Policy
-    run_ids: tuple[int, ...]
-    plan: Plan | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRefined:
-    """The taskmaster improved the prompt (both versions are kept, S0.25)."""
-
-    prompt: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAsked:
-    """The prompt is ambiguous, and the taskmaster asks instead of guessing (S3.57)."""
-
-    question: Question
-
-
-@dataclass(frozen=True, slots=True)
-class PlanDrafted:
-    """A planner, or a person, gave the main steps; those without subtasks are detailed next."""
-
-    plan: Plan
-
-
-@dataclass(frozen=True, slots=True)
-class StepDetailed:
-    """The subtask planner gave revision 0 of a step."""
-
-    step: int
-    subtasks: tuple[Subtask, ...]
-    author: Author
-
-
-@dataclass(frozen=True, slots=True)
-class PlanApproved:
-    """A person approved the plan with that digest: each of its commands on every target."""
-
-    plan_digest: str
-    given_by: str
-    approvals: tuple[Approval, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RunChanged:
-    """A run of the task entered another phase."""
-
-    run_id: int
-    phase: RunPhase
-
-
-@dataclass(frozen=True, slots=True)
-class HostKeyChanged:
-    """A host showed a worker another key than the enrolled one; `reason` says which."""
-
-    host: str
-    reason: str
-
+__all__ = [
+    "HostKeyChanged",
+    "PlanApproved",
+    "PlanDrafted",
+    "PromptRefined",
+    "QuestionAsked",
+    "RunChanged",
+    "StepDetailed",
+    "TaskSubmitted",
+]
 
 # --- about a run ----------------------------------------------------------------------------------
 
@@ -117,7 +71,8 @@ class PassFinished(OfPass):
     """A pass ended; `errors` counts its errors and those of the pass that it continues.
 
     `asked` holds the texts that wait for a person's approval, `question` the question to a person,
-    if the pass ended for one of these; `error_class` is the kind of its last error.
+    if the pass ended for one of these; `error_class` is the kind of its last error. `records` holds
+    what the target has recorded and the database does not know, if the pass ended for that.
     """
 
     ending: Ending
@@ -126,6 +81,7 @@ class PassFinished(OfPass):
     asked: tuple[ApprovalRequest, ...] = ()
     error_class: ErrorClass = ErrorClass.OTHER
     question: Question | None = None
+    records: tuple[HostRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +156,21 @@ class OutcomeTold(OfPass):
     """A person says how the command ended whose outcome was `unknown`."""
 
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsSettled(OfPass):
+    """A person says whether records that the database does not know belong to the pass.
+
+    `claims` are the tokens of the claims that they were made under; `newest` is the highest number
+    of a pass among them.
+    """
+
+    intervention: int
+    answer: RecordsAnswer
+    claims: tuple[str, ...]
+    newest: int
+    settled_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +319,7 @@ StepFact = (
     | StepHandedUp
     | RevisionRequested
     | OutcomeTold
+    | RecordsSettled
     | CommandsApproved
     | ApprovalDenied
     | RetryAdvised

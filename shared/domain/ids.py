@@ -74,6 +74,15 @@ def rollback_key(run: int, step: int, revision: int, subtask: int, pass_no: int)
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-back"
 
 
+_SUBTASK = re.compile(r"-(\d+)-p\d+-(?:t\d+|back)(?:\.\d+)?")
+
+
+def subtask_of_key(key: str) -> int | None:
+    """The number of the subtask that the key of an attempt or of a rollback names."""
+    found = _SUBTASK.search(key)
+    return None if found is None else int(found[1])
+
+
 def look_key(run: int, step: int, revision: int, subtask: int, pass_no: int) -> str:
     """The identity of the looks at a subtask in a pass, however often they are repeated."""
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-look"

@@ -65,7 +65,7 @@ def queue_of(kind: JobKind, role: PlanningRole = PlanningRole.SUBTASK_PLANNER) -
     return _QUEUES[kind]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Claim:
     """One worker's claim of a job, as it is named outside the database.
 

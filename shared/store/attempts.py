@@ -1,6 +1,6 @@
 """Attempts in rows: written in groups under the fence of their job, read back as values."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -31,23 +31,31 @@ _WRITTEN = columns(AttemptRow, without=("id", "told_by_person"))
 _UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
 """Whoever resumes an attempt knows less about its beginning than whoever began it."""
 
-_CLAIM = {"job_id": "bigint", "fence": "bigint", "claim": "text"}
+_CLAIM = {"job_id": "bigint", "fence": "bigint", "claim": "text", "before": "text"}
+
+_ENDED = f"SELECT FROM attempts known WHERE known.outcome <> '{RUNNING}' AND known.key ="
 
 _RECORD = text(f"""
     WITH given AS (
-        SELECT r.*, jobs.state
+        SELECT r.*, jobs.state,
+            r.before IS NOT NULL AND NOT EXISTS ({_ENDED} r.before) AS forgotten
         FROM {recordset("rows", AttemptRow, *_WRITTEN, **_CLAIM)}
         JOIN jobs ON jobs.id = r.job_id AND jobs.fence = r.fence
              AND jobs.tokens[cardinality(jobs.tokens)] = r.claim
              AND jobs.state IN ('open', 'cancelled')
     ), written AS (
         INSERT INTO attempts ({", ".join(_WRITTEN)})
-        SELECT {", ".join(_WRITTEN)} FROM given
+        SELECT {", ".join(_WRITTEN)} FROM given WHERE NOT forgotten
         ON CONFLICT (key) DO UPDATE SET
             {", ".join(_UPDATED)},
             started_at = least(attempts.started_at, excluded.started_at)
     )
-    SELECT key FROM given WHERE state = 'open'
+    SELECT key, state, forgotten FROM given
+""")  # noqa: S608 - nothing but constants
+
+_MISSING = text(f"""
+    SELECT key FROM unnest(CAST(:keys AS text[])) AS given(key)
+    WHERE NOT EXISTS ({_ENDED} given.key)
 """)  # noqa: S608 - nothing but constants
 
 _RESERVE = text("""
@@ -127,23 +135,49 @@ class LeftRunning:
     pass_no: int
 
 
-def record(connection: Connection, records: Sequence[AttemptWrite]) -> set[str]:
-    """Write attempts of held jobs; returns the keys of those whose job is still ours.
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The keys of the attempts whose job is still ours, and of those that were forgotten."""
+
+    ours: frozenset[str] = frozenset()
+    forgotten: frozenset[str] = frozenset()
+
+
+def record(
+    connection: Connection,
+    records: Sequence[AttemptWrite],
+    before: Mapping[Claim, str] | None = None,
+) -> Recorded:
+    """Write attempts of held jobs.
 
     The ends of attempts are written for a cancelled job, too, because nobody else knows them.
-    Attempts under another claim are not written.
+    Attempts under another claim are not written. `before` holds the key of the last attempt that
+    was written as ended under each claim. If the database does not know that one any more, it has
+    lost commits, and nothing is written after it.
     """
     if not records:
-        return set()
+        return Recorded()
     blobs: dict[str, bytes] = {}
-    rows = {r.attempt.key: _row(r, blobs) for r in records}
+    rows = {
+        r.attempt.key: _row(r, blobs) | {"before": (before or {}).get(r.claim)} for r in records
+    }
     if blobs:
         connection.execute(
             upsert(BlobRow).on_conflict_do_nothing(),
             [{"digest": name, "data": data} for name, data in blobs.items()],
         )
-    written = connection.execute(_RECORD, {"rows": as_rows(rows.values())})
-    return set(written.scalars())
+    written = connection.execute(_RECORD, {"rows": as_rows(rows.values())}).all()
+    return Recorded(
+        frozenset(row.key for row in written if row.state == "open" and not row.forgotten),
+        frozenset(row.key for row in written if row.forgotten),
+    )
+
+
+def missing(connection: Connection, keys: Collection[str]) -> set[str]:
+    """Those of the attempts that the database does not know as ended."""
+    if not keys:
+        return set()
+    return set(connection.execute(_MISSING, {"keys": list(keys)}).scalars())
 
 
 def settle(connection: Connection, run_id: int, step: int, pass_no: int, answer: Answer) -> None:

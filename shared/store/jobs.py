@@ -29,7 +29,7 @@ _COLUMNS = f"""
 _ENQUEUE = text("""
     INSERT INTO jobs
         (kind, queue, task_id, run_id, step, revision, pass_no, postponed, note, answer,
-         cancel_attempt, due_at)
+         cancel_attempt, due_at, fence)
     VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :postponed, :note,
             :answer, CASE WHEN :postponed > 0 THEN
                 (SELECT before.cancel_attempt FROM jobs before
@@ -37,7 +37,7 @@ _ENQUEUE = text("""
                    AND before.pass_no = :pass_no
                  ORDER BY before.id DESC LIMIT 1)
             END,
-            clock_timestamp() + make_interval(secs => :delay))
+            clock_timestamp() + make_interval(secs => :delay), CAST(:driven_on AS int))
     ON CONFLICT (task_id, coalesce(run_id, 0), coalesce(step, 0), kind) WHERE state = 'open'
     DO UPDATE SET
         queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
@@ -156,7 +156,10 @@ _EXHAUSTED = text(f"""
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job for a worker; `delay` is in seconds from now."""
+    """A job for a worker; `delay` is in seconds from now.
+
+    `driven_on` says that an earlier job was for the same pass: its worker is not the first.
+    """
 
     kind: JobKind
     queue: str
@@ -169,6 +172,7 @@ class NewJob:
     note: str = ""
     answer: str | None = None
     delay: float = 0.0
+    driven_on: bool = False
 
 
 def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
@@ -320,6 +324,7 @@ def _fields(job: NewJob) -> dict[str, Any]:
         "note": job.note,
         "answer": job.answer,
         "delay": job.delay,
+        "driven_on": job.driven_on,
     }
 
 

@@ -11,10 +11,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
 from shared.store.fix_tables import FixRow, FixUseRow
+from shared.store.intervention_tables import ApprovalRow, InterventionRow, SettledClaimRow
 from shared.store.output_tables import BlobRow, OutputRow
 from shared.store.row import DOLLARS, Row, now, number
 
 __all__ = [
+    "ApprovalRow",
     "AttemptRow",
     "AuditHeadRow",
     "AuditRow",
@@ -33,6 +35,7 @@ __all__ = [
     "Row",
     "RunRow",
     "RunStepRow",
+    "SettledClaimRow",
     "TaskRow",
     "TokenRow",
 ]
@@ -346,53 +349,3 @@ class BundleRow(Row):
     __table_args__ = (
         Index("uq_bundles_pass", "run_id", "step", "revision", "pass_no", unique=True),
     )
-
-
-class InterventionRow(Row):
-    """Something that waits for a human.
-
-    `asked` holds the texts to approve, if any; `options` the answers to choose from, if there are
-    any.
-    """
-
-    __tablename__ = "interventions"
-
-    id: Mapped[int] = number()
-    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
-    run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    step: Mapped[int | None]
-    kind: Mapped[str]
-    stage: Mapped[str]
-    reason: Mapped[str]
-    next_step: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
-    asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
-    options: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
-    opened_at: Mapped[datetime] = now()
-    closed_at: Mapped[datetime | None]
-
-    __table_args__ = (
-        Index("ix_interventions_open", "task_id", postgresql_where=text("closed_at IS NULL")),
-    )
-
-
-class ApprovalRow(Row):
-    """A person's approval of one digest, for one use (`once`) or as often as its `task` needs it.
-
-    Only the coordinator writes one, for a person's fact. A worker records its use: `used_by` is the
-    key of the first attempt that used it, the only one for `once`.
-    """
-
-    __tablename__ = "approvals"
-
-    id: Mapped[int] = number()
-    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"))
-    digest: Mapped[str]
-    scope: Mapped[str]
-    given_by: Mapped[str]
-    given_at: Mapped[datetime] = now()
-    expires_at: Mapped[datetime]
-    signature: Mapped[str]
-    used_at: Mapped[datetime | None]
-    used_by: Mapped[str | None]
-
-    __table_args__ = (Index("ix_approvals_task_id", "task_id", "digest"),)

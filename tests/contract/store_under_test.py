@@ -171,7 +171,7 @@ class SqlUnderTest:
     def record(self, job: Job, attempt: Attempt, *, ended: bool = True) -> bool:
         entry = AttemptWrite(job.claim, attempt, ended=ended, worker="worker")
         with self.database.begin() as connection:
-            return attempt.key in attempts.record(connection, [entry])
+            return attempt.key in attempts.record(connection, [entry]).ours
 
     def sweep(self) -> int:
         before = self._left_running_told()

@@ -22,6 +22,7 @@ from orchestrator.core.decisions import (
     ReportRun,
     ResumeRuns,
     SettleAttempt,
+    SettleClaims,
     StartRuns,
     TellPolicy,
 )
@@ -379,7 +380,7 @@ class MemoryUnit:
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
                     opened["open"] &= not fits or opened["step"] in sparing
-            case AddSteps() | DisableHost() | Learn() | FreeJob():
+            case AddSteps() | DisableHost() | Learn() | FreeJob() | SettleClaims():
                 pass  # this store keeps no plans, no hosts, no fixes and no presence
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact

@@ -32,7 +32,7 @@ def claimed(url: str, command: str) -> Job:
     with database.begin() as connection:
         (job,) = jobs.claim(connection, [1], "worker", 600.0)
         entry = AttemptWrite(job.claim, RUNNING, ended=False, worker="worker")
-        assert attempts.record(connection, [entry])
+        assert attempts.record(connection, [entry]).ours
     database.close()
     return job
 
@@ -70,7 +70,7 @@ def finish(database: Database, job: Job) -> bool:
 def record(database: Database, job: Job) -> bool:
     with database.begin() as connection:
         entry = AttemptWrite(job.claim, RUNNING, ended=True, worker="worker")
-        return bool(attempts.record(connection, [entry]))
+        return bool(attempts.record(connection, [entry]).ours)
 
 
 def output(database: Database, job: Job) -> bool:

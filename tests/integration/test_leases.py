@@ -35,7 +35,7 @@ def job(database: Database) -> Job:
     with database.begin() as connection:
         (claimed,) = jobs.claim(connection, [1], "worker", NEVER)
         entry = AttemptWrite(claimed.claim, running, ended=False, worker="worker")
-        assert attempts.record(connection, [entry]) == {KEY}
+        assert attempts.record(connection, [entry]).ours == {KEY}
     return claimed
 
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
 from shared.domain.errors import Rejected
+from shared.domain.records import HostRecord
 from shared.secrets.sent import SentSubtask
 from workers.passes.checks import run_check
 from workers.passes.context import PassContext
 from workers.passes.history import is_red
-from workers.passes.means import Try
+from workers.passes.means import ForgottenError, Try
 from workers.passes.outcomes import describe_forced_end
 from workers.passes.ports import Undo
 from workers.passes.recorder import subtask_of
@@ -23,8 +24,31 @@ class Attempts:
         self._settle = settle
 
     def recall(self, work: SentSubtask | Undo) -> Try | None:
-        """The next attempt, if an earlier driver of this pass has already started it."""
-        return self._context.means.recall(self._context.recorder.next_key(work))
+        """The next attempt, if an earlier driver of this pass has already started it.
+
+        Raises ForgottenError if another text than the planned one was started as the first try.
+        """
+        key = self._context.recorder.next_key(work)
+        known = self._context.means.recall(key)
+        subtask = subtask_of(work)
+        planned = isinstance(work, Undo) or not self._context.history.next_try(subtask.ordinal)
+        if planned and known is not None and not known.remedy and known.command != subtask.command:
+            raise ForgottenError((self._foreign(work, key, known),))
+        return known
+
+    def _foreign(self, work: SentSubtask | Undo, key: str, known: Try) -> HostRecord:
+        order = self._context.order
+        return HostRecord(
+            claim="",
+            revision=work.revision if isinstance(work, Undo) else order.revision,
+            pass_no=order.pass_no,
+            key=key,
+            subtask=subtask_of(work).ordinal,
+            command=known.command,
+            running=False,
+            exit_code=None,
+            differs=True,
+        )
 
     def run(
         self,

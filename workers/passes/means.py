@@ -11,6 +11,7 @@ from typing import Protocol
 from shared.domain.attempt import Attempt, CommandResult, Outcome, Ran
 from shared.domain.plan import SubtaskKind
 from shared.domain.question import Question
+from shared.domain.records import HostRecord
 from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
 
@@ -47,11 +48,23 @@ class Coming:
     satisfied: bool
 
 
+class ForgottenError(Exception):
+    """The target has records of this step that the database does not know; nothing may run.
+
+    `records` holds what had started under them.
+    """
+
+    def __init__(self, records: tuple[HostRecord, ...]) -> None:
+        super().__init__(f"{len(records)} commands on the host are unknown to the database")
+        self.records = records
+
+
 class Means(Protocol):
     """Carries out subtasks of some kinds on the target of a pass.
 
     Every function that reaches the target raises Transient when the target cannot be reached or
-    another driver has the pass, Misconfigured when the target refuses us, and Defect for a text
+    another driver has the pass, Misconfigured when the target refuses us, ForgottenError when it
+    has records of the step that the database does not know, and Defect for a text
     that the guard does not allow and that was not permitted (`permit`). When the pass or the
     attempt is cancelled, the result of the command says so.
     """

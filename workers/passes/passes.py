@@ -13,7 +13,8 @@ from workers.passes.checks import SETTLE
 from workers.passes.clock import Clock
 from workers.passes.context import PassContext
 from workers.passes.dry_run import DryRun
-from workers.passes.means import Means
+from workers.passes.forgotten import forgotten
+from workers.passes.means import ForgottenError, Means
 from workers.passes.outcomes import STOPS
 from workers.passes.ports import Approvals, PassLog, PassOrder, PassResult, Unapproved
 from workers.passes.rollbacks import Rollbacks
@@ -49,6 +50,9 @@ def carry_out(
     or any command under `autonomy: plan`, is never corrected, and runs only with an approval from
     `approvals` (S0.88).
 
+    If the target has records of the step that the database does not know, nothing is started any
+    more, and the pass ends with these records (`Ending.FORGOTTEN`).
+
     Under `dry_run_mode`, only checks and preconditions that change nothing run, and every subtask
     is predicted (`workers.passes.dry_run`).
 
@@ -59,9 +63,12 @@ def carry_out(
     subtasks = in_order(order.subtasks)
     _refuse_foreign(subtasks, means)
     context = PassContext.of(order, means, log, clock, approvals)
-    if order.policy.dry_run_mode:
-        return _predict(context, subtasks)
-    return Rollbacks(context).carry_out() or _try(context, subtasks, settle)
+    try:
+        if order.policy.dry_run_mode:
+            return _predict(context, subtasks)
+        return Rollbacks(context).carry_out() or _try(context, subtasks, settle)
+    except ForgottenError as error:
+        return forgotten(order, context.history.errors, error.records)
 
 
 def _refuse_foreign(subtasks: Iterable[SentSubtask], means: Means) -> None:

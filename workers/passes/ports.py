@@ -11,6 +11,7 @@ from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.plan import Step
 from shared.domain.question import Question
+from shared.domain.records import HostRecord
 from shared.domain.target import Target
 from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
@@ -117,7 +118,8 @@ class PassResult:
     """How a pass ended; `errors` counts its own errors and those of the passes it continues.
 
     `unapproved` or `question` is what it waits for, if it ended to wait; `error_class` is the
-    kind of its last error.
+    kind of its last error. `records` is what the target has recorded and the database does not
+    know, if it ended for that.
     """
 
     ending: Ending
@@ -126,3 +128,4 @@ class PassResult:
     unapproved: tuple[Unapproved, ...] = ()
     error_class: ErrorClass = ErrorClass.OTHER
     question: Question | None = None
+    records: tuple[HostRecord, ...] = ()

@@ -1,12 +1,13 @@
 """The journal: one thread per process writes the reports of all its passes, in batches.
 
 While one batch is being committed, the next one fills up, so commits stay cheap however many passes
-run at once. Every write carries the fence of its job. If a write is refused, another worker has the
-job, and the pass is told to stop.
+run at once. Every write carries the claim of its job. If a write is refused, another worker has the
+job, and the pass is told to stop. It is told the same if the database has lost what was written
+before: the job is released, and the next driver finds all of it on the host.
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from math import inf
@@ -77,6 +78,8 @@ class Journal:
         self._output_due = 0.0
         self._with_output: set[str] = set()
         self._refused: set[Claim] = set()
+        self._forgotten: set[Claim] = set()
+        self._last: dict[Claim, str] = {}
         self._closing = False
         self._sleeps_until = 0.0
         self._written = 0.0
@@ -144,13 +147,15 @@ class Journal:
         return future
 
     def is_refused(self, job: Job) -> bool:
-        """Whether a write for this job was refused, because another worker has it now."""
+        """Whether a write for this job was refused: another worker has it, or is to have it."""
         return job.claim in self._refused
 
     def forget(self, job: Job) -> None:
         """Forget a job that this process no longer holds."""
         with self._changed:
             self._refused.discard(job.claim)
+            self._forgotten.discard(job.claim)
+            self._last.pop(job.claim, None)
             self._started.pop(job.claim, None)
 
     def close(self) -> None:
@@ -247,12 +252,14 @@ class Journal:
         """
         records = list(group.records.values())
         with self._database.begin() as connection:
-            written = attempts.record(connection, records)
+            written = attempts.record(connection, records, self._last)
+            unsaid = self._last_before(group)
+            self._note_forgotten(group, written, attempts.missing(connection, unsaid))
             if len(group.numbers) < len(group.chunks):
                 group.numbers = attempts.reserve_output(connection, len(group.chunks))
             attempts.append_output(connection, group.numbers, group.chunks)
             attempts.drop_output(connection, sorted(group.dropped))
-            ending = [job.claim for job, _, _ in group.reports]
+            ending = [j.claim for j, _, _ in group.reports if j.claim not in self._forgotten]
             begun = [job.claim for job, _, _ in group.started]
             held = jobs.held_ids(connection, [claim for claim in begun if claim not in ending])
             ours = jobs.finish(connection, ending)
@@ -265,12 +272,35 @@ class Journal:
                 ((j.task_id, j.run_id, fact), 0.0) for j, fact, _ in group.reports if j.id in ours
             ]
             inbox.send_dated(connection, told)
-            free = jobs.release(connection, [job.claim for job, _ in group.given_back])
-        self._note_refusals(r for r in records if r.attempt.key not in written)
+            back = {job.claim for job, _ in group.given_back}
+            back |= {job.claim for job, _, _ in group.reports} & self._forgotten
+            free = jobs.release(connection, sorted(back))
+        self._note_refusals(r for r in records if r.attempt.key not in written.ours)
+        ended = (entry for entry in records if entry.ended)
+        self._last |= {e.claim: e.attempt.key for e in ended if e.claim not in self._forgotten}
         for job, _, future in group.reports:
             future.set_result(job.id in ours)
         for job, future in group.given_back:
             future.set_result(job.id in free)
+
+    def _last_before(self, group: _Batch) -> set[str]:
+        """The last attempts that were written for jobs that end without a further one."""
+        ending = {job.claim for job, _, _ in group.reports}
+        ending -= {entry.claim for entry in group.records.values()}
+        return {self._last[claim] for claim in ending if claim in self._last}
+
+    def _note_forgotten(
+        self, group: _Batch, written: attempts.Recorded, missing: Collection[str]
+    ) -> None:
+        """Note the claims under which the database has lost what was written before."""
+        for entry in group.records.values():
+            if entry.attempt.key in written.forgotten:
+                self._forgotten.add(entry.claim)
+        for job, _, _ in group.reports:
+            if self._last.get(job.claim) in missing:
+                self._forgotten.add(job.claim)
+        if self._forgotten:
+            log.warning("database_forgot", jobs=sorted(claim.job for claim in self._forgotten))
 
     def _note_refusals(self, records: Iterable[AttemptWrite]) -> None:
         for entry in records:

@@ -16,8 +16,12 @@ from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
+from shared.store import claims
 from shared.store.database import Database
 from workers.passes.clock import SystemClock
+from workers.passes.forgotten import forgotten
+from workers.passes.history import History
+from workers.passes.means import ForgottenError
 from workers.passes.passes import carry_out
 from workers.passes.ports import PassOrder, PassResult
 from workers.passes.to_undo import to_undo
@@ -28,7 +32,7 @@ from workers.roles.signatures import Signatures
 from workers.secrets import Secrecy, mask_attempt, mask_question, texts_of
 from workers.shells.door import PassJudge
 from workers.shells.means import ShellMeans
-from workers.shells.ports import Connections, PassRecord
+from workers.shells.ports import Connections, KnownClaims, PassRecord
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
@@ -73,6 +77,9 @@ class Executor:
             asked=tuple(done.approvals.question(each, masker) for each in result.unapproved),
             error_class=result.error_class,
             question=mask_question(result.question, masker),
+            records=tuple(
+                replace(record, command=masker.values(record.command)) for record in result.records
+            ),
         )
 
     def clean_up(self, hold: Hold) -> Fact:
@@ -88,7 +95,7 @@ class Executor:
             left = left_running(connection, job)
         if left.keys:
             done = self._carry_out(hold, since=left.age)
-            if not left.keys <= done.ended:
+            if done.result.records or not left.keys <= done.ended:
                 raise Transient("the host does not say how the command ended", stage="execute")
         return CleanupFinished(job.step, job.revision, job.pass_no, job.postponed)
 
@@ -114,7 +121,12 @@ class Executor:
             signatures=self._signatures,
         )
         log = HeldLog(self._journal, hold, known.masker)
-        shell = self._connections.shell(brief.host, _record(brief, hold, log, since), known.masker)
+        record = replace(_record(brief, hold, log, since), claims=lambda: self._claims(job))
+        try:
+            shell = self._connections.shell(brief.host, record, known.masker)
+        except ForgottenError as error:
+            result = forgotten(order, History(order).errors, error.records)
+            return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset())
         tools = order.step.allowed_tools
         judge = PassJudge(guard, known.masker, programs=whole.programs, tools=tools)
         clock = SystemClock()
@@ -136,6 +148,16 @@ class Executor:
         if job.kind is JobKind.EXECUTE:
             hold.afterwards.append(shell.settle)
         return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended))
+
+    def _claims(self, job: Job) -> KnownClaims:
+        """What the database knows now of the claims of a step. Raises Transient."""
+        if job.run_id is None or job.step is None:
+            raise AssertionError("a pass belongs to a step of a run")
+        with self._database.autocommit() as connection:
+            return KnownClaims(
+                claims.known(connection, job.run_id, job.step),
+                claims.settled(connection, job.run_id, job.step),
+            )
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
         """The commands of the run's other steps and revisions; unreadable ones are left out."""
@@ -265,6 +287,7 @@ def _record(brief: PassBrief, hold: Hold, log: HeldLog, since: float) -> PassRec
         since=since,
         valid_for=lambda: hold.valid_until - monotonic(),
         given_up=log.given_up,
+        claim=job.token,
     )
 
 

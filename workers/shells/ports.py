@@ -1,12 +1,13 @@
 """The port to a shell on a host."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
+from shared.domain.records import SettledClaim
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.records import CommandRecord
@@ -19,6 +20,14 @@ LOOK = "look"
 
 
 @dataclass(frozen=True, slots=True)
+class KnownClaims:
+    """The claims of a step that the database knows, and what a person has said about others."""
+
+    tokens: Collection[str] = ()
+    settled: Collection[SettledClaim] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PassRecord:
     """The name under which a host keeps the records of a pass, and what its driver may assume.
 
@@ -26,6 +35,9 @@ class PassRecord:
     `since` says how many seconds ago the pass was first requested, `resumed` whether another
     driver may have had it before. `valid_for` returns for how many more seconds this driver may
     start commands.
+
+    `claim` is the random token of the driver's claim, which is part of the names of its records.
+    `claims` reads which claims of the step the database knows now.
     """
 
     name: str
@@ -34,6 +46,8 @@ class PassRecord:
     since: float
     valid_for: Callable[[], float]
     given_up: Callable[[], bool]
+    claim: str = ""
+    claims: Callable[[], KnownClaims] = KnownClaims
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +114,9 @@ class Shell(Protocol):
 
         After its timeout, or once `cancelled` returns True, everything that the command started on
         the host is ended (TERM, then KILL). Raises Transient when the host cannot be reached or
-        another driver has the pass, Misconfigured when the host refuses us, and Rejected for a
-        command that no host can take (too long, a NUL byte).
+        another driver has the pass, ForgottenError when the host has records of the step that the
+        database does not know, Misconfigured when the host refuses us, and Rejected for a command
+        that no host can take (too long, a NUL byte).
         """
         ...
 

@@ -51,6 +51,7 @@ class CommandRecord:
 
     `number` is the number of its output files, None if it wrote nothing. `why` says what ended it
     early, if anything did ("timeout", "cancel"). `left` names the processes that it left running.
+    `since` is the uptime at its start, None in logs of older versions.
     """
 
     key: str
@@ -63,6 +64,7 @@ class CommandRecord:
     exit_code: int | None = None
     why: str = ""
     left: tuple[str, ...] = ()
+    since: int | None = None
 
 
 @dataclass(slots=True)
@@ -113,21 +115,59 @@ def process_names(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in re.split(r" (?=\d+\(|\+)", " ".join(words)) if name)
 
 
-def generation(stem: str) -> tuple[int, int]:
-    """The position of a stem among those of its pass: the fence of its driver, and its count."""
-    _, fence, count = stem.rsplit(".", 2)
-    return int(fence), int(count)
+_PLACE = re.compile(r"-(\d+)-(\d+)$", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """The beginning of the names of one driver's records: `ab/RUN-STEP-REVISION-PASS.FENCE.COUNT`.
+
+    After the count, an underscore and the random token of the driver's claim may follow; stems of
+    older versions have none. `text` is the stem as the host writes it, with its folder.
+    """
+
+    text: str
+    name: str
+    fence: int
+    count: int
+    claim: str
+
+    @property
+    def generation(self) -> tuple[int, int]:
+        """The position among the stems of its pass."""
+        return self.fence, self.count
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The revision and the number of its pass; zeros if its name says neither."""
+        found = _PLACE.search(self.name)
+        return (0, 0) if found is None else (int(found[1]), int(found[2]))
+
+
+def stem_text(name: str, fence: int, count: int, claim: str) -> str:
+    """The stem of a driver of the pass with that name."""
+    return f"{name}.{fence}.{count}" + (f"_{claim}" if claim else "")
+
+
+def stem_of(text: str) -> Stem:
+    """Read a stem."""
+    path, fence, rest = text.rsplit(".", 2)
+    count, _, claim = rest.partition("_")
+    return Stem(text, path.rpartition("/")[2], int(fence), int(count), claim)
 
 
 def _take(log: Log, words: list[str], text: list[str]) -> None:
     match words:
         case [Mark.RUNNER, pid, start, boot, space, watch]:
             log.runner = Identity(int(pid), int(start), boot, space, int(watch or 0))
-        case [Mark.START, key, number, until, *_]:
+        case [Mark.START, key, number, until, *rest]:
             label = text[0] if text else ""
             command = "\n".join(text[1:])
             _settle_silent(log, int(number))
-            log.last = CommandRecord(key, log.stem, int(number), int(until), label, command)
+            since = int(rest[1]) if len(rest) > 1 else None
+            log.last = CommandRecord(
+                key, log.stem, int(number), int(until), label, command, since=since
+            )
             log.records[key] = log.last
         case [Mark.END, key, code] if key in log.records:
             log.records[key] = replace(log.records[key], state=State.ENDED, exit_code=int(code))

@@ -16,7 +16,7 @@ from shared.domain.plan import (
 from shared.domain.question import Question
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_key
-from tests.unit.core.drawn import other_limits, some_plan, some_policy
+from tests.unit.core.drawn import other_limits, records_settled, some_plan, some_policy
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
@@ -185,6 +185,10 @@ def erratic_person(world: World) -> None:
         if state.waits_for is WaitsFor.OUTCOME:
             answered = dataclasses.replace(told, pass_no=state.pass_no)
             wishes += [(run_id, answered)] * 4
+        settled = records_settled(rng, state)
+        wishes += [(run_id, settled)] * (
+            4 if state.waits_for is WaitsFor.RECORDS else rng.random() < 0.1
+        )
         reply = replied(ordinal, state.pass_no)
         wishes += [(run_id, reply)] * (
             4 if state.waits_for is WaitsFor.ANSWER else rng.random() < 0.1
@@ -251,6 +255,7 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
                     Ending.UNKNOWN,
                     Ending.NEEDS_APPROVAL,
                     Ending.NEEDS_INPUT,
+                    Ending.FORGOTTEN,
                 ],
             }
             ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
@@ -345,6 +350,9 @@ def _answer_run(world: World, run_id: int, strategy: str) -> None:
     if first.waits_for is WaitsFor.OUTCOME and strategy in {"resume", "mixed"}:
         answer = world.rng.choice(list(Answer))
         world.post(run_id, f.OutcomeTold(first.ordinal, first.revision, first.pass_no, answer))
+        return
+    if first.waits_for is WaitsFor.RECORDS and strategy in {"resume", "mixed"}:
+        world.post(run_id, records_settled(world.rng, first))
         return
     if (
         first.waits_for is WaitsFor.APPROVAL

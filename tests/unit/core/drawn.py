@@ -2,6 +2,8 @@
 
 from random import Random
 
+from orchestrator.core.state import StepState
+from shared.domain import facts as f
 from shared.domain.config import AUTONOMIES, BY_CLASS, FIXED, MODEL, Policy, Value
 from shared.domain.plan import (
     Author,
@@ -12,6 +14,7 @@ from shared.domain.plan import (
     check_steps,
     default_dependencies,
 )
+from shared.domain.records import RecordsAnswer
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step
 
 
@@ -76,3 +79,10 @@ def _some_step(rng: Random, ordinal: int, depends_on: tuple[int, ...], *, comple
 
 def _some_author(rng: Random) -> Author:
     return rng.choice([SUBTASK_PLANNER, SUBTASK_PLANNER, PLANNER, BY_HAND])
+
+
+def records_settled(rng: Random, step: StepState) -> f.RecordsSettled:
+    """What a person says about the records of a host."""
+    answer = rng.choice(list(RecordsAnswer))
+    place = step.ordinal, step.revision, step.pass_no
+    return f.RecordsSettled(*place, 7, answer, ("token",), step.pass_no + 1, "ann")

@@ -21,6 +21,7 @@ from shared.domain.budget import Ending
 from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, LossSign, QueueName, queue_of
 from shared.domain.plan import PlanningRole
+from shared.domain.records import RecordsAnswer
 from shared.domain.spending import SPENDING
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.given import (
@@ -84,6 +85,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         InterventionKind.APPROVAL: lambda: running().pass_ends(Ending.NEEDS_APPROVAL),
         InterventionKind.UNKNOWN: lambda: running().pass_ends(Ending.UNKNOWN),
         InterventionKind.QUESTION: lambda: running().pass_ends(Ending.NEEDS_INPUT),
+        InterventionKind.FORGOTTEN: lambda: running().pass_ends(Ending.FORGOTTEN),
         InterventionKind.ROLLBACK: lambda: running().pass_ends(Ending.ROLLBACK_FAILED),
         InterventionKind.OPERATOR: lambda: running().job_fails(JobKind.EXECUTE, "misconfigured"),
         InterventionKind.SPENDING: lambda: submitted().job_fails(
@@ -139,6 +141,7 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.RevisionRequested: f.RevisionRequested(1),
         f.StepAbandoned: f.StepAbandoned(1),
         f.OutcomeTold: f.OutcomeTold(1, 0, 1, Answer.RAN),
+        f.RecordsSettled: f.RecordsSettled(1, 0, 1, 7, RecordsAnswer.DISCARD, ("token",), 1, "ann"),
         f.CommandsApproved: f.CommandsApproved(1, 0, 1, 7, ()),
         f.ApprovalDenied: f.ApprovalDenied(1, 0, 1, 7, "ann"),
         f.JobFailed: running().job_failure(JobKind.EXECUTE),

@@ -135,7 +135,7 @@ class World:
             counts = self.runs[run] is not before or bool(decisions)
             self._note_run(run, before, self.runs[run], fact, counts=counts)
             self._check_told_twice(self.runs[run], fact)
-        if counts and isinstance(fact, f.ResumeRequested):
+        if counts and isinstance(fact, f.ResumeRequested | f.RecordsSettled):
             self._drop_fenced(run)
         if counts:
             self.counted.setdefault(run, []).append(fact)
@@ -163,6 +163,8 @@ class World:
                 self._check_begun(before, after)
             if old is not None and old.waits_for is WaitsFor.OUTCOME and step.phase in AT_WORK:
                 assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
+            if old is not None and old.waits_for is WaitsFor.RECORDS and step.phase in AT_WORK:
+                assert isinstance(fact, f.RecordsSettled | f.StepRevised), "run again unasked"
             if old is not None and old.waits_for is WaitsFor.ANSWER and step.phase in AT_WORK:
                 assert isinstance(fact, f.QuestionAnswered | f.StepRevised), "run unanswered"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
@@ -211,6 +213,9 @@ class World:
                 place = run, decision.step, decision.pass_no
                 assert place not in self.settled, "one command was answered for twice"
                 self.settled.add(place)
+            case d.SettleClaims():
+                assert run is not None
+                assert decision.claims, "an answer about nothing"
             case d.CloseAttempt(step):
                 assert run is not None
                 assert (run, step) in self.left_running, "nothing ran there"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.shells.records import Identity, State, generation, nonce_of, read_log
+from workers.shells.records import Identity, State, nonce_of, read_log, stem_of
 from workers.shells.remote.runner_text import call, flags
 from workers.shells.remote.short_names import RunnerVerb
 
@@ -80,7 +80,11 @@ def test_a_log_that_was_cut_is_read_as_far_as_it_goes() -> None:
 
 def test_stems_are_ordered_by_fence_and_count() -> None:
     stems = ["/r/t/1-0-1.10.1", "/r/t/1-0-1.9.2", "/r/t/1-0-1.9.10"]
-    assert sorted(stems, key=generation) == [stems[1], stems[2], stems[0]]
+    assert sorted(stems, key=lambda text: stem_of(text).generation) == [
+        stems[1],
+        stems[2],
+        stems[0],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ class Waiter:
         if record.state is State.RUNNING:
             stop, killed = self._until_over(runner, known, deadline, output)
             record = runner.log(record.stem).records[record.key]
-            runner.quit(known.runner)
+            runner.quit(known.runner, known.record.stem)
         if record.exit_code is None:
             hung = stop is not None and asks(record.command)
             unknown = None if hung else _why_unknown(runner, known)
@@ -130,7 +130,7 @@ class Waiter:
                 return WaitResult(ended, stop, killed)
             found = second.log(record.stem).records.get(record.key, record)
             if asks(record.command):
-                second.quit(known.runner)
+                second.quit(known.runner, record.stem)
                 if found.exit_code is not None:  # the next one hangs, so this answer was not sent
                     stop, killed = Stop.EXITED, NOT_KILLED
         except BaseException:
@@ -185,7 +185,7 @@ class Waiter:
         """End a runner that hangs in a question, for example on a dead file system."""
         second = self._pool.beside(runner)
         try:
-            second.quit(known.runner)
+            second.quit(known.runner, known.record.stem)
         except BaseException:
             self._pool.drop(second)
             raise

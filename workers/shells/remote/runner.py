@@ -123,9 +123,9 @@ class Runner:
         not_after: int = 0,
         settled: Iterable[str] = (),
     ) -> tuple[str, ...]:
-        """Open records under a stem below the root; return the other stems of its pass.
+        """Open records under a stem below the root; return the other stems of its step.
 
-        The names of the record files begin with the stem, "folder/pass.fence.count".
+        The names of the record files begin with the stem (`workers.shells.records.Stem`).
 
         `then` starts right away, or is skipped if there are other stems. Raises Misconfigured when
         the host has no place for records, and Transient while old records of the same run are
@@ -222,9 +222,9 @@ class Runner:
         """Note that nobody will read the output of these passes any more, by their full paths."""
         self._carrier.send(_settle(passes))
 
-    def quit(self, other: Identity) -> None:
-        """End another runner that runs no command."""
-        self._carrier.send(call(RunnerVerb.QUIT, *other.words))
+    def quit(self, other: Identity, stem: str) -> None:
+        """End another runner that runs no command, unless it has opened another stem by now."""
+        self._carrier.send(call(RunnerVerb.QUIT, *other.words, stem))
         self._expect(FrameKind.QUIT)
 
     def remaining_processes(self, record: CommandRecord, runner: Identity) -> tuple[str, ...]:

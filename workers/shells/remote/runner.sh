@@ -79,8 +79,9 @@ open_records() { # stem workdir . : open the records of the commands that follow
     { usable "$memory_root" && enter "$memory_root" "$1"; } ||
     { say shut; return; }
   unclaimed "$1" || { say busy; return; }
-  last=0
-  for other_log in ${home_root:+"$home_root/${1%.*.*}".*.log} "$memory_root/${1%.*.*}".*.log; do
+  last=0 step_name=${1%.*.*} step_name=${step_name%-*-*}
+  for other_log in ${home_root:+"$home_root/$step_name"[-.]*.log} \
+    "$memory_root/$step_name"[-.]*.log; do
     [ "$other_log" != "$open_stem.log" ] && [ -e "$other_log" ] || continue
     last=x && say other "${other_log%.log}"
   done
@@ -140,8 +141,8 @@ run_command() { # key not-after span flags label command variables . : run a com
   [ "$8" = . ] || return
   uptime
   [ "$now" -lt "$2" ] || { say late "$1"; return; }
-  printf '%s\n%s\n@@%s s %s %s %s %s\n' "$5" "$6" "$record_nonce" \
-    "$1" "$pair_number" "$((now + $3))" "$4" 2>/dev/null >&3 || { say full "$1"; return; }
+  printf '%s\n%s\n@@%s s %s %s %s %s %s\n' "$5" "$6" "$record_nonce" \
+    "$1" "$pair_number" "$((now + $3))" "$4" "$now" 2>/dev/null >&3 || { say full "$1"; return; }
   # In this order: a driver that takes over makes `stop` first, and then reads the log.
   [ ! -e "$open_stem.stop" ] || { note x "$1"; say over "$1"; exit 0; }
   [ -z "$work_folder" ] || cd -- "$work_folder" 2>/dev/null ||
@@ -226,9 +227,11 @@ erase_output() { # pass . : remove the output of its commands
 settle_pass() { # path . : note that nobody will read the output of a pass any more
   [ "$2" != . ] || { true >"$1.settled"; } 2>/dev/null
 }
-quit_runner() { # pid start boot namespace . : end an idle runner
-  [ "$5" = . ] || return
-  lives "$1" "$2" "$3" "$4" && kill -9 "$1" 2>/dev/null
+quit_runner() { # pid start boot namespace stem . : end an idle runner that is still at that stem
+  [ "$6" = . ] || return
+  beside=
+  read -r beside 2>/dev/null <"${5%/*/*}/.at.$1"
+  [ "${beside:-$5}" = "$5" ] && lives "$1" "$2" "$3" "$4" && kill -9 "$1" 2>/dev/null
   say quit
 }
 

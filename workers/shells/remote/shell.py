@@ -14,8 +14,8 @@ from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
-from workers.shells.ports import LOOK, Call, PassRecord
-from workers.shells.records import CommandRecord
+from workers.shells.ports import LOOK, Call, KnownClaims, PassRecord
+from workers.shells.records import CommandRecord, Stem, stem_of, stem_text
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.errors import no_workdir, transient
@@ -28,7 +28,9 @@ from workers.shells.remote.runner_text import LATE_SECONDS
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.takeover import (
     StartedCommand,
+    Stems,
     overtaken_error,
+    sort_stems,
     take_over,
 )
 from workers.shells.remote.waiting import ENDED_BY, Deadline, Stop, never_ran
@@ -317,19 +319,27 @@ class RunnerShell:
         self._opened += 1
         first = self._opened == 1 and not self._record.resumed
         then, not_after = self._pipeline.first(runner) if first else ((), 0)
-        stem = f"{self._record.name}.{self._record.fence}.{self._opened}"
-        settled = self._pool.take_settled()
-        others = runner.open(stem, then, not_after=not_after, settled=settled)
+        record, settled = self._record, self._pool.take_settled()
+        stem = stem_of(stem_text(record.name, record.fence, self._opened, record.claim))
+        found = runner.open(stem.text, then, not_after=not_after, settled=settled)
+        others = tuple(map(stem_of, found))
         if others:
             self._pipeline.take_skips(runner)
-            self._known |= take_over(runner, others)
+        stems = self._sort(stem, others)
+        self._known |= take_over(runner, stems)
         self._unsettled = False
         if self._record.resumed or self._opened > 1:
             age = self._record.since + monotonic() - self._begun
             if runner.uptime() < age:
                 self._lost_records = _RESTARTED
-            elif self._record.resumed and age > KEPT_SECONDS and not others:
+            elif self._record.resumed and age > KEPT_SECONDS and not (stems.ours or stems.adopted):
                 self._lost_records = _REMOVED
+
+    def _sort(self, own: Stem, others: tuple[Stem, ...]) -> Stems:
+        """Sort the other stems; the claims are read only if one may be unknown."""
+        foreign = any(stem.claim not in {"", own.claim} for stem in others)
+        claims = self._record.claims() if self._record and foreign else KnownClaims()
+        return sort_stems(own, others, claims)
 
     def _open_temporary(self, runner: Runner) -> None:
         runner.open(f"{LOOK}s/{secrets.token_hex(6)}.0.0")
