@@ -50,6 +50,7 @@ def play(tmp_path: Path, sshd_factory: SshServers, ssh_account: Account) -> Play
             ssh_account,
             disks=bool(DISKS & programme.faults),
             clocks=bool(CLOCKS & programme.faults),
+            settings=programme.settings,
         )
         with staged(tmp_path, sshd_factory, load.library(), ledger, props) as stage:
             campaign = Campaign(stage, load, chance)

@@ -53,11 +53,15 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Programme:
-    """Phases, the least number of tasks over all of them, and how long the end may take (s)."""
+    """Phases, the least number of tasks over all of them, and how long the end may take (s).
+
+    `settings` are variables that the product's processes get besides.
+    """
 
     phases: tuple[Phase, ...]
     tasks: int
     patience: float
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def faults(self) -> frozenset[str]:
@@ -77,6 +81,13 @@ FULL: Final = Programme(
                 "planner killed": 24,
                 "process frozen 5 s": 20,
             },
+        ),
+        Phase("half-open", 22, 10, {"database half-open 20 s": 1}),
+        Phase(
+            "links",
+            22,
+            10,
+            {"broker half-open 20 s": 1, "hosts half-open 5 s": 1},
         ),
         Phase(
             "roles",
@@ -170,7 +181,7 @@ FULL: Final = Programme(
     tasks=200,
     patience=110,
 )
-"""In less than ten minutes, settling included."""
+"""In less than a quarter of an hour, settling included."""
 
 SHORT: Final = Programme(
     phases=(
@@ -206,8 +217,10 @@ SHORT: Final = Programme(
             8,
             {"broker a replica 5 s": 1, "database read-only 5 s": 1},
         ),
+        Phase("links", 2, 8, {"database half-open 5 s": 1, "broker half-open 5 s": 1}),
     ),
     tasks=20,
     patience=60,
+    settings={"REPLAN_DATABASE_TIMEOUT": "5"},
 )
-"""About a minute, as a part of the ordinary suite."""
+"""A minute and a half, as a part of the ordinary suite."""

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -95,7 +95,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Props:
-    """What a programme needs besides: small disks, clocks that can be set.
+    """What a programme needs besides: small disks, clocks that can be set, settings.
 
     `account` is the user of the hosts. What this machine does not let us make is left out.
     """
@@ -103,6 +103,7 @@ class Props:
     account: Account
     disks: bool
     clocks: bool
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -145,6 +146,7 @@ def staged(
             "REPLAN_GUARD_POLICY": str(folder / "policy.yaml"),
         }
         environ |= crew_clock.environ if crew_clock else {}
+        environ |= props.settings if props else {}
         crew = stack.enter_context(Crew(folder, environ))
         for name, kind in CREW.items():
             crew.start(name, kind)

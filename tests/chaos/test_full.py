@@ -1,4 +1,4 @@
-"""The whole campaign, for `make chaos`: less than ten minutes on two cores."""
+"""The whole campaign, for `make chaos`: less than a quarter of an hour on two cores."""
 
 import time
 
@@ -8,12 +8,12 @@ from tests.chaos.conftest import Play, shortfall
 from tests.chaos.phases import FULL
 from tests.services.availability import only_when_asked
 
-WITHIN = 600.0
+WITHIN = 900.0
 """Seconds."""
 
 
-@only_when_asked("REPLAN_CHAOS", "full", "`make chaos` runs it; ten minutes long")
-@pytest.mark.timeout(900)
+@only_when_asked("REPLAN_CHAOS", "full", "`make chaos` runs it; a quarter of an hour long")
+@pytest.mark.timeout(1200)
 def test_whatever_fails_nothing_is_lost_and_nothing_runs_twice(play: Play) -> None:
     """S2.47-S2.48: every phase of the plan, each fault counted."""
     began = time.monotonic()
