@@ -52,14 +52,12 @@ _UNCLAIMED_ANYWHERE = text("""
     GROUP BY queue ORDER BY queue
 """)
 
-_CONNECTED = text("""
-    SELECT count(DISTINCT objid) AS present, EXISTS (
+_CONNECTED = text(f"""
+    SELECT count(DISTINCT number) AS present, EXISTS (
         SELECT FROM jobs WHERE state = 'open' AND lease_until > clock_timestamp()
     ) AS working
-    FROM pg_locks
-    WHERE locktype = 'advisory' AND objsubid = 2 AND classid::bigint = :space AND granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-""")
+    FROM {presence.SHOWN}
+""")  # noqa: S608 - nothing but constants
 
 _UNREAD_ANYWHERE = text("""
     SELECT count(*) AS reports,
@@ -103,7 +101,7 @@ def unclaimed_jobs(connection: Connection) -> Sequence[Unclaimed]:
 
 def _workers(connection: Connection) -> int | None:
     """How many worker processes are connected; None if they cannot show their presence."""
-    row = connection.execute(_CONNECTED, {"space": presence.SPACE}).one()
+    row = connection.execute(_CONNECTED).one()
     return int(row.present) if row.present or not row.working else None
 
 

@@ -1,8 +1,7 @@
 """The presence of worker processes: each holds an advisory lock as long as it is connected.
 
 Postgres frees the lock when the session ends. The kernel closes the sockets of a killed process, so
-that is at once. A process that is frozen keeps its session, and so its lock. Numbers of workers are
-the second half of a two-part key; the first half is `SPACE`.
+that is at once. A process that is frozen keeps its session, and so its lock.
 """
 
 from typing import cast
@@ -15,11 +14,11 @@ from shared.store.connection import Listener
 
 log = structlog.get_logger()
 
-SPACE = 0x7265706C
-"""The first half of the key of each lock."""
+TAG = 0x7265
+"""The highest 16 bits of the key of each lock; the others are the number of the worker."""
 
-HIGHEST = 2**31 - 1
-"""The highest number of a worker."""
+HIGHEST = 2**48 - 1
+"""The highest number of a worker. They are drawn at random, and no two are ever the same."""
 
 _SETTINGS = """
     SELECT set_config(name, wanted, false) FROM pg_settings JOIN (VALUES
@@ -32,13 +31,21 @@ _SETTINGS = """
 
 Those that the server does not know are left out."""
 
-_SEEN = """
-    SELECT pg_backend_pid(), ARRAY(
-        SELECT DISTINCT objid::bigint FROM pg_locks
-        WHERE locktype = 'advisory' AND objsubid = 2 AND classid::bigint = %s AND granted
-          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    )
-"""
+_NUMBER = f"((classid::bigint << 32) | objid::bigint) & {HIGHEST}"
+
+SHOWN = f"""
+    (SELECT {_NUMBER} AS number, pid FROM pg_locks
+     WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND classid::bigint >> 16 = {TAG}
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS shown
+"""  # noqa: S608 - nothing but constants
+"""A table for queries: the number of each worker that is present, and its server process."""
+
+_SEEN = f"SELECT pg_backend_pid(), ARRAY(SELECT DISTINCT number FROM {SHOWN})"  # noqa: S608
+
+# A server that has not noticed the loss of our last session would show us present when we are not.
+_END_FORMER = f"""
+    SELECT pg_terminate_backend(pid) FROM {SHOWN} WHERE number = %s AND pid <> pg_backend_pid()
+"""  # noqa: S608 - nothing but constants
 
 _OLDEST = """
     SELECT extract(epoch FROM clock_timestamp() - min(backend_start))::float8
@@ -48,7 +55,7 @@ _OLDEST = """
 
 
 def show(session: Listener, number: int) -> bool:
-    """Take the lock `number` for as long as this session lasts; several sessions may hold it.
+    """Take the lock `number` for as long as this session lasts, and end our former one.
 
     False, with nothing taken, if the session is not our own: a pooler between us and the server
     would keep the lock, or lose it, whatever becomes of our connection. Also False if the server
@@ -59,7 +66,8 @@ def show(session: Listener, number: int) -> bool:
             log.warning("presence_not_shown", reason="a pooler stands before the database")
             return False
         session.execute(_SETTINGS.encode())
-        session.execute("SELECT pg_advisory_lock_shared(%s::int, %s::int)", (SPACE, number))
+        session.execute("SELECT pg_advisory_lock_shared(%s)", (TAG << 48 | number,))
+        session.execute(_END_FORMER.encode(), (number,))
     except psycopg.Error as error:
         reason = str(error).partition("\n")[0]
         if session.closed:
@@ -81,7 +89,7 @@ def seen(session: Listener) -> set[int] | None:
     None if the session is not our own: whoever looks through a pooler does not notice that the
     database was away, and would take every worker for lost. Raises Transient.
     """
-    pid, numbers = _ask(session, _SEEN, SPACE)
+    pid, numbers = _ask(session, _SEEN)
     return set(cast("list[int]", numbers)) if pid == session.info.backend_pid else None
 
 

@@ -56,7 +56,7 @@ def test_a_lock_that_the_server_refuses_is_done_without(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A full table of locks, say: leases are renewed all the same."""
-    monkeypatch.setattr(presence, "SPACE", "not a number")
+    monkeypatch.setattr(presence, "TAG", 2**16)
     keeper = LeaseKeeper(bench.database, lease=LONG, heartbeat=0.05)
     try:
         keeper.await_presence(10)

@@ -19,7 +19,7 @@ from shared.domain.facts import CancelRequested
 from shared.store import attempts, inbox, presence
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
-from tests.integration.losses.bench import EVENTS, LONG, Bench, gone, present
+from tests.integration.losses.bench import EVENTS, LONG, Bench, gone, present, seen
 from tests.services.ring import eventually
 from workers.process.leases import LeaseKeeper
 
@@ -107,8 +107,11 @@ def test_a_worker_that_connects_again_keeps_its_job(bench: Bench, database_url: 
 
 def pid_of(bench: Bench, number: int) -> int | None:
     """The server process that holds the lock of a worker."""
-    query = "SELECT pid FROM pg_locks WHERE objid::bigint = :number AND objsubid = 2"
-    found = bench.rows(query, number=number)
+    query = (
+        "SELECT pid FROM pg_locks WHERE locktype = 'advisory'"
+        " AND ((classid::bigint << 32) | objid::bigint) & :highest = :number"
+    )
+    found = bench.rows(query, number=number, highest=presence.HIGHEST)
     return found[0].pid if found else None
 
 
@@ -224,6 +227,16 @@ def test_the_age_of_the_oldest_session_is_that_of_the_server(bench: Bench) -> No
         with bench.database.listen() as second:
             assert presence.oldest_session(second) > began
             assert presence.oldest_session(first) > began
+
+
+def test_a_session_that_the_worker_has_lost_does_not_show_it_present(bench: Bench) -> None:
+    """The server may not have noticed that it is half-open: the worker's next session ends it."""
+    with present(bench.database, 7):
+        former = pid_of(bench, 7)
+        with present(bench.database, 7):
+            eventually(lambda: pid_of(bench, 7) not in {None, former}, "the end of the former")
+            assert seen(bench.database) == {7}
+        gone(bench)
 
 
 def test_two_coordinators_report_a_loss_once(bench: Bench) -> None:
