@@ -1,7 +1,7 @@
 """The connection to Postgres: one pool per process, translated errors, notifications."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NoReturn, cast
 
 import psycopg
@@ -40,6 +40,8 @@ _ONE_MOMENT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 _MAY_PAUSE = text("SET LOCAL idle_in_transaction_session_timeout = '1h'")
 """A reader holds no locks, and a person may look at its page for long."""
+
+_AS_USUAL = nullcontext()
 
 
 class InDoubt(Transient):
@@ -98,7 +100,7 @@ class Database:
         try:
             with (
                 self.engine.connect() as connection,
-                _bounded(connection, deadline),
+                _AS_USUAL if deadline is None else _bounded(connection, deadline),
                 connection.begin(),
             ):
                 if deadline is not None:
@@ -170,11 +172,8 @@ class Database:
 
 
 @contextmanager
-def _bounded(connection: Connection, deadline: Deadline | None) -> Iterator[None]:
+def _bounded(connection: Connection, deadline: Deadline) -> Iterator[None]:
     """Let every answer on this connection take until the deadline, while the block lasts."""
-    if deadline is None:
-        yield
-        return
     driver = cast("BoundedConnection", connection.connection.dbapi_connection)
     usual, driver.deadline = driver.deadline, deadline.seconds
     try:

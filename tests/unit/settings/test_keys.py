@@ -1,5 +1,6 @@
 """Every key that can be set: what it is by itself, what it takes, and what it refuses."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,18 @@ def test_the_keys_of_the_agent_scope_have_the_defaults_that_were_asked_for(tmp_p
     assert agent.forbidden_commands == ()
     assert agent.dry_run_mode is False
     assert agent == Policy()
+
+
+def test_the_table_of_the_readme_tells_the_defaults() -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("\n## Settings\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE)
+    assert ("database_timeout", "15") in rows
+    for name, default in rows:
+        value = KEYS[name].default
+        number = isinstance(value, float)
+        shown = f"{value:g}" if number else str(list(value) if value == () else value)
+        assert default in {shown, shown.lower()}, name
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
