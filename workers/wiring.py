@@ -174,6 +174,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         crew.hand_on,
         every=server.poll,
         sign=lambda: liveness.sign("poll"),
+        deaf=lambda: bool(broker.reason),
         claims_fail=lambda: lifecycle.claims_fail,
     )
     liveness = Liveness(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.embedded import backoff
 from orchestrator.embedded.process import TETHER
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent, ChildStatus
@@ -113,6 +114,25 @@ def test_the_pause_before_a_restart_grows(supervisor: Supervisor, tmp_path: Path
     pauses = [later - earlier for earlier, later in itertools.pairwise(starts[1:])]
     # Twice as long each time; what a busy machine adds to one of them proves nothing.
     assert pauses[-1] > 2 * pauses[0]
+
+
+@pytest.mark.parametrize("code", [0, 2, 75])
+def test_a_child_that_ends_with_any_code_is_started_again_at_once(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """After health, with no pause: that has its own tests, with a clock that is moved."""
+    monkeypatch.setattr(backoff, "HEALTHY_AFTER", 0.0)
+    monkeypatch.setattr(backoff, "FIRST_PAUSE", 3600.0)
+    supervisor.add(shell("one", f"trap 'exit {code}' TERM; {FOREVER}"))
+    for restarts in (1, 2):
+        os.kill(pid_of(supervisor, "one"), signal.SIGTERM)
+        assert eventually(lambda n=restarts: is_back(supervisor, n))  # type: ignore[misc]
+    assert status(supervisor, "one").last_end == f"exited with {code}"
+
+
+def is_back(supervisor: Supervisor, restarts: int) -> bool:
+    now = status(supervisor, "one")
+    return (now.condition, now.restarts) == ("ready", restarts)
 
 
 def test_a_child_that_dies_at_its_first_start_is_an_error(supervisor: Supervisor) -> None:

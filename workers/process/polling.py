@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Sequence
+from time import monotonic
 
 import structlog
 
@@ -16,6 +17,12 @@ log = structlog.get_logger()
 _SOON = 1.0
 """Seconds to the next look, at most, after one that found jobs."""
 
+WHILE_DEAF = 2.0
+"""Seconds to the next look, at most, while no messages arrive: then only looking finds jobs."""
+
+_SLICE = 0.5
+"""Seconds in which a pause notices that messages no longer arrive."""
+
 _JITTER = 0.25
 """The random part of a pause, so that workers do not all look at the same time."""
 
@@ -25,7 +32,8 @@ class Poller:
 
     It does not look while there is no free place. While `claims_fail` it takes one job at a time,
     to find out whether claims succeed again. `hand_on` takes a job whose place is already
-    taken, starts it and returns at once; `sign` is called whenever the database has answered.
+    taken, starts it and returns at once; `sign` is called whenever the database has answered. While
+    `deaf` returns True, it looks every two seconds at least.
     """
 
     def __init__(
@@ -38,6 +46,7 @@ class Poller:
         every: float,
         sign: Callable[[], None],
         claims_fail: Callable[[], bool] = lambda: False,
+        deaf: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._queues = queues
@@ -45,6 +54,7 @@ class Poller:
         self._hand_on = hand_on
         self._every = every
         self._sign = sign
+        self._deaf = deaf
         self._claims_fail = claims_fail
         self._stop = threading.Event()
         self._reason = "it has not looked yet"
@@ -67,10 +77,21 @@ class Poller:
 
     def _run(self) -> None:
         pause = random.uniform(0, self._every)  # noqa: S311 - chance, no secret
-        while not self._stop.wait(pause):
+        while not self._rest(pause):
             found = self._look()
             pause = min(self._every, _SOON) if found and not self._claims_fail() else self._every
             pause *= random.uniform(1 - _JITTER, 1)  # noqa: S311 - chance, no secret
+
+    def _rest(self, pause: float) -> bool:
+        """Wait until the next look is due; returns True if it is time to stop."""
+        begun = monotonic()
+        while True:
+            longest = min(pause, WHILE_DEAF) if self._deaf() else pause
+            left = begun + longest - monotonic()
+            if left <= 0:
+                return self._stop.is_set()
+            if self._stop.wait(min(left, _SLICE)):
+                return True
 
     def _look(self) -> int:
         """Take as many jobs as there are free places; returns how many."""
