@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Final
 
-from shared.domain.errors import Transient
+from shared.domain.errors import Rejected, Transient
 from tests.chaos.faults import Fault, Injected
 from tests.chaos.load import Load
 from tests.chaos.orders import Order
@@ -30,6 +30,10 @@ OVERTIME: Final = 20.0
 UNDER_WAY: Final = """
     SELECT count(*) AS tasks, (SELECT count(*) FROM inbox) AS reports FROM tasks
     WHERE phase NOT IN ('done', 'error', 'cancelled', 'waiting')
+"""
+
+ASKED: Final = """
+    SELECT id FROM interventions WHERE kind = 'forgotten' AND closed_at IS NULL
 """
 
 MOST_AT_ONCE: Final = 3
@@ -60,7 +64,8 @@ class Campaign:
     """Plays a programme on a stage; what happened stands in its fields afterwards.
 
     `missing` counts the faults that found nothing to be done to, `impossible` says why a fault
-    cannot be injected here at all.
+    cannot be injected here at all. `unanswerable` are the interventions about forgotten records
+    that could not be closed by adopting those.
     """
 
     stage: Stage
@@ -70,6 +75,7 @@ class Campaign:
     moments: list[Moment] = field(default_factory=list)
     missing: Counter[str] = field(default_factory=Counter)
     impossible: dict[str, str] = field(default_factory=dict)
+    unanswerable: set[int] = field(default_factory=set)
     settled_after: float | None = None
     _undoing: list[tuple[float, int, Undoing]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -147,6 +153,8 @@ class Campaign:
             self.stage.crew.revive()
             self.stage.resumptions.look()
             self.stage.stand_stills.look()
+        if self.stage.book.spans and self._is_time("answer", FEED_EVERY):
+            self._answer()
         if busy and self._is_time("feed", FEED_EVERY):
             self._feed(busy)
         self._pause.wait(TICK)
@@ -157,6 +165,18 @@ class Campaign:
             return False
         self._due[what] = now + every
         return True
+
+    def _answer(self) -> None:
+        """Be the operator whom a database that was set back has asked: what hosts know counts."""
+        for row in self.stage.rows.soon(ASKED):
+            if row.id in self.unanswerable:
+                continue
+            try:
+                self.stage.rows.adopt(row.id)
+            except Transient:
+                return
+            except Rejected:
+                self.unanswerable.add(row.id)
 
     def _feed(self, busy: int) -> None:
         """Keep enough work at hand; what was put off until later is none."""
@@ -215,4 +235,5 @@ class Campaign:
 
     def _unrested(self) -> int:
         (found,) = self.stage.rows.all(UNDER_WAY)
-        return int(found.tasks + found.reports)
+        asked = {row.id for row in self.stage.rows.all(ASKED)} - self.unanswerable
+        return int(found.tasks + found.reports) + len(asked)

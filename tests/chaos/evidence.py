@@ -42,6 +42,15 @@ DEFECTS: Final = """
 """
 
 
+ASKED: Final = """
+    SELECT i.task_id, i.closed_at, r.token AS run, i.step, record ->> 'claim' AS claim,
+           (record ->> 'revision')::int AS revision, (record ->> 'pass_no')::int AS pass_no
+    FROM interventions i JOIN runs r ON r.id = i.run_id, jsonb_array_elements(i.records) AS record
+    WHERE i.kind = 'forgotten' ORDER BY i.id
+"""
+"""What people were asked about because a host knows it and the database does not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Rows, as far as the verdict needs them."""
@@ -53,6 +62,7 @@ class Evidence:
     owners: Sequence[Any]
     early: Sequence[Any]
     defects: Sequence[str]
+    asked: Sequence[Any] = ()
 
 
 def gather(rows: Rows) -> Evidence:
@@ -71,5 +81,6 @@ def gather(rows: Rows) -> Evidence:
         left=[row.what for row in rows.all(LEFT)],
         owners=rows.all(OWNERS),
         early=rows.all(EARLY),
+        asked=rows.all(ASKED),
         defects=[f"T{row.task_id}: {row.error}" for row in rows.all(DEFECTS)],
     )

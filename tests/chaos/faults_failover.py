@@ -1,10 +1,13 @@
 """A failover that loses what was committed last: a copy of some seconds ago becomes the primary."""
 
+import contextlib
 import os
 import random
+import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,19 +18,27 @@ from sqlalchemy import make_url
 from orchestrator.embedded.postgres import folder_of_binaries
 from orchestrator.embedded.services import start
 from tests.chaos.faults import Fault, Injected
-from tests.chaos.orders import Order, Place
+from tests.chaos.orders import Order, PassOnHost
 from tests.chaos.stage import Stage
 from tests.services.databases import plain
 
 LOST: Final = 8.0
 """Seconds whose commits the copy lacks."""
 
+LEASE: Final = 4.0
+"""Seconds within which a worker whose claim was lost starts nothing more, at the latest."""
+
 SUBMITTED: Final = "SELECT id, idempotency_key AS tag FROM tasks"
 
-ENDED: Final = """
-    SELECT r.task_id, a.step, a.revision, a.pass_no, a.subtask, a.try_no
-    FROM attempts a JOIN runs r ON r.id = a.run_id WHERE a.ended_at IS NOT NULL
-"""
+CLAIMS: Final = "SELECT unnest(tokens) AS claim FROM jobs"
+
+RUNS: Final = "SELECT token FROM runs"
+
+STEM: Final = re.compile(
+    r"(?P<run>\w+)-(?P<step>\d+)-(?P<revision>\d+)-(?P<pass>\d+)\.\d+\.\d+_(?P<claim>\w+)"
+)
+STARTED: Final = re.compile(rb"^@@[0-9a-f]+ s R", re.MULTILINE)
+"""How a host names the records of a pass, and what it writes when a command of it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +84,7 @@ def _promote(stage: Stage, copy: Copy) -> None:
     """Put the copy in the primary's place, at the same address, while nobody can reach either."""
     stage.database_link.black_hole()
     stage.database_link.cut()
-    before = _places(stage)
-    stage.book.spans.append((copy.begun, time.time()))
+    before = _claims(stage)
     postgres = stage.services._postgres
     assert postgres is not None
     stage.services.supervisor.remove("postgres")
@@ -86,13 +96,29 @@ def _promote(stage: Stage, copy: Copy) -> None:
     with psycopg.connect(plain(stage.services.database_url), autocommit=True) as connection:
         connection.execute("SELECT pg_promote()")
     stage.book.reconcile({row.id: row.tag for row in stage.rows.all(SUBMITTED)}, copy.orders)
-    stage.book.ends |= before - _places(stage)
+    stage.book.claims |= before - _claims(stage)
+    runs = {row.token for row in stage.rows.all(RUNS)}
+    begun = passes_on(stage.hosts[0].server.home)
+    stage.book.passes |= {
+        each for each, claim in begun if claim in stage.book.claims and each.run in runs
+    }
     stage.database_link.pass_on()
+    stage.book.spans.append((copy.begun, time.time() + LEASE))
 
 
-def _places(stage: Stage) -> set[Place]:
-    """Every attempt that the database knows the end of."""
-    return {Place(*row) for row in stage.rows.all(ENDED)}
+def _claims(stage: Stage) -> set[str]:
+    """The claims that the database knows."""
+    return {row.claim for row in stage.rows.all(CLAIMS)}
+
+
+def passes_on(home: Path) -> Iterator[tuple[PassOnHost, str]]:
+    """The passes under which hosts with that home have started commands, each with its claim."""
+    for log in (home / ".replan" / "jobs").glob("*/*.log"):
+        stem = STEM.fullmatch(log.stem)
+        with contextlib.suppress(FileNotFoundError):  # the records of a run are removed at its end
+            if stem and STARTED.search(log.read_bytes()):
+                place = (int(stem["step"]), int(stem["revision"]), int(stem["pass"]))
+                yield PassOnHost(stem["run"], *place), stem["claim"]
 
 
 FAULTS: Final = (Fault("failover without the last 8 s", _failed_over, for_all=True),)

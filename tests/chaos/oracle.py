@@ -8,7 +8,7 @@ from shared.domain.attempt import Outcome
 from shared.domain.jobs import ROLES
 from tests.chaos.evidence import Evidence
 from tests.chaos.ledger import Record
-from tests.chaos.orders import Book, Known, Order, Try
+from tests.chaos.orders import Book, Known, Order, PassOnHost, Try
 
 Excuse = Callable[[str, float, float], bool]
 """Whether a fault on that host, between two moments, explains what became of a command."""
@@ -52,7 +52,10 @@ def judge(book: Book, record: Record, evidence: Evidence, excuses: Excuses) -> V
     """
     verdict = Verdict()
     for task_id, order in book.orders.items():
-        unknown = list(_judge_unknown(task_id, order, evidence, excuses.unknown, verdict))
+        unknown = [
+            *_judge_unknown(task_id, order, evidence, excuses.unknown, verdict),
+            *_judge_open(task_id, order, evidence, verdict),
+        ]
         if not unknown:
             verdict.loss += _judge_end(task_id, order, evidence)
         for command in order.known:
@@ -65,6 +68,8 @@ def judge(book: Book, record: Record, evidence: Evidence, excuses: Excuses) -> V
         for command in order.known:
             verdict.dup += _judge_runs(command, record)
     verdict.loss += [f"{order.tag} was committed and is gone" for order in book.lost]
+    verdict.loss += _judge_forgotten(book, evidence)
+    verdict.unknown += _judge_asked(book, evidence)
     verdict.loss += evidence.left
     verdict.loss += _judge_surplus(book, evidence)
     verdict.forged += [
@@ -105,6 +110,26 @@ def _judge_unknown(
                 told = f"T{task_id} ({order.tag}) {row.key}: {row.reason}"
                 (verdict.excused if excused else verdict.unknown).append(told)
                 yield told
+
+
+def _judge_open(task_id: int, order: Order, evidence: Evidence, verdict: Verdict) -> Iterator[str]:
+    """A question about forgotten records that could not be answered leaves its task waiting."""
+    if any(row.task_id == task_id and row.closed_at is None for row in evidence.asked):
+        told = f"T{task_id} ({order.tag}) waits for a word about what the database forgot"
+        verdict.excused.append(told)
+        yield told
+
+
+def _judge_forgotten(book: Book, evidence: Evidence) -> Iterator[str]:
+    named = {PassOnHost(r.run, r.step, r.revision, r.pass_no) for r in evidence.asked}
+    for each in sorted(book.passes - named, key=str):
+        yield f"{each} was forgotten, and no intervention names it"
+
+
+def _judge_asked(book: Book, evidence: Evidence) -> Iterator[str]:
+    for row in evidence.asked:
+        if row.claim not in book.claims:
+            yield f"T{row.task_id} asks about claim {row.claim}, which nobody had forgotten"
 
 
 def _judge_rows(

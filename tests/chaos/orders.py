@@ -9,18 +9,6 @@ from shared.domain.task import TaskPhase
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """An attempt, by the number of its task and where in the plan it is."""
-
-    task_id: int
-    step: int
-    revision: int
-    pass_no: int
-    subtask: int
-    try_no: int
-
-
-@dataclass(frozen=True, slots=True)
 class Try:
     """One attempt as it must stand in its row; a stream that is None is not compared."""
 
@@ -65,19 +53,31 @@ class Order:
     phase: TaskPhase = TaskPhase.DONE
 
 
+@dataclass(frozen=True, slots=True)
+class PassOnHost:
+    """A pass under which a host has started commands: the token of its run, and its place."""
+
+    run: str
+    step: int
+    revision: int
+    pass_no: int
+
+
 @dataclass(slots=True)
 class Book:
     """Every order that was committed, by the number of its task.
 
     After a failover that lost commits, `forgotten` holds the orders that were committed too late to
-    be kept, `lost` those that should have been kept and were not, and `ends` the attempts whose
-    ends were lost. `spans` are those (s since the epoch) whose commits were lost.
+    be kept, and `lost` those that should have been kept and were not. `claims` are the claims of
+    jobs that were lost, and `passes` what hosts had begun under them in runs that were kept.
+    `spans` are those (s since the epoch) whose commits were lost.
     """
 
     orders: dict[int, Order] = field(default_factory=dict)
     forgotten: list[Order] = field(default_factory=list)
     lost: list[Order] = field(default_factory=list)
-    ends: set[Place] = field(default_factory=set)
+    claims: set[str] = field(default_factory=set)
+    passes: set[PassOnHost] = field(default_factory=set)
     spans: list[tuple[float, float]] = field(default_factory=list)
 
     def enter(self, task_id: int, order: Order) -> None:

@@ -82,6 +82,7 @@ FULL: Final = Programme(
                 "process frozen 5 s": 20,
             },
         ),
+        Phase("failover", 12, 16, {"failover without the last 8 s": 1}),
         Phase("half-open", 22, 10, {"database half-open 20 s": 1}),
         Phase(
             "links",

@@ -7,8 +7,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import text
 
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.interventions import answer
 from orchestrator.acts.submission import submit
 from shared.domain.errors import Transient
+from shared.domain.records import RecordsAnswer
+from shared.settings import Settings
 from shared.store import hosts
 from shared.store.database import Database
 from tests.chaos.orders import Order
@@ -41,6 +45,11 @@ class Rows:
     def submit_once(self, order: Order) -> int:
         """Submit a task under its tag, with one number however often. Raises Transient."""
         return submit(self._database, order.submission)
+
+    def adopt(self, intervention_id: int) -> None:
+        """Say, as an operator, that what a host has recorded counts. Raises ReplanError."""
+        caller = Caller.of_account(Settings(), self._database)
+        answer(caller, f"I{intervention_id}", RecordsAnswer.ADOPT)
 
     def enrol(self, host: StageHost) -> None:
         """Enter a host at the near end of its link."""

@@ -28,7 +28,8 @@ def summary(
     yield from _by_fault(campaign)
     yield f"tasks {len(campaign.stage.book.orders)}, commands begun {record.begun.total()}"
     book = campaign.stage.book
-    yield f"set back: {len(book.forgotten)} tasks and {len(book.ends)} ends of attempts forgotten"
+    yield f"set back: {len(book.forgotten)} tasks and {len(book.passes)} passes forgotten"
+    yield f"interventions about them: {len(evidence.asked)}"
     yield f"commands cut short on a host: {record.unfinished}"
     yield from _listed("processes that ended alone", Counter(crew.ended_alone).items())
     yield from crew.last_words[:SHOWN]

@@ -13,7 +13,7 @@ from shared.domain.task import TaskPhase
 from tests.chaos.evidence import Evidence
 from tests.chaos.ledger import Ledger, Record
 from tests.chaos.oracle import Excuses, Verdict, judge
-from tests.chaos.orders import Book, Known, Order, Try
+from tests.chaos.orders import Book, Known, Order, PassOnHost, Try
 
 SAYS = Try(stdout="out\n", stderr="err\n")
 TWICE = Known("k1.1.1", 1, 1, (Try(Outcome.FAILED, 7), SAYS))
@@ -195,6 +195,42 @@ def test_what_a_failover_forgot_is_not_lost_and_must_not_run_twice() -> None:
 def test_what_a_failover_should_have_kept_is_lost() -> None:
     kept = {1: ORDER, 2: OTHER}
     assert judged_after(set_back(kept), 1).loss == ["k2 was committed and is gone"]
+
+
+def asked(**other: Any) -> SimpleNamespace:
+    """What an operator was asked about a pass that the database forgot."""
+    values = {
+        "task_id": 1,
+        "closed_at": "now",
+        "run": "abc",
+        "step": 1,
+        "revision": 0,
+        "pass_no": 1,
+        "claim": "c1",
+    }
+    return SimpleNamespace(**(values | other))
+
+
+def test_every_pass_that_was_forgotten_is_named_and_no_other_is() -> None:
+    record = Record(Counter({TWICE.name: 2}), Counter({TWICE.name: 2}))
+    book = Book({1: ORDER}, claims={"c1"}, passes={PassOnHost("abc", 1, 0, 1)})
+
+    def verdict(*rows: SimpleNamespace) -> Verdict:
+        return judge(book, record, replace(RIGHT, asked=rows), NOTHING)
+
+    assert verdict(asked()).clean
+    assert len(verdict().loss) == 1
+    assert len(verdict(asked(pass_no=2)).loss) == 1
+    assert len(verdict(asked(), asked(claim="c2")).unknown) == 1
+
+
+def test_a_task_that_waits_for_a_word_about_it_counts_apart() -> None:
+    record = Record(Counter({TWICE.name: 1}), Counter())
+    book = Book({1: replace(ORDER, phase=TaskPhase.DONE)}, claims={"c1"})
+    waiting = replace(with_rows(row(TWICE.tries[0])), asked=(asked(closed_at=None),))
+    verdict = judge(book, record, waiting, NOTHING)
+    assert (verdict.clean, len(verdict.excused)) == (True, 1)
+    assert not judge(book, record, replace(waiting, asked=(asked(),)), NOTHING).clean
 
 
 def test_only_what_began_before_a_failover_may_be_older_than_its_job() -> None:
