@@ -79,7 +79,9 @@ MEANINGS: Final[Mapping[str, Meaning]] = {
     "55P03": Meaning(Transient, "somebody else holds a lock in the database", _LOCKS),
     "57": Meaning(Transient, "an operator intervened in the database", _ASK_AGAIN),
     "57014": Meaning(
-        Transient, "a statement took too long for the database, or was cancelled", _LOCKS
+        Transient,
+        "a statement took too long (database_timeout), or was cancelled",
+        NextStep.of("config show", "database_timeout"),
     ),
     "57P01": Meaning(
         Transient, "the database is being shut down, or ended this connection", _ASK_AGAIN

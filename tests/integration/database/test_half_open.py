@@ -1,6 +1,6 @@
 """Connections to Postgres that went silent are given up in time, and new ones serve at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import monotonic
 
 import pytest
@@ -12,14 +12,14 @@ from shared.domain.errors import Transient
 from shared.domain.next_step import command_line
 from shared.store.connection import UNLIMITED, Deadline
 from shared.store.database import Database, InDoubt
+from tests.integration.database.silence import MARGIN, in_time, select
 from tests.journeys.plans import plan, step
 from tests.services.databases import execute
 from tests.services.proxy import Direction, Proxy
 
 PAUSE = "idle_in_transaction_session_timeout"
 TIMEOUT = 1.0
-SOON = TIMEOUT + 2.0
-"""Seconds within which a silent connection must have been given up."""
+SOON = TIMEOUT + MARGIN
 
 
 @pytest.fixture
@@ -40,23 +40,9 @@ def database(database_url: str, link: Proxy) -> Iterator[Database]:
     made.close()
 
 
-def select(database: Database) -> None:
-    with database.autocommit() as connection:
-        connection.execute(text("SELECT 1"))
-
-
 def write(database: Database) -> None:
     with database.at_once() as connection:
         connection.execute(text("CREATE TABLE IF NOT EXISTS written (n int)"))
-
-
-def in_time(act: Callable[[], object]) -> Transient:
-    """The error of what a silent connection must not hold up."""
-    began = monotonic()
-    with pytest.raises(Transient) as error:
-        act()
-    assert monotonic() - began < SOON
-    return error.value
 
 
 @pytest.mark.parametrize("directions", [Direction.BOTH, Direction.TO_SERVER, Direction.TO_CLIENT])
@@ -65,7 +51,7 @@ def test_a_statement_on_a_silent_connection_ends_in_time(
 ) -> None:
     select(database)
     assert link.swallow(directions, new=False) == 1
-    error = in_time(lambda: select(database))
+    error = in_time(lambda: select(database), TIMEOUT)
     assert "does not answer" in error.reason
     assert error.next_step is not None
     select(database)
@@ -76,7 +62,7 @@ def test_one_silent_connection_retires_all_that_are_as_old(database: Database, l
         one.execute(text("SELECT 1"))
         other.execute(text("SELECT 1"))
     assert link.swallow(new=False) == 2
-    in_time(lambda: select(database))
+    in_time(lambda: select(database), TIMEOUT)
     began = monotonic()
     with database.begin() as one, database.begin() as other:
         one.execute(text("SELECT 1"))
@@ -86,8 +72,8 @@ def test_one_silent_connection_retires_all_that_are_as_old(database: Database, l
 
 def test_a_new_connection_that_nobody_answers_ends_in_time(database: Database, link: Proxy) -> None:
     link.swallow()
-    in_time(lambda: select(database))
-    in_time(lambda: database.listen("channel"))
+    in_time(lambda: select(database), TIMEOUT)
+    in_time(lambda: database.listen("channel"), TIMEOUT)
     link.pass_on()
     select(database)
 
@@ -102,7 +88,7 @@ def test_a_commit_whose_answer_is_swallowed_is_in_doubt(
             connection.execute(text("INSERT INTO kept VALUES (1)"))
             link.swallow(Direction.TO_CLIENT, new=False)
 
-    assert isinstance(in_time(commit), InDoubt)
+    assert isinstance(in_time(commit, TIMEOUT), InDoubt)
     with database.begin() as connection:
         assert connection.execute(text("SELECT n FROM kept")).scalars().all() == [1]
 
@@ -112,7 +98,7 @@ def test_a_single_write_whose_answer_is_swallowed_is_in_doubt(
 ) -> None:
     write(database)
     link.swallow(Direction.TO_CLIENT, new=False)
-    assert isinstance(in_time(lambda: write(database)), InDoubt)
+    assert isinstance(in_time(lambda: write(database), TIMEOUT), InDoubt)
 
 
 def test_a_listener_that_hears_nothing_notices(database: Database, link: Proxy) -> None:
@@ -147,7 +133,7 @@ def test_locks_of_a_silent_connection_are_released(
             link.swallow(new=False)
             connection.execute(text("SELECT 1"))
 
-    in_time(hold)
+    in_time(hold, TIMEOUT)
 
     def wait_for_the_lock() -> None:
         with database.begin(Deadline(10)) as connection:
@@ -170,7 +156,7 @@ def test_the_server_ends_a_slow_statement_first_and_the_connection_lives(
             connection.execute(text("SELECT pg_sleep(30)"))
 
     before = pid()
-    assert "took too long" in in_time(be_slow).reason
+    assert "took too long" in in_time(be_slow, TIMEOUT).reason
     assert pid() == before
 
 
@@ -183,7 +169,7 @@ def test_a_lock_that_somebody_keeps_is_named(database: Database, database_url: s
 
     with database.begin() as holder:
         holder.execute(text("LOCK guarded"))
-        assert "lock" in in_time(wait).reason
+        assert "lock" in in_time(wait, TIMEOUT).reason
 
 
 def test_a_submission_to_a_silent_database_ends_with_what_to_ask(
