@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
+_NEXT_PROCESS = re.compile(r" (?=\d+\(|\+)")
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """A process that cannot be mistaken for another, even after a restart of the host.
@@ -112,7 +115,7 @@ def process_names(words: Iterable[str]) -> tuple[str, ...]:
 
     A name may contain spaces.
     """
-    return tuple(name for name in re.split(r" (?=\d+\(|\+)", " ".join(words)) if name)
+    return tuple(filter(None, _NEXT_PROCESS.split(" ".join(words))))
 
 
 _PLACE = re.compile(r"-(\d+)-(\d+)$", re.ASCII)

@@ -169,6 +169,8 @@ class Runner:
         if frame is None:
             return None
         match frame.words:
+            case [FrameKind.ENDED, _, code]:  # nearly always, so nothing is done about the rest
+                return Ended(int(code))
             case [FrameKind.ENDED, _, code, *left]:
                 return Ended(int(code), left=process_names(left))
             case [FrameKind.ENDED_WITH_OUTPUT, _, code, number, cut, *left]:
