@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-
 _NEXT_PROCESS = re.compile(r" (?=\d+\(|\+)")
 
 
