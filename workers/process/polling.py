@@ -7,7 +7,7 @@ from time import monotonic
 
 import structlog
 
-from shared.domain.errors import Transient
+from shared.domain.errors import Misconfigured, Transient
 from shared.store import jobs
 from shared.store.database import Database
 from workers.process.capacity import Capacity
@@ -106,7 +106,7 @@ class Poller:
                 found = jobs.claimable(connection, self._queues, places)
             self._reason = f"found {len(found)} jobs"
             self._sign()
-        except Transient as error:
+        except (Transient, Misconfigured) as error:
             self._reason = error.reason
             log.warning("poll_failed", reason=error.reason)
         except Exception as error:  # if this thread ended, the process would stop polling

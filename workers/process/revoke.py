@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import structlog
 
-from shared.domain.errors import ReplanError, Transient
+from shared.domain.errors import Misconfigured, ReplanError, Transient
 from shared.domain.facts import CancelRequested
 from shared.queue.app import jobs_of
 from shared.store import inbox, jobs
@@ -59,7 +59,7 @@ class Revoker:
             while not self._stop.is_set():
                 try:
                     self._post(job_id)
-                except Transient as error:
+                except (Transient, Misconfigured) as error:
                     log.warning("revoke_waiting", job=job_id, reason=error.reason)
                     self._stop.wait(_RETRY_PAUSE)
                 except ReplanError:

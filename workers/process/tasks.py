@@ -39,7 +39,7 @@ def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
         """The result that Flower shows: whether there was anything to do."""
         try:
             had = crew.carry_out(job_ids, pass_on)
-        except Transient as error:
+        except (Transient, Misconfigured) as error:
             return f"put back: {error.reason}"
         if had is None:
             return "left to other workers: this one is stopping"
