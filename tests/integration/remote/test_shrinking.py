@@ -143,6 +143,21 @@ def test_a_settled_pass_still_runs_nothing_again(
     assert lines(ledger) == ["run"]
 
 
+def test_a_pass_that_goes_on_after_all_is_settled_no_more(
+    drivers: Drivers, loud: Pass, swept: Callable[[], None]
+) -> None:
+    """As after a failover of the database that has lost the end of the pass."""
+    loud(PASS)
+    second = Driver(drivers.on, 2)
+    drivers.all.append(second)
+    assert second.shell.run(Call(LOUD, 20, key="k2")).ok
+    for name in ("aa/1-0-1", "aa/2-0-1"):
+        loud(name)
+    swept()
+    eventually(lambda: not outputs(drivers.on, "aa/2-0-1"), "the shrinking")
+    assert len(outputs(drivers.on, PASS)) == 2
+
+
 def test_output_that_somebody_still_writes_stays(
     drivers: Drivers, loud: Pass, swept: Callable[[], None], ledger: Path
 ) -> None:

@@ -91,6 +91,8 @@ enter() { # root stem: open the log and the watch
   [ -d "$1/${2%/*}" ] || folders "$1" "${2%/*}"
   pair_number=1
   command exec 3>>"$1/$2.log" 2>/dev/null || return 1
+  # Whoever said that all is recorded has lost it again, if the pass goes on.
+  [ ! -e "$1/${2%.*.*}.settled" ] || rm -f "$1/${2%.*.*}.settled"
   [ "$watch_pid" ] && [ "$current_file" = "$1/.at.$runner_pid" ] || {
     [ -z "$watch_pid" ] || kill -9 "$watch_pid"
     current_file=$1/.at.$runner_pid

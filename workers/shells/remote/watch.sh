@@ -45,8 +45,11 @@ shrink() { # root: every few minutes, remove the oldest output that nobody needs
     run=${old%settled}
     # Something that a command left still writes there: who removed it would only hide it.
     case $users in *"$run"*) continue ;; esac
-    excess=$((excess - $(size_below "$run"*.[oe].*)))
-    rm -f "$run"*.[oe].* "$old"
+    # In this order: a driver that comes back removes the mark first, and then opens its files.
+    set -- "$run"*.[oe].*
+    [ -e "$old" ] || continue
+    excess=$((excess - $(size_below "$@")))
+    rm -f "$@" "$old"
   done
 }
 size_below() { # file...: print their size in kB
