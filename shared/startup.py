@@ -1,4 +1,4 @@
-"""A process may start before its servers: it waits for them, and says so."""
+"""A process may start before its servers: it waits for the database, and says so."""
 
 import threading
 import time
@@ -22,16 +22,21 @@ _LONGEST_PAUSE = 2.0
 
 
 def await_servers(server: ServerSettings, database: Database, stop: threading.Event) -> bool:
-    """Wait until the database has our version and the broker answers; False once `stop` is set.
+    """Wait until the database has our version; False once `stop` is set.
 
-    After `startup_patience` seconds it raises the last error of the servers: Transient if one
-    cannot be reached, Misconfigured if nobody has migrated the database. It raises Misconfigured at
-    once if the database refuses us or was migrated by a newer program.
+    After `startup_patience` seconds it raises the last error of the database: Transient if it
+    cannot be reached, Misconfigured if nobody has migrated it. It raises Misconfigured at once if
+    one of the servers refuses us, or if the database was migrated by a newer program. A broker that
+    is away or cannot serve is not waited for: jobs are found in the database meanwhile.
     """
     until = time.monotonic() + server.startup_patience
-    return _await("database", lambda: require_current(database), until, stop) and _await(
-        "broker", lambda: knock(server.broker_url), until, stop
-    )
+    if not _await("database", lambda: require_current(database), until, stop):
+        return False
+    try:
+        knock(server.broker_url)
+    except Transient as error:
+        log.warning("starts_without", server="broker", reason=error.reason)
+    return not stop.is_set()
 
 
 def _await(name: str, look: Callable[[], None], until: float, stop: threading.Event) -> bool:

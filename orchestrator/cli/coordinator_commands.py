@@ -14,8 +14,8 @@ group = typer.Typer(name="coordinator", no_args_is_help=True)
 def start(call: Invocation) -> Result:
     """Run a coordinator until it is stopped; several may run at once.
 
-    Waits up to `startup_patience` for the database and the broker, then exits with 4. Exits with
-    70, to be restarted, when one of its parts has crashed.
+    Waits up to `startup_patience` for the database, then exits with 4. Exits with 70, to be
+    restarted, when one of its parts has crashed.
     """
     from orchestrator.wiring import run_coordinator
     from shared.logs import configure_logs

@@ -30,9 +30,9 @@ def start(
 ) -> Result:
     """Run workers for some roles until they are stopped.
 
-    Waits up to `startup_patience` for the database and the broker, then exits with 4. Exits with
-    75, to be restarted, when it has been cut off from both for `liveness` seconds, and with 70 when
-    a part of it has crashed.
+    Waits up to `startup_patience` for the database, then exits with 4. Exits with 75, to be
+    restarted, when it has been cut off from database and broker for `liveness` seconds, and with 70
+    when a part of it has crashed.
     """
     _ = call.settings.server.database_url, call.settings.server.broker_url
     wanted = [] if threads is None else ["--threads", str(threads)]

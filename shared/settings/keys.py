@@ -129,7 +129,7 @@ _ABOUT = {
     "threads": "jobs that an executor runs at the same time",
     "poll": "seconds between a worker's own checks for jobs whose bell it missed",
     "liveness": "seconds without broker and database after which a worker ends to be restarted",
-    "startup_patience": "seconds that a starting process waits for database and broker",
+    "startup_patience": "seconds that a starting process waits for the database",
     "shutdown_grace": "seconds that a stopping worker continues before it releases its jobs",
     "data_dir": "where `replan up` keeps its data",
     "host_records_cap": "megabytes of records that a host keeps; beyond, the oldest output goes",

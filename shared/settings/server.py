@@ -25,7 +25,7 @@ class ServerSettings:
 
     `poll` is how often an idle worker looks for jobs itself, whatever the broker does, `liveness`
     how long a worker may reach neither broker nor database before it ends, `startup_patience` how
-    long a starting process waits for its servers, `shutdown_grace` how long a stopping worker
+    long a starting process waits for the database, `shutdown_grace` how long a stopping worker
     continues before it releases its jobs.
 
     `host_records_cap` is how many megabytes the records of commands may take up in one account of a
