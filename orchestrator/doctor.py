@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator import history
 from orchestrator.access import audit
-from orchestrator.views import stalls
+from orchestrator.views import stalls, unknown_passes
 from orchestrator.views.values import NextStepValue
 from orchestrator.words.messages import describe_workers
 from orchestrator.words.quantities import count_of
@@ -51,6 +51,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         yield from _work(found)
         yield from _audit(found)
         yield from _hosts(found)
+        yield from _age(found)
         yield from _history(found)
 
 
@@ -116,6 +117,27 @@ def _history(database: Database) -> Iterator[Finding]:
         older = f"; {found.older} from older rules were skipped" if found.older else ""
         told = f"the events of {count_of(found.folded, 'task')} match their rows{older}"
         yield Finding("history", True, told)
+
+
+def _age(database: Database) -> Iterator[Finding]:
+    """Check that no host has recorded what the database does not know."""
+    try:
+        with database.begin() as connection:
+            older = unknown_passes.older_than_hosts(connection)
+    except ReplanError as error:
+        yield Finding("age", False, error.reason, error.next_step or NextStep.of("db status"))
+        return
+    for number in older.asked[:MOST_FAULTS]:
+        reason = f"this database is older than its hosts: I{number} waits for your word about it"
+        yield Finding("age", False, reason, NextStep.of("intervention show", f"I{number}"))
+    for host, each in older.found[:MOST_FAULTS]:
+        reason = (
+            f"this database is older than its hosts: {host} has run commands of {each.ref} in pass "
+            f"{each.pass_no} that it does not know"
+        )
+        yield Finding("age", False, reason, NextStep.of("task show", each.ref.of_task()))
+    if not older.asked and not older.found:
+        yield Finding("age", True, "no host is known to have recorded more than this database")
 
 
 def _hosts(database: Database) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """What a person may do with hosts: enrol them, check them, remove them."""
 
 import re
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from orchestrator.access import audit
@@ -13,6 +14,8 @@ from orchestrator.acts.host_keys import Ask, Tell
 from orchestrator.acts.verbs import act
 from orchestrator.probes import hosts as probes
 from orchestrator.probes.hosts import HostReport
+from orchestrator.views import unknown_passes
+from orchestrator.views.unknown_passes import UnknownRecords
 from shared.domain.errors import Rejected
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep, ShellCommand
@@ -50,10 +53,14 @@ class LocalOptions:
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """A host and what a worker found there; the report is None where there was no check."""
+    """A host and what a worker found there; the report is None where there was no check.
+
+    `unknown` is what the host has recorded and the database does not know.
+    """
 
     name: str
     report: HostReport | None
+    unknown: UnknownRecords = field(default_factory=UnknownRecords, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +121,14 @@ def check(caller: Caller, name: str) -> Done[HostCheck]:
         host = hosts.with_route(connection, host)
     report = probes.check(host)
     with caller.database.begin() as connection:
+        unknown = unknown_passes.unknown_records(connection, report.passes)
+        if report.runs_commands:
+            unknown_passes.keep(connection, name, unknown.passes)
         audit.record(
             connection, caller.actor, Act("host.check", name, {"usable": not report.blocking})
         )
-    return Done(HostCheck(name, report), notes=_notes(report))
+    checked = HostCheck(name, replace(report, passes=()), unknown=unknown)
+    return Done(checked, notes=(*_notes(report), *_unknown(unknown)))
 
 
 @act("host.remove")
@@ -148,6 +159,21 @@ def _enrol(
         hosts.save(connection, host, replace=replaced)
         audit.record(connection, caller.actor, Act("host.add", host.name, details))
     return Done(Enrolment(host.name, report, fingerprint), notes=_notes(report))
+
+
+def _unknown(unknown: UnknownRecords) -> Iterator[Note]:
+    for each in unknown.passes:
+        yield Note(
+            f"this database is older than the host, which has run commands of {each.ref} in pass "
+            f"{each.pass_no} under revision {each.revision} that it does not know",
+            NextStep.of("doctor"),
+        )
+    if unknown.runs:
+        yield Note(
+            f"the host has records of {unknown.runs} run{'s' * (unknown.runs > 1)} that this "
+            "database does not know: it has lost them, or another installation works there, too",
+            NextStep.of("task list"),
+        )
 
 
 def _notes(report: HostReport | None) -> tuple[Note, ...]:

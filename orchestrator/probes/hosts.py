@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.probes.worker import WorkerCall, ask_worker
 from orchestrator.views.values import NextStepValue
 from shared.domain.host import Host
+from shared.domain.records import RecordedPass
 from shared.wire import from_json, to_json
 
 PATIENCE = 60.0
@@ -31,7 +32,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What a worker found; `round_trip_ms` is the time of an empty command, in milliseconds."""
+    """What a worker found; `round_trip_ms` is the time of an empty command, in milliseconds.
+
+    `passes` are those under which the host has started commands.
+    """
 
     host: str
     reachable: bool
@@ -41,6 +45,7 @@ class HostReport:
     round_trip_ms: float | None
     host_key: str | None
     problems: tuple[Problem, ...]
+    passes: tuple[RecordedPass, ...] = ()
 
     @property
     def blocking(self) -> tuple[Problem, ...]:

@@ -35,6 +35,17 @@ class HostRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedPass:
+    """A pass under which a host has started commands, by the random tokens of run and claim."""
+
+    run: str
+    step: int
+    revision: int
+    pass_no: int
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
 class SettledClaim:
     """What a person has said about the records of a claim, while that pass was at hand."""
 

@@ -54,6 +54,24 @@ class SettledClaimRow(Row):
     settled_at: Mapped[datetime] = now()
 
 
+class UnknownPassRow(Row):
+    """A pass under which a host ran something that the database does not know.
+
+    The last check of the host has found it.
+    """
+
+    __tablename__ = "unknown_passes"
+
+    host: Mapped[str] = mapped_column(primary_key=True)
+    claim: Mapped[str] = mapped_column(primary_key=True)
+    task_id: Mapped[int]
+    step: Mapped[int]
+    target: Mapped[str]
+    revision: Mapped[int]
+    pass_no: Mapped[int]
+    found_at: Mapped[datetime] = now()
+
+
 class ApprovalRow(Row):
     """A person's approval of one digest, for one use (`once`) or as often as its `task` needs it.
 

@@ -11,7 +11,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
 from shared.store.fix_tables import FixRow, FixUseRow
-from shared.store.intervention_tables import ApprovalRow, InterventionRow, SettledClaimRow
+from shared.store.intervention_tables import (
+    ApprovalRow,
+    InterventionRow,
+    SettledClaimRow,
+    UnknownPassRow,
+)
 from shared.store.output_tables import BlobRow, OutputRow
 from shared.store.row import DOLLARS, Row, now, number
 
@@ -38,6 +43,7 @@ __all__ = [
     "SettledClaimRow",
     "TaskRow",
     "TokenRow",
+    "UnknownPassRow",
 ]
 
 

@@ -1,6 +1,7 @@
 """A database that lost its last commits gives numbers out again; no old claim fits a new one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
 
@@ -10,7 +11,9 @@ from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from shared.domain.attempt import Attempt, Outcome
+from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job
 from shared.store import attempts, jobs
 from shared.store.attempts import AttemptWrite, OutputWrite
@@ -18,6 +21,7 @@ from shared.store.database import Database
 from tests.journeys.plans import plan, step
 from tests.services.forgetting import forgetting
 from tests.services.ring import eventually
+from workers.process.journal import Journal
 from workers.process.leases import LeaseKeeper
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -45,6 +49,19 @@ def both(database_url: str) -> tuple[Job, Job]:
     now = claimed(database_url, "echo now")
     assert (vanished.id, vanished.fence, vanished.run_id) == (now.id, now.fence, now.run_id)
     return vanished, now
+
+
+def attempt(number: int) -> Attempt:
+    """The attempt of a subtask that has ended well."""
+    key = f"R1-1-r0-{number}-p1-t0"
+    return replace(RUNNING, key=key, subtask=number, outcome=Outcome.OK)
+
+
+def keys(database: Database) -> set[str]:
+    """The attempts that have ended."""
+    with database.begin() as connection:
+        ended = attempts.of_step(connection, 1, 1)
+    return {each.key for each in ended}
 
 
 def renew(database: Database, job: Job) -> bool:
@@ -94,6 +111,41 @@ def test_a_vanished_claim_does_nothing_to_the_job_with_its_numbers(
     vanished, now = both
     assert not use(database, vanished)
     assert use(database, now)
+
+
+def test_what_follows_forgotten_attempts_is_not_written_and_the_job_is_free(
+    database_url: str,
+) -> None:
+    """The claim is older than the loss: the next driver finds all attempts on the host."""
+    job = claimed(database_url, "true")
+    database = Database(database_url)
+    journal = Journal(database, "worker")
+    with forgetting(database_url):
+        journal.end_attempt(job, attempt(1))
+        eventually(lambda: keys(database) == {attempt(1).key}, "the attempt in its row")
+    journal.end_attempt(job, attempt(2))
+    assert not journal.report(job, PassFinished(1, 0, 1, Ending.DONE, 0)).result()
+    assert keys(database) == set()
+    assert journal.is_refused(job)
+    with database.begin() as connection:
+        (again,) = jobs.claim(connection, [job.id], "another", 600.0)
+    assert again.resumed
+    journal.close()
+    database.close()
+
+
+def test_a_report_that_follows_forgotten_attempts_is_not_taken(database_url: str) -> None:
+    job = claimed(database_url, "true")
+    database = Database(database_url)
+    journal = Journal(database, "worker")
+    with forgetting(database_url):
+        journal.end_attempt(job, attempt(1))
+        eventually(lambda: keys(database) == {attempt(1).key}, "the attempt in its row")
+    assert not journal.report(job, PassFinished(1, 0, 1, Ending.DONE, 0)).result()
+    with database.begin() as connection:
+        assert jobs.claim(connection, [job.id], "another", 600.0)
+    journal.close()
+    database.close()
 
 
 def test_a_worker_with_a_vanished_claim_loses_it_and_ends_nothing_for_the_new_one(

@@ -8,7 +8,7 @@ from pathlib import Path
 from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.shells import Machine, MachinePool
-from workers.shells.ports import Call, PassRecord
+from workers.shells.ports import Call, KnownClaims, PassRecord
 from workers.shells.remote.shell import RunnerShell
 
 PASS = "token/1-0-1"
@@ -24,6 +24,8 @@ class Driver:
     valid: float = LEASE
     name: str = PASS
     since: float = 1.0
+    claim: str = ""
+    claims: KnownClaims = field(default_factory=KnownClaims)
     gone: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -35,6 +37,8 @@ class Driver:
             self.since,
             lambda: self.valid,
             self.gone.is_set,
+            self.claim,
+            lambda: self.claims,
         )
         self.shell = RunnerShell(LOCALHOST, self.pool, record)
 

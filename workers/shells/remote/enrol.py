@@ -10,12 +10,14 @@ from statistics import median
 from shared.domain.errors import ReplanError
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import ShellCommand
+from shared.domain.records import RecordedPass
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.facts import FACTS_TIMEOUT, gather
 from workers.shells.remote.fitness import SESSIONS_NEEDED, Problem, notice, notices
 from workers.shells.remote.host_secrets import Reveal, no_vault
 from workers.shells.remote.hostkeys import HostKey, pinned_key
+from workers.shells.remote.recorded_passes import recorded_passes
 from workers.shells.remote.runner_text import RECORDS_CAP
 
 _ROUND_TRIPS = 5
@@ -24,7 +26,10 @@ _OTHERS = 0o077
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """The result of a check. `round_trip_ms` is the time of an empty command, in milliseconds."""
+    """The result of a check. `round_trip_ms` is the time of an empty command, in milliseconds.
+
+    `passes` are those under which the host has started commands.
+    """
 
     host: str
     reachable: bool
@@ -34,6 +39,7 @@ class HostReport:
     round_trip_ms: float | None = None
     host_key: str | None = None
     problems: tuple[Problem, ...] = ()
+    passes: tuple[RecordedPass, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -94,7 +100,7 @@ def _unusable(host: Host, error: ReplanError) -> HostReport:
 def look_at(host: Host, shell: Shell, *, records_cap: int = RECORDS_CAP) -> HostReport:
     """The report on a host with an open shell; never raises for what it finds."""
     try:
-        facts = gather(shell)
+        facts, passes = gather(shell), recorded_passes(shell)
         round_trip = _round_trip(shell)
         facts |= _sessions(host)
         facts["records_cap_kb"] = str(records_cap // 1024)
@@ -116,6 +122,7 @@ def look_at(host: Host, shell: Shell, *, records_cap: int = RECORDS_CAP) -> Host
         round_trip_ms=round(round_trip * 1000, 2),
         host_key=_fingerprint(host),
         problems=(*notices(host, facts), *_key_file(host)),
+        passes=passes,
     )
 
 
