@@ -28,7 +28,7 @@ MEANINGS: Final = {
     ExitCode.FAILED: "the work failed, or replan has a defect",
     ExitCode.REFUSED: "bad input, a refusal, or a setting that only the operator can mend",
     ExitCode.WAITING: "a person is asked",
-    ExitCode.UNREACHABLE: "a server did not answer; at the start, the database, for `startup_patience` s",
+    ExitCode.UNREACHABLE: "a server did not answer (a starting process waits for the database)",
     ExitCode.CRASHED: "a part of a coordinator or a worker ended unasked (EX_SOFTWARE)",
     ExitCode.CUT_OFF: "a worker had neither database nor broker for `liveness` s (EX_TEMPFAIL)",
     ExitCode.INTERRUPTED: "a command was interrupted by Ctrl-C",
