@@ -1,7 +1,7 @@
 """How long the work in hand lies still after a fault.
 
-After a kill until another worker claims the job; after a fault that concerns all, until somebody
-claims it or its own worker has done it.
+After a kill until another worker claims the job; after a fault that its worker may survive, until
+somebody claims it or its own worker has done it.
 """
 
 import time
@@ -47,15 +47,18 @@ class Resumptions:
     seconds: dict[str, list[float]] = field(default_factory=dict)
     waiting: list[Abandoned] = field(default_factory=list)
 
-    def expect(self, pid: int | None = None) -> None:
-        """Note what the worker with that process id has in hand, or what all have."""
+    def expect(self, pid: int | None = None, *, killed: bool = True) -> None:
+        """Note what the worker with that process id has in hand, or what all have.
+
+        `killed` says that this worker can do nothing more itself.
+        """
         held = self.rows.soon(
             "SELECT id, fence FROM jobs WHERE state = 'open' AND owner LIKE :owner"
             " AND lease_until > clock_timestamp()",
             owner="%" if pid is None else f"%.{pid}@%",
         )
         now = time.monotonic()
-        killed = pid is not None
+        killed = killed and pid is not None
         self.waiting += [Abandoned(row.id, row.fence, now, self.fault, killed) for row in held]
 
     def look(self) -> None:
