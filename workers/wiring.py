@@ -56,7 +56,7 @@ from workers.secrets import Secrecy, texts_of
 from workers.shells.remote.connections import HostConnections
 from workers.shells.snapshot import take
 
-PRESENT_WITHIN = 2.0
+PRESENT_WITHIN = 5.0
 """Seconds within which a worker shows its presence before it takes its first job, if it can."""
 
 

@@ -82,7 +82,10 @@ class LeaseKeeper:
 
     @property
     def presence(self) -> int | None:
-        """The number of our presence lock; None while we hold none."""
+        """The number of our presence lock; None if the database took none from us.
+
+        It stays while we connect again: what we claim meanwhile is ours if we are back in time.
+        """
         return self._number if self._present else None
 
     def await_presence(self, seconds: float) -> None:
@@ -134,7 +137,6 @@ class LeaseKeeper:
                 log.warning("leases_waiting", reason=error.reason)
             except Exception:  # without this thread the process would lose all that it has in hand
                 log.exception("leases_failed")
-            self._present = False
             pause = _FIRST_PAUSE if monotonic() - begun > _LONGEST_PAUSE else pause
             self._stop.wait(pause)
             pause = min(pause * 2, _LONGEST_PAUSE, self._heartbeat)

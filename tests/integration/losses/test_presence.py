@@ -105,6 +105,31 @@ def test_a_worker_that_connects_again_keeps_its_job(bench: Bench, database_url: 
         own.close()
 
 
+def test_what_is_claimed_while_the_worker_connects_again_names_its_lock(
+    bench: Bench, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nobody would miss the worker if it were killed before its next heartbeat."""
+    own = Database(database_url)
+    keeper = LeaseKeeper(own, lease=LONG, heartbeat=LONG)
+    try:
+        keeper.await_presence(10)
+        number = keeper.presence
+        assert number is not None
+        tries: list[tuple[str, ...]] = []
+
+        def refused(*channels: str) -> None:
+            tries.append(channels)
+            raise Transient("not yet", stage="database")
+
+        monkeypatch.setattr(own, "listen", refused)
+        bench.rows("SELECT pg_terminate_backend(:pid)", pid=pid_of(bench, number))
+        eventually(lambda: tries, "a try to connect again")
+        assert keeper.presence == number
+    finally:
+        keeper.close()
+        own.close()
+
+
 def pid_of(bench: Bench, number: int) -> int | None:
     """The server process that holds the lock of a worker."""
     query = (
@@ -195,6 +220,7 @@ def test_all_sessions_end_at_once_and_nobody_is_taken_for_lost(bench: Bench) -> 
         bench.look(AWAY, COMPARE_EVERY)
         bench.decide()
         assert bench.told() == []
+    gone(bench)
     bench.look(0.5, AWAY)
     bench.decide()
     assert bench.told() == ["presence"]
