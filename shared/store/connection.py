@@ -38,9 +38,12 @@ _ALWAYS: Final = {"client_encoding": "UTF8"}
 _SHARES: Final = {
     "lock_timeout": 0.7,
     "statement_timeout": 0.8,
-    "idle_in_transaction_session_timeout": 1.0,
+    "idle_in_transaction_session_timeout": 1.5,
 }
-"""The server's own limits, as shares of the deadline: it is the first to end a slow statement."""
+"""The server's own limits, as shares of the deadline: it is the first to end a slow statement.
+
+A transaction may pause for longer: a coordinator folds many reports between two statements.
+"""
 
 _SERVER_KEEPALIVES: Final = {
     "tcp_keepalives_idle": "30",

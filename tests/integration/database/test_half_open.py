@@ -205,7 +205,7 @@ def test_a_reader_may_pause_in_its_snapshot(database: Database) -> None:
             connection.execute(text("SELECT 1"))
             assert setting(connection, PAUSE) == "1h"
     with database.begin() as connection:
-        assert setting(connection, PAUSE) == "1s"
+        assert setting(connection, PAUSE) == "1500ms"
 
 
 def setting(connection: Connection, name: str) -> object:
