@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from shared.domain.approval import Approval, ApprovalRequest, Subject, SubtaskPlace
-from shared.domain.errors import Misconfigured
+from shared.domain.errors import Misconfigured, Transient
 from shared.domain.host import Host
+from shared.domain.jobs import Claim
 from shared.domain.next_step import NextStep
 from shared.secrets.masking import Masker
 from shared.secrets.sent import variables_in
-from shared.store import approvals
+from shared.store import approvals, jobs
 from shared.store.database import Database
 from workers.passes.ports import Unapproved
 from workers.roles.signatures import Signatures
@@ -22,6 +23,7 @@ class PassApprovals:
     """
 
     database: Database
+    claim: Claim
     task: int
     step: int
     revision: int
@@ -37,9 +39,12 @@ class PassApprovals:
     def spend(self, subtask: int, text: str, key: str) -> bool:
         """Use an approval for the attempt with that key; committed when this returns.
 
-        Raises Transient, and Misconfigured if there are approvals but none has a valid signature.
+        Raises Transient, also when this worker has lost the job, and Misconfigured if there are
+        approvals but none has a valid signature.
         """
-        with self.database.autocommit() as connection:
+        with self.database.begin() as connection:
+            if not jobs.held_ids(connection, [self.claim]):
+                raise Transient("another worker has the pass now", stage="guard")
             offered = approvals.candidates(connection, self.task, self._digests(subtask, text), key)
             believed = [
                 number

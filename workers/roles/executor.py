@@ -113,6 +113,7 @@ class Executor:
         guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
         approvals = PassApprovals(
             database=self._database,
+            claim=job.claim,
             task=job.task_id,
             step=brief.step.ordinal,
             revision=job.revision,

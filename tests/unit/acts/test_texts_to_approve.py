@@ -8,6 +8,7 @@ from orchestrator.acts.approvals import texts_to_approve
 from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
+from shared.domain.jobs import Claim
 from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
 from shared.domain.snippet import as_command
 from shared.guard import Guard, load_site
@@ -56,7 +57,8 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     (asked,) = texts_to_approve(plan(subtask), 7, (WEB,), lambda _: GUARD)
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
-    here = PassApprovals(database, 7, 3, 0, WEB, version, Signatures((), tmp_path))
+    signatures = Signatures((), tmp_path)
+    here = PassApprovals(database, Claim(1, 1, "ab"), 7, 3, 0, WEB, version, signatures)
     there = here.question(Unapproved(1, SubtaskPart.COMMAND, text, GUARD.judge(text)), Masker())
     assert there.subject == asked.subject
     assert there.subject.digest == asked.subject.digest
