@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from tests.chaos.disks import SmallDisk
 from tests.chaos.faults import Fault, lasting
 from tests.chaos.stage import Stage
+from tests.services.disks import SmallDisk
 
 FULL: Final = 10.0
 """Seconds without room."""

@@ -15,7 +15,6 @@ from orchestrator.embedded.services import EmbeddedServices
 from shared.store.migrate import upgrade
 from tests.chaos.clocks import Clock, make_clock
 from tests.chaos.crew import Crew, Kind
-from tests.chaos.disks import SmallDisk, small_disk
 from tests.chaos.ledger import Ledger
 from tests.chaos.orders import Book
 from tests.chaos.resumption import Resumptions
@@ -23,6 +22,7 @@ from tests.chaos.rows import Rows
 from tests.chaos.stage_host import StageHost
 from tests.chaos.standstill import StandStills
 from tests.services.accounts import Account
+from tests.services.disks import SmallDisk, small_disk
 from tests.services.proxy import Proxy
 from tests.services.sshd import SshServers, servers
 

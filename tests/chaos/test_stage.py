@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.crew import Crew
-from tests.chaos.disks import small_disk
 from tests.chaos.faults_clocks import NO_CLOCK
 from tests.chaos.faults_disks import NO_DISK
 from tests.chaos.ledger import Ledger
 from tests.chaos.stage import PACE, Props, staged
 from tests.services.accounts import Account
 from tests.services.availability import not_possible_here
+from tests.services.disks import small_disk
 from tests.services.processes import marked, running
 from tests.services.ring import eventually
 from tests.services.sshd import SshServers

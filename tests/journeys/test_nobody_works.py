@@ -2,6 +2,8 @@
 
 import json
 import signal
+import time
+from pathlib import Path
 from typing import Any
 
 from tests.journeys.plans import plan, step
@@ -42,3 +44,34 @@ def test_doctor_and_show_say_that_jobs_wait_and_nobody_works(ring: Ring) -> None
     assert "replan worker start executor" in shown
     for task in tasks:
         ring.replan("task", "cancel", f"T{task}", check=None)
+
+
+def test_executors_frozen_for_too_long_go_on_or_end_to_be_started_again(
+    ring: Ring, tmp_path: Path
+) -> None:
+    """With 75 and never with 0, after which no supervisor would; the work goes on where it was."""
+    liveness, ledger, names = 3.0, tmp_path / "ledger", ("one", "two")
+    ring.extra.update(REPLAN_LIVENESS=str(liveness), REPLAN_POLL="0.5")
+    ring.coordinator()
+    for name in names:
+        ring.worker("executor", name=name)
+    commands = [f"echo {n} >>{ledger}; sleep 0.5" for n in range(12)]
+    task = ring.submit(plan(step(commands)), "localhost")
+    eventually(ledger.exists, "the first command")
+    for name in names:
+        ring.processes[name].send_signal(signal.SIGSTOP)
+    woken = time.monotonic() + 2 * liveness
+    eventually(lambda: time.monotonic() > woken, "a long time")
+    for name in names:
+        ring.processes[name].send_signal(signal.SIGCONT)
+
+    def done() -> bool:
+        for name in names:
+            code = ring.processes[name].poll()
+            if code is not None:
+                assert code == 75, ring.log(name)
+                ring.worker("executor", name=name)
+        return ring.phase(task) == "done"
+
+    eventually(done, "the end of the task")
+    assert ledger.read_text().split() == [str(n) for n in range(12)]
