@@ -17,10 +17,10 @@ from shared.domain.errors import Misconfigured, ReplanError, Transient
 from shared.domain.next_step import command_line
 from shared.store.connection import UNLIMITED
 from shared.store.database import Database, InDoubt, require_writable
-from tests.chaos.disks import succeeds
 from tests.services.availability import needs_root, not_possible_here
 from tests.services.breakable import Breakable
 from tests.services.databases import execute
+from tests.services.disks import succeeds
 
 
 @pytest.fixture
