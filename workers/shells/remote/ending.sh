@@ -128,18 +128,15 @@ sift() { # stats: set stats to those that the command may have started, and envi
 }
 name_stayed() { # mark: set stayed to those of stats that are still there and have it
   from=0 more=0
-  mark "${1%%=*}=" $environs
-  any_mark=$marked
+  own_mark=$1
   mark "$1" $environs
   IFS=$newline
   for line in $stats; do
     unset IFS
     set -- "${line%% *}" ${line##*) }
-    case $marked:$any_mark in
-    *"/$1/"*:*) ;;
-    *"/$1/"*) continue ;;
-    # Without any mark, it is known by the session of a process that has lost its parent.
-    *) [ "$3$5" = "1$runner_pid" ] || continue ;;
+    case $marked in
+    *"/$1/"*) ;;
+    *) bears "$@" || continue ;;
     esac
     began "$1" || continue
     more=$((more + 1))
@@ -147,4 +144,16 @@ name_stayed() { # mark: set stayed to those of stats that are still there and ha
   done
   unset IFS
   [ "$more" -le 8 ] || stayed="$stayed +$((more - 8))"
+}
+bears() { # pid, and the fields of its stat: check for the mark, or without any for the session
+  for turn in 1 2 3; do
+    all=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null)
+    case $newline$all$newline in
+    *"$newline$own_mark$newline"*) return 0 ;;
+    *"${newline}REPLAN_ATTEMPT="*) return 1 ;;
+    esac
+    # For a moment, a process that becomes another program has none.
+    [ -z "$all" ] || break
+  done
+  [ "$3$5" = "1$runner_pid" ]
 }
