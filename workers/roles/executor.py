@@ -95,7 +95,7 @@ class Executor:
             left = left_running(connection, job)
         if left.keys:
             done = self._carry_out(hold, since=left.age)
-            if done.result.records or not left.keys <= done.ended:
+            if not left.keys <= done.ended:
                 raise Transient("the host does not say how the command ended", stage="execute")
         return CleanupFinished(job.step, job.revision, job.pass_no, job.postponed)
 
@@ -158,6 +158,7 @@ class Executor:
             return KnownClaims(
                 claims.known(connection, job.run_id, job.step),
                 claims.settled(connection, job.run_id, job.step),
+                adopt=job.kind is JobKind.CLEAN_UP,
             )
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:

@@ -21,10 +21,14 @@ LOOK = "look"
 
 @dataclass(frozen=True, slots=True)
 class KnownClaims:
-    """The claims of a step that the database knows, and what a person has said about others."""
+    """The claims of a step that the database knows, and what a person has said about others.
+
+    With `adopt`, all others belong to the pass: its driver starts nothing, and ends what runs.
+    """
 
     tokens: Collection[str] = ()
     settled: Collection[SettledClaim] = ()
+    adopt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from shared.domain.records import HostRecord
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker
+from tests.services.sshd import SshServer
 
 PLAN = "steps:\n  - title: s\n    subtasks:\n      - {run: 'true'}\n"
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -115,3 +116,31 @@ def test_a_resumption_does_not_answer_it(
     asked(coordinated, worker, tmp_path, record())
     refused = coordinated.refused("task", "resume", "T1")
     assert "say what becomes of the records" in refused["reason"]
+
+
+@pytest.mark.changes_rows
+def test_a_check_of_the_host_names_what_the_database_does_not_know(
+    working: Cli, sshd: SshServer, tmp_path: Path
+) -> None:
+    """Passes of a run that it knows, and a run that it does not know."""
+    address = ["--address", sshd.host, "--port", sshd.port, "--user", sshd.user]
+    working.json("host", "add", "web1", *address, "--key", sshd.key_path)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("steps:\n  - title: s\n    subtasks:\n      - {run: uname -a}\n")
+    for _ in range(2):
+        working.json("task", "submit", "--plan", plan, "--host", "web1", "--wait")
+    nothing = working.json("host", "check", "web1")["details"]["unknown"]["passes"]
+    assert nothing == []
+    before = working.json("host", "check", "web1")["details"]["unknown"]["runs"]
+    with working.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET tokens = '{}' WHERE run_id = 1")
+        connection.exec_driver_sql("UPDATE runs SET token = 'another' WHERE id = 2")
+    checked = working.json("host", "check", "web1")
+    jsonschema.validate(checked, schema_of("host.check"))
+    unknown = checked["details"]["unknown"]
+    assert [(each["ref"], each["pass_no"]) for each in unknown["passes"]] == [("T1.1@web1", 1)]
+    assert unknown["runs"] == before + 1
+    assert "this database is older than the host" in working("host", "check", "web1").err
+    told = working.json("doctor", code=1)["details"]["findings"]
+    (finding,) = [each for each in told if each["check"] == "age"]
+    assert "web1 has run commands of T1.1@web1 in pass 1" in finding["reason"]

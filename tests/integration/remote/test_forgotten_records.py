@@ -79,7 +79,7 @@ def test_a_command_that_still_runs_goes_on_and_its_driver_starts_no_other(
     on: Machine, ledger: Path, tmp_path: Path
 ) -> None:
     go = tmp_path / "go"
-    with driver(on, "aa") as vanished:
+    with driver(on, "aa", KnownClaims({"bb"})) as vanished:
         waits = f"echo first >>{ledger}; while [ ! -e {go} ]; do sleep 0.05; done"
         thread = in_background(vanished, waits, KEY)
         eventually(lambda: lines(ledger), "the start")
@@ -121,6 +121,19 @@ def test_discarded_records_do_not_count_in_the_next_pass(on: Machine, ledger: Pa
     with driver(on, "bb", said, place="0-2") as second:
         assert run(second.shell, f"echo run >>{ledger}") == 0
     assert lines(ledger) == ["run", "run"]
+
+
+def test_a_clean_up_takes_everything_over_to_end_it(on: Machine, ledger: Path) -> None:
+    """It starts nothing, so nobody has to be asked first."""
+    with driver(on, "aa", KnownClaims({"bb"})) as vanished:
+        thread = in_background(vanished, f"echo run >>{ledger}; sleep 60", KEY)
+        eventually(lambda: lines(ledger), "the start")
+        with driver(on, "bb", KnownClaims(adopt=True), fence=2) as clean_up:
+            assert clean_up.shell.run(Call("true", 5, key="k")).ok
+            ended = clean_up.shell.run(Call("true", 60, key=KEY), cancelled=lambda: True)
+            assert ended.cancelled
+        thread.join(20)
+    assert lines(ledger) == ["run"]
 
 
 def test_a_later_pass_asks_again_about_what_was_seen_before(on: Machine, ledger: Path) -> None:

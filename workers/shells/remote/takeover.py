@@ -53,6 +53,8 @@ def sort_stems(own: Stem, others: Iterable[Stem], claims: KnownClaims) -> Stems:
         same = stem.name == own.name
         if stem.claim in {"", own.claim, *claims.tokens}:
             ours += [stem] * same
+        elif claims.adopt:
+            adopted += [stem] * same
         elif stem.claim not in answers or (same and pass_no not in answers[stem.claim]):
             unknown.append(stem)
         elif same and answers[stem.claim][pass_no] is RecordsAnswer.ADOPT:
