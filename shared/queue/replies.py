@@ -78,7 +78,11 @@ BY_TEXT: Final = {
 _OF_PIPELINE: Final = " of pipeline caused error: "
 """What the library puts before the reply to a command that it sent together with others."""
 
-_KEEPS_ITS_CONNECTION: Final = {"WRONGTYPE", "NOSCRIPT", "EXECABORT"}
+_OF_ANOTHER_ROLE: Final = {
+    *(code for code, reply in BY_CODE.items() if reply.ask == "info replication"),
+    "LOADING",
+    "CLUSTERDOWN",
+}
 
 
 def meaning(error: BaseException) -> Reply | None:
@@ -105,9 +109,10 @@ def translate(error: BaseException, broker_url: str) -> ReplanError:
 def ends_connection(error: BaseException) -> bool:
     """Whether the connection that got this reply is of no more use.
 
-    Its server may have taken another role; the address may lead to a better one.
+    Its server has taken another role; the address may lead to a better one. Of other replies, some
+    belong to each new connection: the library asks for what not every server has.
     """
-    return code_of(error) not in {"", *_KEEPS_ITS_CONNECTION}
+    return code_of(error) in _OF_ANOTHER_ROLE
 
 
 def code_of(error: BaseException) -> str:

@@ -14,7 +14,7 @@ import redis
 
 from orchestrator.embedded import port
 from shared.domain.errors import Misconfigured, ReplanError, Transient
-from shared.queue.app import require_writable
+from shared.queue.app import CeleryBell, make_app, require_writable
 from tests.journeys.plans import plan, step
 from tests.journeys.test_servers_away import said
 from tests.services.databases import execute, of_database
@@ -252,6 +252,27 @@ def well(ring: Ring) -> bool:
         len(begun) == 0 or (over and over[-1]["timestamp"] > begun[-1]["timestamp"])
         for begun, over in zip(complaints(ring), ends, strict=True)
     )
+
+
+def test_what_works_keeps_its_connection(own: OwnBroker, ring: Ring) -> None:
+    """Neither a worker nor a bell connects again for a reply that says nothing of its server."""
+    app = make_app(own.url)
+    bell = CeleryBell(app)
+    with own.client() as client:
+        eventually(partial(listening, client), "the worker listening")
+        bell.ring("planning", [1])
+        before = connections(client)
+        for _ in range(50):
+            bell.ring("planning", [1])
+        assert ring.processes["executor"].poll() is None
+        assert connections(client) - before <= 2
+    app.close()
+
+
+def connections(client: redis.Redis) -> int:
+    """How many there have been so far."""
+    state: Any = client.info("stats")
+    return int(state["total_connections_received"])
 
 
 def test_an_address_that_leads_to_another_server_is_followed(

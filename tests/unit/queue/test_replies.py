@@ -101,7 +101,15 @@ def test_the_next_step_asks_the_server_itself_or_leads_to_its_address() -> None:
 
 @pytest.mark.parametrize(
     ("text", "ends"),
-    [("READONLY x", True), ("NEWCODE x", True), ("WRONGTYPE x", False), ("NOSCRIPT x", False)],
+    [
+        ("READONLY x", True),
+        ("MASTERDOWN x", True),
+        ("LOADING x", True),
+        ("ERR unknown subcommand", False),
+        ("NOPERM x", False),
+        ("WRONGTYPE x", False),
+        ("NOSCRIPT x", False),
+    ],
 )
 def test_a_server_in_another_role_is_left_by_its_connections(text: str, *, ends: bool) -> None:
     assert ends_connection(reply(text)) is ends
