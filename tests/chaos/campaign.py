@@ -24,7 +24,7 @@ FEED_EVERY: Final = 0.4
 AGAIN_AFTER: Final = 0.25
 """Seconds after which a fault that found nothing to be done to is tried again."""
 
-OVERTIME: Final = 20.0
+OVERTIME: Final = 25.0
 """Seconds that a phase may last longer for faults that have not found anything or last longer."""
 
 UNDER_WAY: Final = """
@@ -105,6 +105,12 @@ class Campaign:
         whole = max((gap.seconds for gap in found), default=0.0)
         return whole, max((beyond(gap, spans) for gap in found), default=0.0)
 
+    def stood_still(self, longer: float) -> dict[str, float]:
+        """The faults for all after whose end nothing began for longer than so many seconds."""
+        names = {moment.fault.name for moment in self.moments if moment.fault.for_all}
+        after = {name: self.stand_still(name)[1] for name in names}
+        return {name: seconds for name, seconds in after.items() if seconds > longer}
+
     def _phase(self, phase: Phase) -> None:
         began = time.monotonic()
         planned = self._schedule(phase, began)
@@ -121,7 +127,7 @@ class Campaign:
         self._undo_all()
         told = ", ".join(f"{name} x {n}" for name, n in sorted(self.counts(phase.name).items()))
         spent = time.monotonic() - began
-        self.say(f"{phase.name} ({spent:.0f} s): {told}")
+        self.say(f"{phase.name} ({spent:.0f} s): {told or 'no fault'}")
 
     def _schedule(self, phase: Phase, began: float) -> list[tuple[float, int, Fault]]:
         planned = [

@@ -27,6 +27,9 @@ Play = Callable[[Programme], "tuple[Campaign, Verdict]"]
 DISKS = {fault.name for fault in faults_disks.FAULTS}
 CLOCKS = {fault.name for fault in faults_clocks.FAULTS}
 
+STAND_STILL = 30.0
+"""Seconds after the end of a fault within which something begins again."""
+
 GRACE = 1.0
 """Seconds before and after a fault within which it may still explain what happened."""
 

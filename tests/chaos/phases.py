@@ -1,6 +1,6 @@
 """The phases of a campaign: for how long, how much load, and which faults how often."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +38,12 @@ REGISTRY: Final[Mapping[str, Fault]] = {
 }
 
 
+AT_ONCE: Final = 1.0
+RECOVERY: Final = 8.0
+BUSY: Final = 10
+"""What faults that are to be told apart get: seconds before and after, and jobs to be done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Phase:
     """`faults` (name to count) come at random moments within `seconds`.
@@ -69,6 +75,13 @@ class Programme:
         return frozenset(name for phase in self.phases for name in phase.faults)
 
 
+def one_by_one(*faults: str) -> Iterator[Phase]:
+    """A phase for each fault, at its beginning, with some time to recover before the next."""
+    for name in faults:
+        yield Phase(name, AT_ONCE, BUSY, {name: 1})
+        yield Phase(f"after {name}", RECOVERY, BUSY)
+
+
 FULL: Final = Programme(
     phases=(
         Phase(
@@ -84,34 +97,17 @@ FULL: Final = Programme(
             },
         ),
         Phase("failover", 12, 16, {"failover without the last 8 s": 1}),
-        Phase("half-open", 22, 10, {"database half-open 20 s": 1}),
-        Phase(
-            "links",
-            22,
-            10,
-            {"broker half-open 20 s": 1, "hosts half-open 5 s": 1},
-        ),
-        Phase(
-            "roles",
-            36,
-            10,
-            {
-                "broker a replica 20 s": 1,
-                "broker without master 20 s": 1,
-                "database read-only 20 s": 1,
-            },
-        ),
-        Phase(
-            "all frozen",
-            20,
-            10,
-            {"all executors frozen 8 s": 1, "all coordinators frozen 8 s": 1},
-        ),
-        Phase(
-            "disks",
-            26,
-            10,
-            {"database disk full 10 s": 1, "host disks full 10 s": 1},
+        *one_by_one(
+            "database half-open 20 s",
+            "broker half-open 20 s",
+            "hosts half-open 5 s",
+            "broker a replica 20 s",
+            "broker without master 20 s",
+            "database read-only 20 s",
+            "all executors frozen 8 s",
+            "all coordinators frozen 8 s",
+            "database disk full 10 s",
+            "host disks full 10 s",
         ),
         Phase(
             "clocks",

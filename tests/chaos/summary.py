@@ -69,6 +69,7 @@ def _faults(campaign: Campaign) -> Iterator[str]:
     names = sorted({moment.fault.name for moment in campaign.moments} | set(campaign.missing))
     counts = {phase: campaign.counts(phase) for phase in phases}
     total = campaign.counts()
+    phases = [phase for phase in phases if len(counts[phase]) > 1]
     yield " ".join([f"{'fault':<30}", *(f"{phase:>9}" for phase in phases), "    total  missing"])
     for name in names:
         cells = (f"{counts[phase][name] or '':>9}" for phase in phases)

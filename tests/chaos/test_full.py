@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.chaos.conftest import Play, shortfall
+from tests.chaos.conftest import STAND_STILL, Play, shortfall
 from tests.chaos.phases import FULL
 from tests.services.availability import only_when_asked
 
@@ -23,5 +23,6 @@ def test_whatever_fails_nothing_is_lost_and_nothing_runs_twice(play: Play) -> No
     assert len(campaign.stage.book.orders) >= FULL.tasks
     assert sum(counts[f"{kind} killed"] for kind in ("executor", "coordinator", "planner")) >= 200
     assert campaign.settled_after is not None
+    assert campaign.stood_still(longer=STAND_STILL) == {}
     assert verdict.clean, verdict
     assert time.monotonic() - began < WITHIN

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.chaos.conftest import Play, shortfall
+from tests.chaos.conftest import STAND_STILL, Play, shortfall
 from tests.chaos.phases import SHORT
 
 KILLS = 60
@@ -15,4 +15,5 @@ def test_a_minute_of_faults_loses_nothing_and_runs_nothing_twice(play: Play) -> 
     assert shortfall(campaign) == {}
     assert sum(n for name, n in campaign.counts().items() if "killed" in name) >= KILLS
     assert campaign.settled_after is not None
+    assert campaign.stood_still(longer=STAND_STILL) == {}
     assert verdict.clean, verdict
