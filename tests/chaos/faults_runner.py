@@ -45,6 +45,11 @@ def _booted_anew(stage: Stage, chance: random.Random) -> Injected | None:
     return Injected(host=host.name)
 
 
+def _no_mounts(stage: Stage) -> str | None:
+    private = all(host.server.account.prefix for host in stage.hosts)
+    return None if private else "only root may show a host another boot, in mounts of its own"
+
+
 def _started(host: StageHost) -> list[int]:
     return marked(f"REPLAN_TEST_SERVER={host.server.token}")
 
@@ -65,5 +70,5 @@ def _is_sh(pid: int) -> bool:
 
 FAULTS: Final = (
     Fault("runner killed", _runner_killed, allows_unknown=True),
-    Fault("host booted anew", _booted_anew, allows_unknown=True),
+    Fault("host booted anew", _booted_anew, allows_unknown=True, lacking=_no_mounts),
 )

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import paramiko
 import pytest
@@ -17,8 +16,7 @@ from shared.domain.attempt import CommandResult
 from shared.domain.errors import Misconfigured, Transient
 from shared.domain.next_step import command_line
 from tests.integration.remote.hosts import eventually, ssh_host
-from tests.services.processes import descendants, kill, marked, running
-from tests.services.proxy import Direction, Proxy
+from tests.services.processes import descendants, kill, running
 from tests.services.sshd import SshServer, SshServers
 from workers.shells.ports import Call
 from workers.shells.remote.pool import Pool
@@ -220,43 +218,6 @@ def test_a_connection_is_made_for_short_messages(sshd: SshServer) -> None:
         assert used.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             assert used.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 12_000
-
-
-SOON_LOST = Timing(keepalive=0.2, answer=1.0, banner=1.0)
-
-
-def test_a_connection_that_is_acknowledged_and_never_answered_is_lost(sshd: SshServer) -> None:
-    """As by a proxy or a jump host that can no longer deliver; the command goes on."""
-    with (
-        Proxy(sshd.port) as link,
-        closing(SshConnections(SOON_LOST)) as connections,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        shell = connections.shell(ssh_host(sshd, port=link.port))
-        assert shell.run(Call("echo before", 20)).stdout == b"before\n"
-        began = time.monotonic()
-        running_on = threads.submit(shell.run, Call("echo begun; sleep 3; echo done", 20))
-        assert eventually(lambda: "sleep 3" in " ".join(commands_of(sshd)))
-        link.swallow(new=False)
-        assert running_on.result(timeout=15).stdout == b"begun\ndone\n"
-        assert time.monotonic() - began < 10
-
-
-def commands_of(server: SshServer) -> list[str]:
-    """The command lines of what runs on the host."""
-    return [
-        Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-        for pid in marked(f"REPLAN_TEST_SERVER={server.token}")
-    ]
-
-
-def test_a_connection_that_is_idle_is_asked_and_stays(sshd: SshServer) -> None:
-    with Proxy(sshd.port) as link:
-        host = ssh_host(sshd, port=link.port)
-        with closing(connect(host, Timing(keepalive=0.1, answer=0.5))) as transport:
-            assert not eventually(lambda: not transport.is_active(), within=2.0)
-            link.swallow(Direction.TO_CLIENT)
-            assert eventually(lambda: not transport.is_active(), within=5.0)
 
 
 def test_a_command_costs_little_more_than_a_bare_ssh_session(
