@@ -73,6 +73,7 @@ class RunnerShell:
         self._known: dict[str, StartedCommand] = {}
         self._pipeline = CallPipeline(self._valid_for)
         self._unsettled = False
+        self._claims = KnownClaims()
         self._opened = 0
         self._written: set[str] = set()
         self._looks = itertools.count(1)
@@ -336,10 +337,14 @@ class RunnerShell:
                 self._lost_records = _REMOVED
 
     def _sort(self, own: Stem, others: tuple[Stem, ...]) -> Stems:
-        """Sort the other stems; the claims are read only if one may be unknown."""
-        foreign = any(stem.claim not in {"", own.claim} for stem in others)
-        claims = self._record.claims() if self._record and foreign else KnownClaims()
-        return sort_stems(own, others, claims)
+        """Sort the other stems; the claims are read only if one may be unknown.
+
+        Known claims stay known, so a lost connection to the host asks nothing of the database.
+        """
+        known = {"", own.claim, *self._claims.tokens}
+        if self._record is not None and any(stem.claim not in known for stem in others):
+            self._claims = self._record.claims()
+        return sort_stems(own, others, self._claims)
 
     def _open_temporary(self, runner: Runner) -> None:
         runner.open(f"{LOOK}s/{secrets.token_hex(6)}.0.0")
