@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from shared.domain.errors import Transient
 from shared.domain.jobs import Claim, Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
 
@@ -292,6 +293,12 @@ def held_ids(connection: Connection, held: Sequence[Claim]) -> set[int]:
     if not held:
         return set()
     return set(connection.execute(_HELD, _columns(held)).scalars())
+
+
+def require_held(connection: Connection, claim: Claim, stage: str) -> None:
+    """Raise Transient unless the job is open and still ours: what follows names it by number."""
+    if not held_ids(connection, [claim]):
+        raise Transient("another worker has the job now", stage=stage)
 
 
 def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list[int]:

@@ -1,6 +1,7 @@
 """A database that lost its last commits gives numbers out again; no old claim fits a new one."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
@@ -13,6 +14,7 @@ from orchestrator.store import SqlLedger
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.errors import Transient
 from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job
 from shared.store import attempts, jobs
@@ -104,7 +106,15 @@ def withdrawn(database: Database, job: Job) -> bool:
         return bool(jobs.withdrawn(connection, [job.claim]))
 
 
-@pytest.mark.parametrize("use", [renew, hold, release, finish, record, output, withdrawn])
+def name(database: Database, job: Job) -> bool:
+    """Store a bundle, use an approval or call a model for its task or run."""
+    with suppress(Transient), database.begin() as connection:
+        jobs.require_held(connection, job.claim, stage="test")
+        return True
+    return False
+
+
+@pytest.mark.parametrize("use", [name, renew, hold, release, finish, record, output, withdrawn])
 def test_a_vanished_claim_does_nothing_to_the_job_with_its_numbers(
     database: Database, both: tuple[Job, Job], use: Callable[[Database, Job], bool]
 ) -> None:

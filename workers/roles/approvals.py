@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from shared.domain.approval import Approval, ApprovalRequest, Subject, SubtaskPlace
-from shared.domain.errors import Misconfigured, Transient
+from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Claim
 from shared.domain.next_step import NextStep
@@ -43,8 +43,7 @@ class PassApprovals:
         approvals but none has a valid signature.
         """
         with self.database.begin() as connection:
-            if not jobs.held_ids(connection, [self.claim]):
-                raise Transient("another worker has the pass now", stage="guard")
+            jobs.require_held(connection, self.claim, stage="guard")
             offered = approvals.candidates(connection, self.task, self._digests(subtask, text), key)
             believed = [
                 number

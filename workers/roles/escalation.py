@@ -13,7 +13,7 @@ from shared.domain.facts import BundleReady, Fact
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
-from shared.store import bundles
+from shared.store import bundles, jobs
 from shared.store.database import Database
 from workers.evidence.failed_assumptions import failed_assumptions
 from workers.evidence.hypotheses import hypotheses
@@ -58,6 +58,7 @@ class EscalationHandler:
             brief = step_brief(connection, job)
         bundle = compose(brief, self._look_at(brief))
         with self._database.begin() as connection:
+            jobs.require_held(connection, job.claim, stage="gather")
             bundle_id = bundles.save(
                 connection,
                 brief.run_id,

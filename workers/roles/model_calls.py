@@ -11,10 +11,10 @@ import structlog
 
 from shared.domain.errors import Misconfigured, ReplanError
 from shared.domain.facts import Fact
-from shared.domain.jobs import Job
+from shared.domain.jobs import Claim, Job
 from shared.domain.next_step import NextStep
 from shared.domain.spending import SPENDING
-from shared.store import model_calls
+from shared.store import jobs, model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
 from workers.llm.calls import CallRecord, ModelQuestion, Usage
@@ -29,7 +29,10 @@ _PAUSES = (0.1, 0.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a call is made for; `replay_of` is the number of the call that it repeats."""
+    """What a call is made for; `replay_of` is the number of the call that it repeats.
+
+    A worker makes no call for a job that it does not have any more under its `claim`.
+    """
 
     task_id: int
     run_id: int | None = None
@@ -37,11 +40,12 @@ class CallContext:
     revision: int = 0
     job_id: int | None = None
     replay_of: int | None = None
+    claim: Claim | None = None
 
     @classmethod
     def of(cls, job: Job) -> "CallContext":
         """The context of a job."""
-        return cls(job.task_id, job.run_id, job.step, job.revision, job.id)
+        return cls(job.task_id, job.run_id, job.step, job.revision, job.id, claim=job.claim)
 
 
 _CONTEXT: ContextVar[CallContext] = ContextVar("context of the calls that are made")
@@ -78,9 +82,14 @@ class ModelCalls:
         return run
 
     def begin(self, question: ModelQuestion) -> int:
-        """Record a call; raises Misconfigured at stage `spending` if it may not be made."""
+        """Record a call; raises Misconfigured at stage `spending` if it may not be made.
+
+        Raises Transient if another worker has the job.
+        """
         context = _CONTEXT.get()
         with self._database.begin() as connection:
+            if context.claim is not None:
+                jobs.require_held(connection, context.claim, stage="model")
             self._refuse_past_a_cap(
                 context, question, model_calls.spent(connection, context.task_id)
             )
