@@ -13,6 +13,7 @@ from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
+from shared.domain.records import HostRecord
 from shared.guard import Guard, PlanGuard, Site, load_site, looks
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
@@ -37,6 +38,9 @@ from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
 """The variable in which a snippet finds the answer of a person."""
+
+SHOWN = 2000
+"""Characters of a command in a host's records that a person is shown."""
 
 FENCES_A_JOB = 100_000
 """No job is claimed more often than this."""
@@ -77,9 +81,7 @@ class Executor:
             asked=tuple(done.approvals.question(each, masker) for each in result.unapproved),
             error_class=result.error_class,
             question=mask_question(result.question, masker),
-            records=tuple(
-                replace(record, command=masker.values(record.command)) for record in result.records
-            ),
+            records=tuple(shown_record(record, masker) for record in result.records),
         )
 
     def clean_up(self, hold: Hold) -> Fact:
@@ -263,6 +265,13 @@ class Guards:
             if self._looks is None:
                 self._looks = Guard(looks())
             return self._looks
+
+
+def shown_record(record: HostRecord, masker: Masker) -> HostRecord:
+    """A host's record as a person is shown it: valid text, without secrets, and not too long."""
+    text = record.command.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+    masked = masker.values(text)
+    return replace(record, command=masked if len(masked) <= SHOWN else f"{masked[:SHOWN]}…")
 
 
 def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
