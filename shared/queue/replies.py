@@ -28,28 +28,34 @@ class Reply:
     """The meaning of an error reply.
 
     `transient`: it passes without a person. `ask` is what to ask the broker itself with redis-cli;
-    None leads to the setting of its address.
+    None leads to the setting of its address. `elsewhere`: the server has another role, and the
+    address may lead to one that has not.
     """
 
     words: str
     transient: bool = True
     ask: str | None = None
+    elsewhere: bool = False
+
+
+def _role(words: str, ask: str = "info replication") -> Reply:
+    return Reply(words, ask=ask, elsewhere=True)
 
 
 BY_CODE: Final = {
-    "READONLY": Reply("it has become a read-only replica", ask="info replication"),
-    "MASTERDOWN": Reply("it is a replica that has lost its primary", ask="info replication"),
-    "UNBLOCKED": Reply("it has just become a replica", ask="info replication"),
-    "REDIRECT": Reply("it hands over to another server", ask="info replication"),
-    "INPROG": Reply("a failover is in progress", ask="info replication"),
-    "NOREPLICAS": Reply("it refuses writes: too few replicas follow it", ask="info replication"),
-    "LOADING": Reply("it has started and is still loading its data", ask="info persistence"),
+    "READONLY": _role("it has become a read-only replica"),
+    "MASTERDOWN": _role("it is a replica that has lost its primary"),
+    "UNBLOCKED": _role("it has just become a replica"),
+    "REDIRECT": _role("it hands over to another server"),
+    "INPROG": _role("a failover is in progress"),
+    "NOREPLICAS": _role("it refuses writes: too few replicas follow it"),
+    "LOADING": _role("it has started and is still loading its data", "info persistence"),
     "MISCONF": Reply("it refuses writes: it cannot save to its disk", ask="info persistence"),
     "IOERR": Reply("it cannot read or write its disk", ask="info persistence"),
     "BUSY": Reply("a script blocks it", ask="script kill"),
     "UNKILLABLE": Reply("a script that has written data blocks it", ask="info commandstats"),
     "OOM": Reply("its memory is full", ask="info memory"),
-    "CLUSTERDOWN": Reply("its cluster is down", ask="cluster info"),
+    "CLUSTERDOWN": _role("its cluster is down", "cluster info"),
     "TRYAGAIN": Reply("its cluster is moving keys", ask="cluster info"),
     "EXECABORT": Reply("it refused a transaction"),
     "WRONGTYPE": Reply("a key of ours holds data of another type"),
@@ -77,12 +83,6 @@ BY_TEXT: Final = {
 
 _OF_PIPELINE: Final = " of pipeline caused error: "
 """What the library puts before the reply to a command that it sent together with others."""
-
-_OF_ANOTHER_ROLE: Final = {
-    *(code for code, reply in BY_CODE.items() if reply.ask == "info replication"),
-    "LOADING",
-    "CLUSTERDOWN",
-}
 
 
 def meaning(error: BaseException) -> Reply | None:
@@ -112,7 +112,8 @@ def ends_connection(error: BaseException) -> bool:
     Its server has taken another role; the address may lead to a better one. Of other replies, some
     belong to each new connection: the library asks for what not every server has.
     """
-    return code_of(error) in _OF_ANOTHER_ROLE
+    reply = BY_CODE.get(code_of(error))
+    return reply is not None and reply.elsewhere
 
 
 def code_of(error: BaseException) -> str:

@@ -33,6 +33,7 @@ ALLOWED: Final = {
     # What libraries of others say of their errors, which they say in no other way.
     "workers/shells/remote/pool.py": {"'Unable to open channel' in str(error)"},
     "workers/shells/remote/transport.py": {"'host key' in str(error)"},
+    "shared/queue/replies.py": {"str(error).rpartition(_OF_PIPELINE)"},
 }
 """Path: the expressions in it that may read a text."""
 
