@@ -25,7 +25,6 @@ from shared.secrets.sent import as_sent
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
-from shared.store.migrate import require_current
 from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
 from workers.planning import PlannerBackend
@@ -134,13 +133,12 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
 def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None = None) -> Worker:
     """Build a worker that runs at most `threads` jobs at once.
 
-    Raises Misconfigured if the database cannot be used.
+    It asks the database nothing: whoever builds it has waited for the servers (`await_servers`).
     """
     queues = queues_of(roles)
     server = settings.server
     most = threads or server.threads
     database = Database.of(server, pool_size=max(5, most))
-    require_current(database)
     name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"
     journal = Journal(database, owner)
