@@ -111,6 +111,7 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
         "work": True,
         "audit": True,
         "hosts": True,
+        "age": True,
         "history": True,
     }
     assert cli("doctor").code == 0
