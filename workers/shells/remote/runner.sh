@@ -1,11 +1,11 @@
 # The runner: a shell that stays on a host and runs one command after another.
 #
 # /bin/sh (dash, bash, busybox) reads it from standard input, after a line that sets frame_nonce,
-# record_nonce, home_root, the folder of all records, and records_cap, their size in kB. Besides a shell it needs /proc, and mkdir,
-# ls, dd, tail, head, cat, grep, find, sleep, rm, readlink, id. After that, the driver sends calls
-# of the functions in short_names.py; each call ends with a ".", so an incomplete call does nothing.
-# The runner ends when its input ends, but never during a command. Its text is sent without
-# comments, with the short names of that table.
+# record_nonce, home_root (the folder of all records) and records_cap (their size in kB). Besides a
+# shell it needs /proc, and mkdir, ls, dd, du, tail, head, cat, grep, find, sleep, rm, readlink, id.
+# After that, the driver sends calls of the functions in short_names.py; each call ends with a ".",
+# so an incomplete call does nothing. The runner ends when its input ends, but never during a
+# command. Its text is sent without comments, with the short names of that table.
 #
 # The records of a pass are files whose names begin with its stem. Many passes share a folder,
 # because a folder for each pass would cost a new process each time (what belongs to no pass is in
