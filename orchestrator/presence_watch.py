@@ -13,10 +13,10 @@ from shared.store.database import Database
 
 log = structlog.get_logger()
 
-LOOK_EVERY = 0.5
+LOOK_EVERY = 0.25
 """Seconds between two looks."""
 
-AWAY = 1.0
+AWAY = 0.75
 """Seconds that a worker may be absent: enough to connect again."""
 
 SETTLING = 5.0

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from celery.exceptions import CPendingDeprecationWarning
 from celery.platforms import SecurityWarning
 from celery.signals import worker_shutting_down
 
@@ -41,6 +42,8 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Exi
     worker_shutting_down.connect(lambda **_: worker.stop(), weak=False)
     # It warns about running as root. Only job ids come from the broker, never anything pickled.
     warnings.simplefilter("ignore", SecurityWarning)
+    # At every reconnection it announces a change to late acknowledgements, which we do not use.
+    warnings.simplefilter("ignore", CPendingDeprecationWarning)
     log.info("worker_started", name=worker.name, threads=threads)
     worker.start()
     try:
