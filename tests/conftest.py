@@ -18,9 +18,11 @@ pytest_plugins = (
 
 
 def pytest_configure() -> None:
-    """A worker of a parallel run ignores SIGINT; what tests start would inherit that."""
+    """What tests start would inherit signals that a parallel run or `nohup` ignores."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

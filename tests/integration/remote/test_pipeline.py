@@ -231,8 +231,8 @@ def test_two_drivers_at_once_start_each_once(drivers: Drivers, ledger: Path) -> 
 def test_what_arrived_too_late_is_asked_for_again(drivers: Drivers, ledger: Path) -> None:
     """The lease was renewed meanwhile."""
     driver = drivers.next()
-    driver.valid = 1.0
-    calls = [noting(ledger, 0, "sleep 2.5"), noting(ledger, 1), noting(ledger, 2)]
+    driver.valid = 5.0
+    calls = [noting(ledger, 0, "sleep 6.5"), noting(ledger, 1), noting(ledger, 2)]
     announce(driver, *calls)
     assert ask(driver, calls[0])[0] == 0
     assert lines(ledger) == ["0"]
