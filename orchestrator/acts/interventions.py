@@ -119,55 +119,49 @@ def _decide(
     caller: Caller,
     verb: str,
     asked: InterventionView,
-    word: ApprovalAnswer,
-    fact_at: Callable[[StepLine], CommandsApproved | ApprovalDenied],
+    said: ApprovalAnswer | Answer | RecordsAnswer,
+    fact_at: Callable[[StepLine], RunFact],
+    *,
+    too_late: Callable[[InterventionView], Rejected] = approvals.too_late,
 ) -> Done[Answered]:
-    """Post a person's decision about what a step would run. Raises Rejected when it is too late."""
+    """Post what a person says to a step that waits for it. Raises Rejected when it is too late."""
     step = _step(caller, asked.ref)
-    entry = Act(verb, str(step.ref), {"intervention": asked.name, "answer": word})
+    entry = Act(verb, str(step.ref), {"intervention": asked.name, "answer": said.value})
     taken = _post_at(caller, entry, asked.ref, fact_at(step))
     after = _intervention(caller, asked.name)
-    if taken and after.answer != word:
-        raise approvals.too_late(after)
+    if taken and after.answer != said:
+        raise too_late(after)
     step = _step(caller, asked.ref)
-    return Done(Answered(step.ref, step.phase, asked.name, word), taken)
+    return Done(Answered(step.ref, step.phase, asked.name, said), taken)
 
 
 def _tell_outcome(caller: Caller, asked: InterventionView, said: Answer) -> Done[Answered]:
     _refuse_unless_unknown(asked)
-    step = _step(caller, asked.ref)
-    fact = OutcomeTold(step.ordinal, step.revision, step.pass_no, said)
-    details = {"intervention": asked.name, "answer": said.value}
-    entry = Act("intervention.answer", str(step.ref), details)
-    taken = _post_at(caller, entry, asked.ref, fact)
-    after = _intervention(caller, asked.name)
-    if taken and after.answer != said:
-        raise _too_late_to_tell(after)
-    step = _step(caller, asked.ref)
-    return Done(Answered(step.ref, step.phase, after.name, said), taken)
+    return _decide(
+        caller,
+        "intervention.answer",
+        asked,
+        said,
+        lambda at: OutcomeTold(at.ordinal, at.revision, at.pass_no, said),
+        too_late=_too_late_to_tell,
+    )
 
 
 def _settle_records(caller: Caller, asked: InterventionView, said: RecordsAnswer) -> Done[Answered]:
     _refuse_unless_records(asked, said)
-    step = _step(caller, asked.ref)
-    fact = RecordsSettled(
-        step.ordinal,
-        step.revision,
-        step.pass_no,
-        asked.id,
+    claims = tuple(sorted({record.claim for record in asked.records}))
+    newest = max(record.pass_no for record in asked.records)
+    by = caller.actor.name
+    return _decide(
+        caller,
+        "intervention.answer",
+        asked,
         said,
-        tuple(sorted({record.claim for record in asked.records})),
-        max(record.pass_no for record in asked.records),
-        caller.actor.name,
+        lambda at: RecordsSettled(
+            at.ordinal, at.revision, at.pass_no, asked.id, said, claims, newest, by
+        ),
+        too_late=_too_late_to_tell,
     )
-    details = {"intervention": asked.name, "answer": said.value}
-    entry = Act("intervention.answer", str(step.ref), details)
-    taken = _post_at(caller, entry, asked.ref, fact)
-    after = _intervention(caller, asked.name)
-    if taken and after.answer != said:
-        raise _too_late_to_tell(after)
-    step = _step(caller, asked.ref)
-    return Done(Answered(step.ref, step.phase, after.name, said), taken)
 
 
 def _refuse_unless_records(asked: InterventionView, said: RecordsAnswer) -> None:
