@@ -1,6 +1,7 @@
 """The ledger in Postgres: states, events and outbox, loaded and saved in batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -262,12 +263,12 @@ class SqlUnit:
         if not tasks:
             return []
         self._task_rows = {row.id: row for row in tasks}
-        ids = {"ids": list(self._task_rows)}
-        found = self._connection.execute(_REPORTS, ids).all()
+        task_ids = list(self._task_rows)
+        found = self._connection.execute(_REPORTS, {"ids": task_ids}).all()
         self._inbox_ids = [row.id for row in found]
         reported = {row.run_id for row in found if row.run_id is not None}
         whole = {row.task_id for row in found if row.run_id is None}
-        self._read_tasks_runs(ids | {"reported": sorted(reported), "whole": sorted(whole)})
+        self._read_tasks_runs(task_ids, reported, whole)
         readable = [(row, self._report(row)) for row in found]
         self._reported_at = [row.created_at for row, report in readable if report is not None]
         return [report for _, report in readable if report is not None]
@@ -280,8 +281,11 @@ class SqlUnit:
             self._park(row.task_id, row.run_id, row.kind, row.body, error)
             return None
 
-    def _read_tasks_runs(self, chosen: Mapping[str, Sequence[int]]) -> None:
-        """Read every run of the tasks, and the steps of those that are surely needed."""
+    def _read_tasks_runs(
+        self, task_ids: Sequence[int], reported: AbstractSet[int], whole: AbstractSet[int]
+    ) -> None:
+        """Read every run of the tasks; of the runs `reported` and the tasks `whole`, the steps."""
+        chosen = {"ids": task_ids, "reported": sorted(reported), "whole": sorted(whole)}
         steps: dict[int, list[Any]] = {}
         for row in self._connection.execute(_RUNS, chosen):
             self._run_rows[row.id] = row
@@ -289,7 +293,7 @@ class SqlUnit:
                 self._intervened.add(row.task_id)
             if row.step is not None:
                 steps.setdefault(row.id, []).append(row)
-            elif row.id in chosen["reported"] or row.task_id in chosen["whole"]:
+            elif row.id in reported or row.task_id in whole:
                 steps[row.id] = []
         self._enter_runs(steps)
 
