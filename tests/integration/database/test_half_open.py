@@ -23,15 +23,6 @@ SOON = TIMEOUT + MARGIN
 
 
 @pytest.fixture
-def link(database_url: str) -> Iterator[Proxy]:
-    """A link to the test's database."""
-    port = make_url(database_url).port
-    assert port is not None
-    with Proxy(port) as made:
-        yield made
-
-
-@pytest.fixture
 def database(database_url: str, link: Proxy) -> Iterator[Database]:
     """The test's database over the link."""
     url = make_url(database_url).set(port=link.port).render_as_string(hide_password=False)

@@ -21,15 +21,6 @@ SILENT = 6.0
 
 
 @pytest.fixture
-def link(database_url: str) -> Iterator[Proxy]:
-    """A link to the test's database."""
-    port = make_url(database_url).port
-    assert port is not None
-    with Proxy(port) as made:
-        yield made
-
-
-@pytest.fixture
 def linked(link: Proxy, database_url: str, broker_url: str, tmp_path: Path) -> Iterator[Ring]:
     """A ring whose processes reach the database over the link, with the ordinary timeouts."""
     over = make_url(database_url).set(port=link.port).render_as_string(hide_password=False)
