@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from shared.domain.cause import Cause
+
 REQUEST = "Revise the step plan and propose alternatives, additional diagnostics or recovery steps."
 """S0.70, word for word what every bundle asks."""
 
@@ -72,7 +74,8 @@ class Bundle:
     lists what the executor already tried (S0.69); `failed_assumptions` lists assumptions of the
     planner that proved wrong (S0.51). `host` says how the machine is reached and as which account,
     `config` which settings limit a plan (S0.52, S0.68), and `plan` where the other steps of the
-    task stand.
+    task stand. `causes` are what the host says is wrong around the failed commands, those most
+    likely to explain the failure first.
     """
 
     task_ref: str
@@ -93,4 +96,5 @@ class Bundle:
     config: dict[str, str] = field(default_factory=dict)
     host: dict[str, str] = field(default_factory=dict)
     plan: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
     request: str = REQUEST
