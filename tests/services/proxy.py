@@ -5,19 +5,13 @@ for good, as by a firewall that has forgotten a connection; only a new connectio
 """
 
 import asyncio
-import contextlib
 import socket
 import struct
-import threading
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Flag, auto
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final
 
-from orchestrator.embedded import port as ports
-
-T = TypeVar("T")
+from tests.services.relay import Connection, Relay
 
 CHUNK: Final = 65_536
 
@@ -40,10 +34,9 @@ NEITHER: Final = Direction(0)
 
 
 @dataclass(eq=False, slots=True)
-class Link:
+class Link(Connection):
     """One connection through the proxy: the two sockets of it, and what of it is swallowed."""
 
-    writers: list[asyncio.StreamWriter] = field(default_factory=list)
     swallowed: Direction = NEITHER
 
     def drop(self) -> None:
@@ -56,7 +49,7 @@ class Link:
             writer.transport.abort()
 
 
-class Proxy:
+class Proxy(Relay[Link]):
     """Hands every connection on to a server on loopback, while this context is open.
 
     `port` is where to connect instead. Its methods may be called from any thread; each has taken
@@ -64,34 +57,14 @@ class Proxy:
     """
 
     def __init__(self, target: int) -> None:
-        self.port = ports.any_free()
+        super().__init__()
         self._target = target
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
-        self._links: set[Link] = set()
-        self._serving: set[asyncio.Task[None]] = set()
         self._passes = asyncio.Event()
+        self._passes.set()
         self._delay = 0.0
         self._swallows_new = NEITHER
         self._answer: bytes | None = None
         self._answers_dropped = 0
-        self._server: asyncio.Server | None = None
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._in_loop(self._listen())
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._in_loop(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     @property
     def answers_dropped(self) -> int:
@@ -138,22 +111,6 @@ class Proxy:
         """
         self._in_loop(self._expect(answer))
 
-    def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
-
-    async def _listen(self) -> None:
-        self._passes.set()
-        self._server = await asyncio.start_server(self._accept, ports.LOOPBACK, self.port)
-
-    async def _close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-        for link in self._links:
-            link.drop()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
-
     async def _set(self, *, delay: float, passes: bool) -> None:
         self._delay = delay
         self._swallows_new = NEITHER
@@ -164,15 +121,15 @@ class Proxy:
 
     async def _swallow(self, directions: Direction, *, new: bool) -> int:
         self._swallows_new = directions if new else NEITHER
-        for link in self._links:
+        for link in self._connections.values():
             link.swallowed |= directions
-        return len(self._links)
+        return len(self._connections)
 
     async def _count_swallowed(self) -> int:
-        return sum(bool(link.swallowed) for link in self._links)
+        return sum(bool(link.swallowed) for link in self._connections.values())
 
     async def _cut(self) -> int:
-        links = [link for link in self._links if link.writers]
+        links = [link for link in self._connections.values() if link.writers]
         for link in links:
             link.drop()
         return len(links)
@@ -180,34 +137,23 @@ class Proxy:
     async def _expect(self, answer: bytes | None) -> None:
         self._answer = answer
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = self._loop.create_task(self._serve(reader, writer))
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+    def connection(self, writer: asyncio.StreamWriter) -> Link:
+        """It is swallowed if new ones are."""
+        return Link([writer], self._swallows_new)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = Link([writer], self._swallows_new)
-        self._links.add(link)
-        try:
-            await self._passes.wait()
-            if link.swallowed is Direction.BOTH:
-                while await reader.read(CHUNK):
-                    pass
-                return
-            there, beyond = await asyncio.open_connection(ports.LOOPBACK, self._target)
-            link.writers.append(beyond)
-            await asyncio.gather(
-                self._pump(reader, beyond, link, Direction.TO_SERVER),
-                self._pump(there, writer, link, Direction.TO_CLIENT),
-            )
-        except OSError:
-            pass
-        finally:
-            self._links.discard(link)
-            link.drop()
-            for each in link.writers:
-                with contextlib.suppress(OSError):
-                    await each.wait_closed()
+    async def serve(self, reader: asyncio.StreamReader, connection: Link) -> None:
+        """Hand everything on in both directions until one side has gone."""
+        await self._passes.wait()
+        if connection.swallowed is Direction.BOTH:
+            while await reader.read(CHUNK):
+                pass
+            return
+        (writer,) = connection.writers
+        there, beyond = await connection.open(self._target)
+        await asyncio.gather(
+            self._pump(reader, beyond, connection, Direction.TO_SERVER),
+            self._pump(there, writer, connection, Direction.TO_CLIENT),
+        )
 
     async def _pump(
         self,
