@@ -210,6 +210,7 @@ class SqlUnit:
                     "author_backend": fact.author.backend,
                     "subtasks": to_json(fact)["subtasks"],
                     "rollback": list(fact.rollback),
+                    "dropped_checks": [to_json(dropped) for dropped in fact.dropped_checks],
                     "reason": fact.reason,
                 }
             )

@@ -7,7 +7,7 @@ from typing import Protocol
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
-from shared.domain.plan import Plan, Revision, Step, Subtask
+from shared.domain.plan import DroppedCheck, Plan, Revision, Step, Subtask
 from shared.domain.question import Question, Reply
 
 
@@ -71,12 +71,14 @@ class ReviseRequest:
 class RevisionDraft:
     """A planner's answer to a bundle.
 
-    `rollback` names, by key, the subtasks of earlier lists to undo first if they ran.
+    `rollback` names, by key, the subtasks of earlier lists to undo first if they ran;
+    `dropped_checks` are the acceptance checks of the first plan that the list gives up.
     """
 
     subtasks: tuple[Subtask, ...]
     reason: str
     rollback: tuple[str, ...] = ()
+    dropped_checks: tuple[DroppedCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

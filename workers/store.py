@@ -11,7 +11,16 @@ from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Draft, Plan, PlanningRole, Revision, Step, Subtask
+from shared.domain.plan import (
+    Author,
+    Draft,
+    DroppedCheck,
+    Plan,
+    PlanningRole,
+    Revision,
+    Step,
+    Subtask,
+)
 from shared.domain.question import Reply
 from shared.store import attempts, bundles, hosts, planned
 from shared.store.bundles import StoredBundle
@@ -281,6 +290,7 @@ def _revisions(
             subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
             reason=row.reason,
             rollback=tuple(row.rollback),
+            dropped_checks=tuple(from_json(DroppedCheck, each) for each in row.dropped_checks),
         )
         for row in found
     )

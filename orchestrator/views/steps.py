@@ -19,7 +19,15 @@ from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.domain.attempt import GREEN
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
-from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery, Step, Subtask
+from shared.domain.plan import (
+    Author,
+    DroppedCheck,
+    OnFailure,
+    PlanningRole,
+    Recovery,
+    Step,
+    Subtask,
+)
 from shared.domain.task import COARSE, StepPhase
 from shared.store import planned
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
@@ -99,7 +107,8 @@ class SubtaskView:
 class RevisionView:
     """The n-th list of subtasks of a step, its author and reason; 0 is the first plan (S0.94).
 
-    `rollback` names subtasks of earlier lists to undo first, if they ran.
+    `rollback` names subtasks of earlier lists to undo first, if they ran; `dropped_checks` are the
+    acceptance checks of the first plan that this list gives up.
     """
 
     revision: int
@@ -108,6 +117,7 @@ class RevisionView:
     created_at: datetime | None
     subtasks: tuple[Subtask, ...]
     rollback: tuple[str, ...] = ()
+    dropped_checks: tuple[DroppedCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +289,7 @@ def _revisions(
                 created_at=row.created_at,
                 subtasks=tuple(from_json(Subtask, subtask) for subtask in row.subtasks),
                 rollback=tuple(row.rollback),
+                dropped_checks=tuple(from_json(DroppedCheck, d) for d in row.dropped_checks),
             )
         )
     return {place: tuple(listed) for place, listed in found.items()}

@@ -16,7 +16,7 @@ from shared.domain.config import Policy, Value
 from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.next_step import Advice
-from shared.domain.plan import Author, Plan, Step, Subtask
+from shared.domain.plan import Author, DroppedCheck, Plan, Step, Subtask
 from shared.domain.question import Question
 from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.task_facts import (
@@ -104,6 +104,7 @@ class StepRevised:
 
     `rollback` names, by key, the subtasks of earlier lists to undo first if they ran. `fix` is the
     number of the fix that it comes from, if the fix memory answered for the author.
+    `dropped_checks` are the acceptance checks that it gives up, each with the author's reason.
     """
 
     step: int
@@ -113,6 +114,7 @@ class StepRevised:
     reason: str = ""
     rollback: tuple[str, ...] = ()
     fix: int | None = None
+    dropped_checks: tuple[DroppedCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,10 +141,19 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedCheck:
+    """An acceptance check of a step's first plan that a revision no longer makes, and why."""
+
+    check: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Revision:
     """The n-th list of subtasks of a step; 0 is the first plan. Immutable.
 
-    `rollback` names, by key, subtasks of earlier lists to undo before it begins.
+    `rollback` names, by key, subtasks of earlier lists to undo before it begins. `dropped_checks`
+    are those that this revision gives up.
     """
 
     step: int
@@ -153,6 +162,7 @@ class Revision:
     subtasks: tuple[Subtask, ...]
     reason: str = ""
     rollback: tuple[str, ...] = ()
+    dropped_checks: tuple[DroppedCheck, ...] = ()
 
 
 def default_needs(

@@ -174,7 +174,8 @@ class RunStepRow(Row):
 class RevisionRow(Row):
     """The n-th list of subtasks of a step in a run, n > 0; number 0 stands in the plan.
 
-    `rollback` holds the keys of subtasks of earlier lists to undo before it begins.
+    `rollback` holds the keys of subtasks of earlier lists to undo before it begins;
+    `dropped_checks` the acceptance checks that it gives up, `{check, reason}` each.
     """
 
     __tablename__ = "revisions"
@@ -186,6 +187,7 @@ class RevisionRow(Row):
     author_backend: Mapped[str]
     subtasks: Mapped[list[Any]]
     rollback: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    dropped_checks: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     reason: Mapped[str]
     created_at: Mapped[datetime] = now()
 

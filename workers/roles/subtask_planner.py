@@ -138,6 +138,7 @@ class Reviser:
             subtasks=draft.subtasks,
             reason=draft.reason,
             rollback=draft.rollback,
+            dropped_checks=draft.dropped_checks,
         )
 
 
