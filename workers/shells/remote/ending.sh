@@ -88,7 +88,7 @@ await_end() { # seconds signal
 # What a command that has ended left running, for its result. Nearly always nothing: so first the
 # numbers of the processes that were started since are looked at, which starts no process.
 find_stayed() { # cookie: set stayed to the names of at most eight
-  stats= pid=$oldest
+  stats= pid=$oldest newest_at=$now
   read -r _ _ _ _ newest </proc/loadavg
   if [ "$newest" -ge "$oldest" ] && [ "$((newest - oldest))" -le 256 ]; then
     while [ "$pid" -lt "$newest" ]; do

@@ -48,7 +48,7 @@ newline='
 '
 hello() {
   runner_pid=$$ current_file= watch_pid= greps= open_stem= memory_root= has_setsid= held=
-  pair_number=1 now=0 at=0 uid= boot=- space=- last=x
+  pair_number=1 now=0 at=0 newest_at= uid= boot=- space=- last=x
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
   stat_of "$runner_pid"
   set -- $line
@@ -157,7 +157,8 @@ run_command() { # key not-after span flags label command variables . : run a com
     ;;
   esac
   [ -z "$held" ] || { printf %s "$held" && held= || exit 0; }
-  read -r _ _ _ _ oldest </proc/loadavg
+  # What the last command of this second read is near enough: more is looked at, not less.
+  [ "$now" = "$newest_at" ] && oldest=$newest || read -r _ _ _ _ oldest </proc/loadavg
   # In a subshell, so that this shell's message about a killed command stays out of its errors.
   (
     eval "$7"
