@@ -15,8 +15,7 @@ PACKAGES := orchestrator workers shared
 SOURCES  := $(PACKAGES) deploy tests benchmarks
 
 # Tests wait more than they compute; what breaks things for a minute runs alone, before the others.
-WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
-	[ "$$n" -lt 4 ] && echo $$((n + 1)) || echo 4)
+WORKERS ?= $(shell [ "$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)" = 1 ] && echo 2 || echo 4)
 
 UV_VERSION := 0.13.8
 COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compile --quiet \
