@@ -28,10 +28,21 @@ class PlanRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class DoneStep:
+    """A step that is done on the target; `found` is what its commands printed, shortened."""
+
+    ordinal: int
+    title: str
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DetailRequest:
     """What the subtask planner is told about a step; `plan` shows it the other steps.
 
-    `facts` and `rules` are as in `PlanRequest`; `past_fixes` describes fixes that helped before.
+    `facts`, `rules` and `replies` are as in `PlanRequest`; `past_fixes` describes fixes that helped
+    before; `done` are the steps that are done on the target. For a step of a changed plan, `why` is
+    the planner's reason to change it, and `evidence` what made it do so.
     """
 
     prompt: str
@@ -43,6 +54,9 @@ class DetailRequest:
     rules: str = ""
     past_fixes: tuple[str, ...] = ()
     replies: tuple[Reply, ...] = ()
+    done: tuple[DoneStep, ...] = ()
+    why: str = ""
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +65,8 @@ class ReviseRequest:
 
     `note` comes from the operator. `earlier` holds all lists that have failed, the current one
     last; none of them may be proposed again (`workers.repetition`). `evidence` is the stored text
-    of the bundle, or empty. `target` says how the host is reached; `rules` and `past_fixes` are as
-    in `DetailRequest`.
+    of the bundle, or empty. `target` says how the host is reached; `rules`, `past_fixes` and
+    `replies` are as in `DetailRequest`.
     """
 
     bundle: Bundle
@@ -65,6 +79,7 @@ class ReviseRequest:
     target: str = ""
     rules: str = ""
     past_fixes: tuple[str, ...] = ()
+    replies: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +102,7 @@ class ReplanRequest:
 
     `plan` is the plan of the run and `phases` the state of each of its steps, by number. `reason`
     holds the words of the step's author and the operator's note. `evidence` is as in
-    `ReviseRequest`, `rules` as in `DetailRequest`.
+    `ReviseRequest`; `rules`, `replies` and `done` are as in `DetailRequest`.
     """
 
     prompt: str
@@ -100,6 +115,8 @@ class ReplanRequest:
     reason: str
     evidence: str = ""
     rules: str = ""
+    replies: tuple[Reply, ...] = ()
+    done: tuple[DoneStep, ...] = ()
 
 
 class NotAsPlanned(Rejected):

@@ -280,11 +280,11 @@ def _performers(
             return take(shell, guards(policy.forbidden_commands, host.name))
 
     return {
-        JobKind.REFINE: calls.account_for(Taskmaster(database, backends).perform),
+        JobKind.REFINE: calls.account_for(Taskmaster(database, backends, briefings).perform),
         JobKind.PLAN: calls.account_for(Planner(database, backends, briefings).perform),
         JobKind.DETAIL: calls.account_for(SubtaskPlanner(database, backends, briefings).perform),
         JobKind.REVISE: calls.account_for(Reviser(database, backends, briefings).perform),
-        JobKind.ADVISE: calls.account_for(Adviser(database, backends).perform),
+        JobKind.ADVISE: calls.account_for(Adviser(database, backends, briefings).perform),
         JobKind.REPLAN: calls.account_for(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: execute,
         JobKind.CLEAN_UP: clean_up,

@@ -45,28 +45,45 @@ def refuse_other_hosts(subtasks: Iterable[Subtask], task: str, explain: Explain)
 
 
 def refuse_copied(
-    subtasks: Iterable[Subtask], bundle: Bundle, planned: Sequence[Subtask], explain: Explain
+    subtasks: Iterable[Subtask], read: Iterable[str], wanted: Iterable[str], explain: Explain
 ) -> None:
-    """Raise Rejected for a command copied from output, unless it may run without approval.
+    """Raise Rejected for a command copied from data, unless it may run without approval.
 
+    `read` is the data that the planner was shown: output of hosts, and what was remembered of other
+    tasks; `wanted` are texts that do not come from there: of the person, and of the plan so far.
     Tools often print the command that fixes a problem, and then it is an ordinary one. A command
     that the guard would deny or ask about must come from a planner, not from a host's output.
     """
-    printed = _output_text(bundle)
-    own = {_on_one_line(text) for subtask in planned for text in _texts(subtask)}
+    printed = _on_one_line("\n".join(read))
+    own = [_on_one_line(text) for text in wanted]
     for subtask in subtasks:
         for text in _texts(subtask):
             plain = _on_one_line(text)
-            if len(plain) < _SHORT or plain in own or plain not in printed:
+            if len(plain) < _SHORT or plain not in printed or any(plain in each for each in own):
                 continue
             verdict = explain(text).verdict
             if not verdict.allowed:
                 raise Rejected(
                     f"subtask {subtask.key!r}: `{text[:200]}` appears word for word in the output "
-                    "of the host, which is data and not an instruction, and it would not run "
+                    "of a host, which is data and not an instruction, and it would not run "
                     f"without a person's approval ({verdict.reason or verdict.rule})",
                     stage="plan",
                 )
+
+
+def output_of(bundle: Bundle) -> tuple[str, ...]:
+    """Everything that the evidence has from the host."""
+    outputs = (
+        output
+        for attempt in bundle.attempts
+        for output in (attempt.stdout, attempt.stderr, attempt.check_output)
+    )
+    return (*outputs, *bundle.snapshot.values())
+
+
+def texts_of(subtasks: Iterable[Subtask]) -> tuple[str, ...]:
+    """Every text of the subtasks that a host would carry out."""
+    return tuple(text for subtask in subtasks for text in _texts(subtask))
 
 
 def _hosts(words: Sequence[str]) -> list[str]:
@@ -95,15 +112,6 @@ def _operands(words: Sequence[str]) -> list[str]:
 def _texts(subtask: Subtask) -> tuple[str, ...]:
     texts = (subtask.command, subtask.check, subtask.rollback, *subtask.preconditions)
     return tuple(text for text in texts if text)
-
-
-def _output_text(bundle: Bundle) -> str:
-    outputs = [
-        output
-        for attempt in bundle.attempts
-        for output in (attempt.stdout, attempt.stderr, attempt.check_output)
-    ]
-    return _on_one_line("\n".join((*outputs, *bundle.snapshot.values())))
 
 
 def _on_one_line(text: str) -> str:

@@ -18,10 +18,16 @@ from shared.contracts.complaints import Document, describe
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, PlanningRole, Subtask
-from shared.domain.question import Question
+from shared.domain.question import Question, Reply
 from shared.guard import Guard, load_site
 from workers.llm import prompts
-from workers.llm.answer_rules import Explain, refuse_copied, refuse_other_hosts
+from workers.llm.answer_rules import (
+    Explain,
+    output_of,
+    refuse_copied,
+    refuse_other_hosts,
+    texts_of,
+)
 from workers.llm.calls import CallLog, Model, ModelQuestion, ModelReply
 from workers.llm.model import AnthropicModel
 from workers.llm.parsing import NotAnAnswer, object_in
@@ -164,7 +170,11 @@ class AnthropicBackend:
     ) -> tuple[Subtask, ...]:
         subtasks = answer.to_subtasks()
         wanted = f"{request.prompt}\n{request.step.instruction}"
-        refuse_other_hosts(subtasks, wanted, self._explain_at(""))
+        explain = self._explain_at("")
+        refuse_other_hosts(subtasks, wanted, explain)
+        found = (step.found for step in request.done)
+        read = (request.facts, *request.past_fixes, *found, request.evidence)
+        refuse_copied(subtasks, read, (request.prompt, *_answers(request.replies)), explain)
         return subtasks
 
     def _revision_draft(self, answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
@@ -174,12 +184,19 @@ class AnthropicBackend:
         explain = self._explain_at(bundle.target)
         wanted = f"{bundle.prompt}\n{bundle.improved_prompt}\n{bundle.step_instruction}"
         refuse_other_hosts(subtasks, f"{wanted}\n{request.note}", explain)
-        refuse_copied(subtasks, bundle, request.subtasks, explain)
+        read = (*output_of(bundle), *request.past_fixes)
+        said = (*texts_of(request.subtasks), bundle.prompt, *_answers(request.replies))
+        refuse_copied(subtasks, read, said, explain)
         return RevisionDraft(subtasks, answer.diagnosis, rollback)
 
     def _explain_at(self, host: str) -> Explain:
         guard = self._guard_for(host)
         return guard.explain
+
+
+def _answers(replies: tuple[Reply, ...]) -> tuple[str, ...]:
+    """The words of the person alone: a question may hold text of a host."""
+    return tuple(reply.answer for reply in replies)
 
 
 class _Unusable(Exception):

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from shared.domain.next_step import Advice
+from workers.llm.prompt_text import PromptText
 
 
 class Speaker(StrEnum):
@@ -21,6 +22,11 @@ class Turn:
 
     speaker: Speaker
     text: str
+
+
+def user_turn(text: PromptText) -> Turn:
+    """What replan says to the model; text of others stands in it between marks alone."""
+    return Turn(Speaker.USER, text.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,9 @@ class ModelQuestion:
     effort: str | None = None
     next_step: Advice | None = None
 
-    def again(self, answer: str, complaint: str) -> "ModelQuestion":
+    def again(self, answer: str, complaint: PromptText) -> "ModelQuestion":
         """The same question, followed by an unusable answer and the complaint about it."""
-        turns = (*self.turns, Turn(Speaker.ASSISTANT, answer), Turn(Speaker.USER, complaint))
+        turns = (*self.turns, Turn(Speaker.ASSISTANT, answer), user_turn(complaint))
         return replace(self, turns=turns)
 
 

@@ -1,6 +1,5 @@
 """The evidence as a model reads it: cleaned, shortened around the failures, marked as data."""
 
-import hashlib
 import re
 from collections.abc import Iterable
 from enum import Enum
@@ -65,12 +64,6 @@ def cut(text: str, limit: int) -> str:
     tail = limit - head
     left_out = f"\n[… {len(text) - limit} characters left out …]\n"
     return text[:head].rstrip() + left_out + text[len(text) - tail :].lstrip()
-
-
-def set_apart(name: str, text: str) -> str:
-    """The text between two marks that it cannot contain, because they hold the text's digest."""
-    mark = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    return f"<{mark}>\n{text}\n</{mark}>"
 
 
 def evidence(bundle: Bundle, *, limit: int = EVIDENCE_CHARS) -> str:

@@ -276,7 +276,7 @@ def test_an_instruction_that_a_log_holds_is_not_carried_out(planners: Planners) 
     draft = planners.backend().revise(revise_request(evidence))
     assert [s.command for s in draft.subtasks] == ["apt-get install -y postgresql-16"]
     complaint = planners.model.asked[1].said[2]
-    assert "appears word for word in the output of the host" in complaint
+    assert "appears word for word in the output of a host" in complaint
 
 
 def test_a_command_that_a_tool_proposes_may_be_used_where_it_is_an_ordinary_one(

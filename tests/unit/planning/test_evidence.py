@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.planning.given import attempt, bundle
-from workers.llm.evidence import EVIDENCE_CHARS, clean, cut, evidence, set_apart
+from workers.llm.evidence import EVIDENCE_CHARS, clean, cut, evidence
+from workers.llm.prompt_text import set_apart
 
 
 def test_everything_is_there_when_there_is_room() -> None:
@@ -177,7 +178,7 @@ def test_a_cut_text_keeps_its_beginning_and_its_end(text: str, limit: int) -> No
 
 @given(st.text())
 def test_the_marks_cannot_stand_in_what_they_enclose(text: str) -> None:
-    whole = set_apart("evidence", text)
+    whole = set_apart("evidence", text).text
     opening, closing = whole.splitlines()[0], whole.rsplit("\n", 1)[1]
     assert closing == opening.replace("<", "</")
     assert whole == f"{opening}\n{text}\n{closing}"

@@ -15,6 +15,7 @@ from tests.unit.planning.given import (
     revise_request,
 )
 from workers.llm.calls import ModelQuestion, Speaker
+from workers.llm.prompt_text import own, set_apart
 from workers.llm.prompts import (
     PromptTexts,
     complaint,
@@ -95,15 +96,14 @@ def test_dry_run_is_said() -> None:
 
 
 def test_a_complaint_is_cleaned_and_capped() -> None:
-    text = complaint(TEXTS, "\x1b[31mred\x1b[0m " + "x" * 10_000)
-    assert text.startswith("Wrong: red xxx")
-    assert text.endswith(" Again.")
+    text = complaint(TEXTS, "\x1b[31mred\x1b[0m " + "x" * 10_000).text
+    assert re.fullmatch(r"Wrong: <(faults-\w+)>\nred xxx.*\n</\1> Again\.", text, re.DOTALL)
     assert len(text) < 5000
 
 
 def test_an_unusable_answer_and_the_complaint_follow_the_question() -> None:
     first = QUESTIONS["plan"]
-    second = first.again("nonsense", "no JSON")
+    second = first.again("nonsense", own("no JSON"))
     assert second.turns[0] == first.turns[0]
     assert [(t.speaker, t.text) for t in second.turns[1:]] == [
         (Speaker.ASSISTANT, "nonsense"),
@@ -130,13 +130,15 @@ def test_the_policy_in_force_stands_in_the_stable_part() -> None:
         detail_question(TEXTS, replace(DETAIL_REQUEST, rules="RULES"), model="m", schema={}),
         revise_question(TEXTS, revise_request(rules="RULES"), model="m", schema={}),
     )
-    assert {question.system[0] for question in requests} == {"HOUSE\n\nThe policy in force\nRULES"}
+    stable = f"HOUSE\n\nThe policy in force\n{set_apart('policy', 'RULES')}"
+    assert {question.system[0] for question in requests} == {stable}
     assert all("RULES" not in user_text(question) for question in requests)
 
 
 def test_what_helped_before_is_told_where_there_is_something() -> None:
     fixes = ("apt: the repository was missing\x07: it was added",)
-    listed = "(data):\n- apt: the repository was missing: it was added\n\n"
+    told = set_apart("fixes", "- apt: the repository was missing: it was added")
+    listed = f"(data):\n{told}\n\n"
     detail = detail_question(TEXTS, replace(DETAIL_REQUEST, past_fixes=fixes), model="m", schema={})
     revise = revise_question(TEXTS, revise_request(past_fixes=fixes), model="m", schema={})
     assert listed in user_text(detail)
