@@ -94,7 +94,8 @@ wheel: $(STAMP) ## Build the wheel, which pipx and uv install, into dist/
 
 lock: .scratch/lock/bin/uv ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: newest of all)
 	$(COMPILE) pyproject.toml --all-extras --group build -o requirements-dev.lock
-	$(COMPILE) pyproject.toml --extra flower -c requirements-dev.lock -o requirements.lock
+	$(COMPILE) pyproject.toml --extra flower --extra openai --extra bedrock --extra vertex \
+		-c requirements-dev.lock -o requirements.lock
 	$(COMPILE) --group build -c requirements-dev.lock -o deploy/requirements-build.lock
 
 .scratch/lock/bin/uv:
