@@ -10,7 +10,18 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
-_QUIET = ("kombu", "amqp", "httpx", "httpcore", "anthropic", "alembic", "sqlalchemy")
+_QUIET = (
+    "kombu",
+    "amqp",
+    "httpx",
+    "httpcore",
+    "anthropic",
+    "openai",
+    "botocore",
+    "google",
+    "alembic",
+    "sqlalchemy",
+)
 """Libraries that log their routine work at `info`; only `warning` and above are kept."""
 
 

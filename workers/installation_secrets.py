@@ -6,17 +6,17 @@ from shared.domain.errors import Misconfigured
 from shared.secrets.known import refuse_what_cannot_be_hidden
 from shared.secrets.value import Secret
 from shared.settings import ServerSettings
+from shared.settings.keys import KEYS
 
 
 def own_secrets(settings: ServerSettings) -> tuple[Secret, ...]:
-    """The keys of the model and the passwords in the database and broker addresses.
+    """The keys of the models and the passwords in the database and broker addresses.
 
     A value that cannot be hidden (because it is short, or a word that masks use) is left out: no
     plan names it, and a development database may well have such a password.
     """
     given = {
-        "ANTHROPIC_API_KEY": settings.anthropic_api_key,
-        "ANTHROPIC_AUTH_TOKEN": settings.anthropic_auth_token,
+        **{name.upper(): getattr(settings, key.field) for name, key in KEYS.items() if key.secret},
         "REPLAN_DATABASE_PASSWORD": _password(settings.database),
         "REPLAN_BROKER_PASSWORD": _password(settings.broker),
     }

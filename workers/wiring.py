@@ -6,12 +6,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from uuid import uuid4
 
 from celery import Celery
 from celery.signals import heartbeat_sent
 
-from shared.domain.config import Policy
+from shared.domain.config import MODEL_PROVIDERS, Policy
 from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode
 from shared.domain.facts import Fact
@@ -295,12 +296,12 @@ def _performers(
 def _backends(
     server: ServerSettings, secrecy: Secrecy, calls: ModelCalls, guards: Guards
 ) -> Backends:
-    def anthropic() -> PlannerBackend:
-        from workers.llm.backend import anthropic_backend
+    def model(provider: str) -> PlannerBackend:
+        from workers.llm.backend import model_backend
         from workers.llm.settings import LlmSettings
 
-        return anthropic_backend(
-            LlmSettings.of(server),
+        return model_backend(
+            LlmSettings.of(server, provider),
             log=calls,
             mask=secrecy.text,
             guard_for=lambda host: guards((), host),
@@ -311,4 +312,5 @@ def _backends(
 
         return RunbookBackend(server.runbook_dirs)
 
-    return Backends({"anthropic": anthropic, "runbook": runbook})
+    models = {provider: partial(model, provider) for provider in MODEL_PROVIDERS}
+    return Backends({**models, "runbook": runbook})

@@ -17,6 +17,7 @@ from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import in_colour, next_step, plain
+from shared.domain.config import MODEL_PROVIDERS
 from shared.domain.errors import Rejected
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep, ShellCommand
@@ -110,7 +111,9 @@ def _existing(call: Invocation) -> tuple[str, str] | None:
 def demo(
     call: Invocation,
     *,
-    planner: Annotated[str, typer.Option(help="The planner: runbook or anthropic.")] = "runbook",
+    planner: Annotated[
+        str, typer.Option(help="The planner: runbook, or a provider of models such as anthropic.")
+    ] = "runbook",
 ) -> Result:
     """Watch replan work on this machine: it starts a service although the port is taken.
 
@@ -124,9 +127,9 @@ def demo(
     from orchestrator.views.report import report
     from orchestrator.words.report import markdown
 
-    if planner not in {"runbook", "anthropic"}:
+    if planner not in (allowed := ("runbook", *MODEL_PROVIDERS)):
         raise Rejected(
-            f"{planner!r} is not a valid planner for the demo; use runbook or anthropic",
+            f"{planner!r} is not a valid planner for the demo; use {', '.join(allowed)}",
             stage="input",
             next_step=NextStep.of("demo"),
         )

@@ -21,6 +21,7 @@ from orchestrator.cli.tables import (
     plain,
     tell_rest,
 )
+from shared.domain.config import BACKENDS
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
@@ -44,7 +45,7 @@ def submit(
     local: Annotated[bool, typer.Option("--local", help="On the executor's own machine.")] = False,
     plan: Annotated[Path | None, typer.Option(help="A plan file.")] = None,
     planner: Annotated[
-        str | None, typer.Option(help="The planner: anthropic, runbook or human.")
+        str | None, typer.Option(help=f"The planner: {', '.join(BACKENDS)}.")
     ] = None,
     autonomy: Annotated[
         str | None,

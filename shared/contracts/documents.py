@@ -12,7 +12,9 @@ from shared.contracts.planstep import PlanStep
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind, default_needs
 
-PlannerName = Literal["human", "runbook", "anthropic"]
+PlannerName = Literal[
+    "human", "runbook", "anthropic", "openai", "bedrock", "bedrock-mantle", "vertex", "foundry"
+]
 
 
 class SubtaskDocument(Document):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 
@@ -52,10 +53,24 @@ LIMITS: dict[str, tuple[float, float]] = {
 }
 """Smallest and largest value of each numeric key, both allowed."""
 
-BACKENDS = ("anthropic", "runbook", "human")
+
+class ModelProvider(StrEnum):
+    """Who runs the models, and whose protocol they are asked in."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+    BEDROCK = "bedrock"
+    BEDROCK_MANTLE = "bedrock-mantle"
+    VERTEX = "vertex"
+    FOUNDRY = "foundry"
+
+
+MODEL_PROVIDERS = tuple(provider.value for provider in ModelProvider)
+
+BACKENDS = (*MODEL_PROVIDERS, "runbook", "human")
 """Who can plan."""
 
-TASKMASTERS = ("anthropic",)
+TASKMASTERS = MODEL_PROVIDERS
 """Who can improve a prompt: not a library, which knows its own jobs only, nor a person, who wrote
 it."""
 

@@ -9,6 +9,7 @@ from shared.domain.config import (
     AUTONOMIES,
     BACKENDS,
     LIMITS,
+    MODEL_PROVIDERS,
     RETRY_STRATEGIES,
     TASKMASTERS,
     Policy,
@@ -76,7 +77,19 @@ class Key:
         return self.kind.value
 
 
-_FOREIGN = {"anthropic_base_url": ("ANTHROPIC_BASE_URL",)}
+_FOREIGN = {
+    "anthropic_base_url": ("ANTHROPIC_BASE_URL",),
+    "openai_base_url": ("OPENAI_BASE_URL",),
+    "openai_api_version": ("OPENAI_API_VERSION",),
+    "bedrock_base_url": ("ANTHROPIC_BEDROCK_BASE_URL",),
+    "bedrock_region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+    "vertex_base_url": ("ANTHROPIC_VERTEX_BASE_URL",),
+    "vertex_region": ("CLOUD_ML_REGION",),
+    "vertex_project": ("ANTHROPIC_VERTEX_PROJECT_ID",),
+    "foundry_base_url": ("ANTHROPIC_FOUNDRY_BASE_URL",),
+    "foundry_resource": ("ANTHROPIC_FOUNDRY_RESOURCE",),
+}
+"""The variables that the providers' own libraries read, for the same keys."""
 
 _LIMITS: dict[str, tuple[float, float]] = {
     **LIMITS,
@@ -104,6 +117,7 @@ _CHOICES = {
     "autonomy": AUTONOMIES,
     "retry_strategy": RETRY_STRATEGIES,
     "log_level": LOG_LEVELS,
+    "model_provider": MODEL_PROVIDERS,
     "model_effort": EFFORTS,
     "taskmaster_effort": EFFORTS,
     "planner_effort": EFFORTS,
@@ -113,10 +127,22 @@ _CHOICES = {
 _SCHEMES = {
     "database_url": ("postgresql://", "postgresql+psycopg://"),
     "broker_url": ("redis://", "rediss://", "redis+socket://", "sentinel://"),
-    "anthropic_base_url": ("https://", "http://"),
+    **dict.fromkeys(
+        (name for name in _FOREIGN if name.endswith("_base_url")), ("https://", "http://")
+    ),
 }
 
-_SECRET = frozenset({"anthropic_api_key", "anthropic_auth_token"})
+_SECRET = frozenset(
+    {
+        "anthropic_api_key",
+        "anthropic_auth_token",
+        "anthropic_foundry_api_key",
+        "aws_bearer_token_bedrock",
+        "aws_secret_access_key",
+        "aws_session_token",
+        "openai_api_key",
+    }
+)
 
 _ABOUT = {
     "database_url": "Postgres, where everything is recorded",
@@ -137,7 +163,18 @@ _ABOUT = {
     "log_level": "the log level of the services",
     "guard_policy": "the site's own rules about what may run, besides the built-in ones",
     "runbook_dirs": "folders of runbooks, read besides the built-in ones",
-    "anthropic_base_url": "the address of the model's API",
+    "model_provider": "who runs the models, unless a role names another planner",
+    "anthropic_base_url": "the address of a server that speaks the Messages API",
+    "openai_base_url": "the address of a server that speaks the Chat Completions API, with its /v1",
+    "openai_api_version": "the version of Azure OpenAI's older addresses, those with deployments",
+    "bedrock_base_url": "the address of Amazon Bedrock, where it is not the region's own",
+    "bedrock_region": "the AWS region of Amazon Bedrock",
+    "vertex_base_url": "the address of Vertex AI, where it is not the region's own",
+    "vertex_region": "the region of Vertex AI; global if it is not set",
+    "vertex_project": "the Google Cloud project that pays; that of the credentials if not set",
+    "foundry_base_url": "the address of Microsoft Foundry, in place of foundry_resource",
+    "foundry_resource": "the name of the Microsoft Foundry resource",
+    "model_schema_in_prompt": "whether questions also tell the form of the answer in words",
     "model": "the default model of all roles",
     "taskmaster_model": "the model that improves prompts",
     "planner_model": "the model that plans the main steps",
@@ -156,6 +193,11 @@ _ABOUT = {
     "vault_timeout": "timeout of this command, in seconds",
     "anthropic_api_key": "the key of the model",
     "anthropic_auth_token": "the token of the model, in place of a key",
+    "openai_api_key": "the key of OpenAI, or of the server at openai_base_url",
+    "aws_bearer_token_bedrock": "the key of Amazon Bedrock, in place of AWS credentials",
+    "aws_secret_access_key": "the secret key of AWS, for Amazon Bedrock",
+    "aws_session_token": "the token of temporary AWS credentials, for Amazon Bedrock",
+    "anthropic_foundry_api_key": "the key of Microsoft Foundry",
     "taskmaster_enabled": "whether the taskmaster improves the prompt first",
     "error_threshold_per_step": "failed attempts in a step before its evidence goes to the planner",
     "max_retries_per_command": "corrected tries of one command",

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from shared.domain.config import Policy, union
+from shared.domain.config import ModelProvider, Policy, union
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.settings.connection import ConnectionFile
@@ -26,6 +26,7 @@ class Implied(StrEnum):
 
     DEFAULT = "default"
     RUNNING = "replan up"  # the servers that run here
+    PROVIDER = "model_provider"  # what follows from it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Settings:
     """All settings.
 
     `sources` says where the value of each key comes from: `default`, a file's path, an environment
-    variable's name, `--set`, or `replan up`. `file` is the file that was read.
+    variable's name, `--set`, `replan up`, or `model_provider`. `file` is the file that was read.
     """
 
     server: ServerSettings = field(default_factory=ServerSettings)
@@ -93,6 +94,7 @@ def load_settings(
     given.refuse_faults()
     given.values.setdefault("data_dir", _data_dir(environ, home))
     given.reach_running()
+    given.follow_provider()
     return given.settings(path)
 
 
@@ -152,6 +154,22 @@ class _Given:
             if name not in self.values:
                 self.values[name] = getattr(running, name)
                 self._sources[name] = Implied.RUNNING
+
+    def follow_provider(self) -> None:
+        """Let the provider of the models answer for each role that names no other planner.
+
+        The default model is Anthropic's; a provider with other names for models has none.
+        """
+        provider = self.values.get("model_provider", ModelProvider.ANTHROPIC)
+        if provider == ModelProvider.ANTHROPIC:
+            return
+        implied = dict.fromkeys(("taskmaster", "planner", "subtask_planner"), provider)
+        if provider not in {ModelProvider.VERTEX, ModelProvider.FOUNDRY}:
+            implied["model"] = ""
+        for name, value in implied.items():
+            if name not in self.values:
+                self.values[name] = value
+                self._sources[name] = Implied.PROVIDER
 
     def settings(self, path: Path | None) -> Settings:
         server = ServerSettings(**dict(self._of(KeyScope.SERVER)))

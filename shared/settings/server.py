@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 
@@ -34,6 +35,9 @@ class ServerSettings:
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
+    `model_provider` runs the models of all roles that name no other; each provider has an address
+    and keys of its own.
+
     A role without a model or an effort of its own uses `model` and `model_effort`; `model_timeout`
     is the longest silence of the model, `model_max_tokens` its longest answer. `model_prices` add
     to, or override, the built-in ones; `daily_cost_cap` is in dollars, 0 means no cap. Secrets are
@@ -58,7 +62,18 @@ class ServerSettings:
     log_level: str = "info"
     guard_policy: Path | None = None
     runbook_dirs: tuple[Path, ...] = ()
+    model_provider: str = ModelProvider.ANTHROPIC.value
     anthropic_base_url: str | None = None
+    openai_base_url: str | None = None
+    openai_api_version: str | None = None
+    bedrock_base_url: str | None = None
+    bedrock_region: str | None = None
+    vertex_base_url: str | None = None
+    vertex_region: str | None = None
+    vertex_project: str | None = None
+    foundry_base_url: str | None = None
+    foundry_resource: str | None = None
+    model_schema_in_prompt: bool = False
     model: str = "claude-sonnet-5-5"
     taskmaster_model: str | None = None
     planner_model: str | None = None
@@ -77,6 +92,11 @@ class ServerSettings:
     vault_timeout: float = 10.0
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_auth_token: str | None = field(default=None, repr=False)
+    openai_api_key: str | None = field(default=None, repr=False)
+    aws_bearer_token_bedrock: str | None = field(default=None, repr=False)
+    aws_secret_access_key: str | None = field(default=None, repr=False)
+    aws_session_token: str | None = field(default=None, repr=False)
+    anthropic_foundry_api_key: str | None = field(default=None, repr=False)
 
     @property
     def records_cap_bytes(self) -> int:

@@ -23,6 +23,7 @@ DOORS: Final = {
     "redis": ("shared.queue.*", "orchestrator.embedded.valkey"),
     "paramiko": ("workers.shells.remote.*",),
     "anthropic": ("workers.llm.*",),
+    "openai": ("workers.llm.*",),
     "alembic": ("shared.store.*",),
     "psycopg": ("shared.store.*", "orchestrator.embedded.postgres"),
     "sqlalchemy": (

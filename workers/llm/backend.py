@@ -29,9 +29,10 @@ from workers.llm.answer_rules import (
     texts_of,
 )
 from workers.llm.calls import CallLog, Model, ModelQuestion, ModelReply
-from workers.llm.model import AnthropicModel
+from workers.llm.model import LanguageModel
 from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
+from workers.llm.schema_forms import Schema, in_words, without_nulls
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
 from workers.planning import (
@@ -45,8 +46,6 @@ from workers.planning import (
 )
 from workers.repetition import refuse_repetition
 
-BACKEND = "anthropic"
-
 GuardFor = Callable[[str], Guard]
 """Returns the guard of the host with that name, or a general guard for an empty name."""
 
@@ -54,7 +53,7 @@ Answer = TypeVar("Answer", bound=Document)
 Value = TypeVar("Value")
 
 
-class AnthropicBackend:
+class ModelBackend:
     """Asks a model and accepts only valid plans.
 
     An answer that cannot be used (not JSON, cut off, refused, of another form, with a cycle, for
@@ -96,7 +95,7 @@ class AnthropicBackend:
             model=self._settings.model_of(PlanningRole.PLANNER.value),
             schema=schema_of("plan-answer"),
         )
-        author = Author(PlanningRole.PLANNER, BACKEND)
+        author = Author(PlanningRole.PLANNER, self._settings.provider.value)
         return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
@@ -131,7 +130,7 @@ class AnthropicBackend:
             model=self._settings.model_of(PlanningRole.PLANNER.value),
             schema=schema_of("plan-answer"),
         )
-        author = Author(PlanningRole.PLANNER, BACKEND)
+        author = Author(PlanningRole.PLANNER, self._settings.provider.value)
         return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
@@ -150,11 +149,13 @@ class AnthropicBackend:
         self, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
     ) -> Value:
         question = replace(question, effort=self._settings.effort_of(question.role))
+        if self._settings.schema_in_prompt:
+            question = replace(question, system=(*question.system, in_words(question.schema)))
         first = self._model.ask(question)
         try:
             return _read(first, question, kind, value)
         except _Unusable as error:
-            repair = prompts.complaint(self._texts, str(error))
+            repair = prompts.complaint(self._texts, str(error), error.form)
         second = self._model.ask(question.again(first.text, repair))
         try:
             return _read(second, question, kind, value)
@@ -200,7 +201,14 @@ def _answers(replies: tuple[Reply, ...]) -> tuple[str, ...]:
 
 
 class _Unusable(Exception):
-    """The answer cannot be used; the message tells the model why."""
+    """The answer cannot be used; the message tells the model why.
+
+    `form` is the schema of the answer, for a model that may never have heard of it.
+    """
+
+    def __init__(self, reason: str, form: Schema | None = None) -> None:
+        super().__init__(reason)
+        self.form = form
 
 
 def _read(
@@ -209,11 +217,11 @@ def _read(
     if reply.fault:
         raise _Unusable(reply.fault)
     try:
-        answer = kind.model_validate(object_in(reply.text))
+        answer = kind.model_validate(without_nulls(object_in(reply.text)))
     except NotAnAnswer as error:
-        raise _Unusable(str(error)) from error
+        raise _Unusable(str(error), question.schema) from error
     except ValidationError as error:
-        raise _Unusable(describe(error)) from error
+        raise _Unusable(describe(error), question.schema) from error
     why_not = getattr(answer, "impossible", "").strip()
     if why_not:
         raise NotAsPlanned(
@@ -232,16 +240,16 @@ def _shipped_guard() -> Guard:
     return Guard(load_site(None).for_host())
 
 
-def anthropic_backend(
+def model_backend(
     settings: LlmSettings,
     *,
     log: CallLog | None = None,
     mask: Callable[[str], str] = str,
     guard_for: GuardFor | None = None,
-) -> AnthropicBackend:
-    """A backend on the real API; the first question imports the SDK and opens the connection.
+) -> ModelBackend:
+    """A backend on a provider; the first question imports its library and opens the connection.
 
     Every question goes through `mask` first, and every call is recorded in `log`.
     """
-    model = AnthropicModel(settings, log=log, mask=mask)
-    return AnthropicBackend(model, settings, guard_for=guard_for)
+    model = LanguageModel(settings, log=log, mask=mask)
+    return ModelBackend(model, settings, guard_for=guard_for)

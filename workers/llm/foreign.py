@@ -1,9 +1,9 @@
-"""Translates errors of the anthropic SDK by who must act; only this module knows their names."""
+"""Translates errors of the providers' libraries by who must act; only it knows their names."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from shared.domain.errors import (
     Defect,
@@ -64,37 +64,73 @@ FAMILIES: dict[str, type[ReplanError]] = {
     "EnforcedSpendLimitReachedError": Misconfigured,
     "LinkedOrganizationBillingUnavailableError": Misconfigured,
     "LinkedOrganizationSpendLimitReachedError": Misconfigured,
+    # where the credentials for Bedrock and Vertex AI come from, and OpenAI's workload identity
+    "SubjectTokenProviderError": Misconfigured,
+    "BotoCoreError": Misconfigured,
+    "HTTPClientError": Unavailable,
+    "ClientError": Misconfigured,
+    "GoogleAuthError": Misconfigured,
+    "TransportError": Unavailable,
     # never raised by the only call made here; if one is raised, this program has a defect
     "APIWebhookValidationError": Defect,
+    "ContentFilterFinishReasonError": Defect,
+    "InvalidWebhookSignatureError": Defect,
+    "LengthFinishReasonError": Defect,
+    "WebSocketConnectionClosedError": Defect,
+    "WebSocketQueueFullError": Defect,
     "StreamAlreadyConsumed": Defect,
     "ToolsetUsageError": Defect,
 }
 """The family of each error class. A class that is not listed counts as its nearest base class."""
 
 _CARRIERS = frozenset({"httpx2", "httpx", "httpcore", "httpcore2"})
+_LIBRARIES = frozenset({"anthropic", "openai", "boto3", "botocore", "google"})
 
 _OPERATOR_TYPES = frozenset(
     {"authentication_error", "billing_error", "permission_error", "not_found_error"}
 )
 """The `error.type` of answers that only the operator can change, whatever the status code."""
 
-_BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error", "timeout_error"})
+_BUSY_TYPES = frozenset(
+    {
+        "overloaded_error",
+        "rate_limit_error",
+        "timeout_error",
+        "modelTimeoutException",
+        "serviceUnavailableException",
+        "throttlingException",
+    }
+)
 """The `error.type` of a service that is down or busy; a broken stream has no status code."""
 
-_BAD_GATEWAY = 502
+_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""The `error.code` of an account without money, which OpenAI answers with 429."""
 
-_SET_KEY = ShellCommand("export ANTHROPIC_API_KEY=KEY")
+_FAMILY_OF_STATUS: Final[dict[int, type[ReplanError]]] = {
+    402: Misconfigured,
+    408: Unavailable,
+    502: Unavailable,
+    503: Unavailable,
+    504: Unavailable,
+    529: Unavailable,
+}
+"""Status codes that mean the same whatever class of error a library makes of them."""
+
+_REFUSED_ENTRY = frozenset({401, 403})
 _SET_MODEL = ShellCommand("export REPLAN_MODEL=NAME")
-_NEXT: dict[int, Advice] = {401: _SET_KEY, 403: _SET_KEY, 404: _SET_MODEL}
 
 
 def family_of(error: BaseException) -> type[ReplanError]:
     """The family of an SDK error; Defect for an unknown error."""
     status = getattr(error, "status_code", None)
+    if getattr(error, "code", None) in _SPENT_CODES:
+        return Misconfigured
     if getattr(error, "type", None) in _OPERATOR_TYPES and status not in {429, 529}:
         return Misconfigured
-    if getattr(error, "type", None) in _BUSY_TYPES or status == _BAD_GATEWAY:
+    if getattr(error, "type", None) in _BUSY_TYPES:
         return Unavailable
+    if status in _FAMILY_OF_STATUS:
+        return _FAMILY_OF_STATUS[status]
     if status == HTTPStatus.OK:  # the error came in the middle of an answer
         return Transient
     for kind in type(error).__mro__:
@@ -105,22 +141,42 @@ def family_of(error: BaseException) -> type[ReplanError]:
     return Defect
 
 
-def translate(error: BaseException, *, stage: str, next_step: Advice | None = None) -> ReplanError:
-    """The error as one of this program's own. A Rejected error gets `next_step`."""
+def translate(
+    error: BaseException,
+    *,
+    stage: str,
+    next_step: Advice | None = None,
+    sign_in: Advice | None = None,
+) -> ReplanError:
+    """The error as one of this program's own.
+
+    A Rejected error gets `next_step`; one about the key or the account gets `sign_in`.
+    """
     reason = _reason(error)
     family = family_of(error)
     if issubclass(family, Transient):
         return family(reason, stage=stage, retry_after=retry_after(error))
     if family is Misconfigured:
-        status = getattr(error, "status_code", None)
-        known = _NEXT.get(status or 0, NextStep.of("config show"))
-        return Misconfigured(reason, stage=stage, next_step=known)
+        return Misconfigured(reason, stage=stage, next_step=_way_in(error, sign_in))
     return family(reason, stage=stage, next_step=next_step)
 
 
 def is_connection_error(error: BaseException) -> bool:
     """Whether the HTTP library lost the connection: in a stream, its errors arrive unwrapped."""
     return any(kind.__module__.partition(".")[0] in _CARRIERS for kind in type(error).__mro__)
+
+
+def is_library_error(error: BaseException) -> bool:
+    """Whether a provider's library raised it as an error of its own."""
+    return any(kind.__module__.partition(".")[0] in _LIBRARIES for kind in type(error).__mro__)
+
+
+def _way_in(error: BaseException, sign_in: Advice | None) -> Advice:
+    status = getattr(error, "status_code", None)
+    if status == HTTPStatus.NOT_FOUND:
+        return _SET_MODEL
+    by_key = status in _REFUSED_ENTRY or status is None
+    return sign_in if by_key and sign_in is not None else NextStep.of("config show")
 
 
 def retry_after(error: BaseException) -> float | None:
@@ -149,10 +205,19 @@ def _until(moment: str, now: str) -> float | None:
 
 def _reason(error: BaseException) -> str:
     status = getattr(error, "status_code", None)
-    said = getattr(error, "api_message", None) or str(error) or type(error).__name__
+    said = _message(error) or str(error) or type(error).__name__
     cause = error.__cause__
     told = f"the model answered {status}: {said}" if status else f"the model: {said}"
     if not status and cause is not None and str(cause):
         told += f" ({cause})"
     request_id = getattr(error, "request_id", None)
     return f"{told} (request {request_id})" if request_id else told
+
+
+def _message(error: BaseException) -> str:
+    """The message in the body of the answer; empty if there is none."""
+    body: Any = getattr(error, "body", None)
+    told = getattr(error, "api_message", None)
+    if not told and isinstance(body, dict):
+        told = body.get("message") or body.get("Message")
+    return told if isinstance(told, str) else ""

@@ -1,8 +1,6 @@
 """Builds the questions to a model from the requests; pure, standard library only."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from shared.domain.bundle import REQUEST, Bundle
 from shared.domain.config import Policy
@@ -13,9 +11,8 @@ from shared.secrets.marks import MEANING
 from workers.llm.calls import ModelQuestion, user_turn
 from workers.llm.evidence import clean, cut, evidence
 from workers.llm.prompt_text import NOTHING, PromptText, fill, join, own, set_apart
+from workers.llm.schema_forms import Schema, as_text
 from workers.planning import DetailRequest, DoneStep, PlanRequest, ReplanRequest, ReviseRequest
-
-Schema = Mapping[str, Any]
 
 PLAN_BY_HAND = NextStep.of("plan provide", Blank("TASK"), file=Blank("plan.yaml"))
 """For a task that waits for a plan; the failure report fills in TASK."""
@@ -165,9 +162,12 @@ def replan_question(
     return _question(texts, parts, model, schema, command)
 
 
-def complaint(texts: PromptTexts, faults: str) -> PromptText:
-    """The reply to an answer that cannot be used."""
-    return fill(texts.repair, complaint=set_apart("faults", cut(clean(faults), 4000)))
+def complaint(texts: PromptTexts, faults: str, form: Schema | None = None) -> PromptText:
+    """The reply to an answer that cannot be used; `form` is the schema of a usable one."""
+    said = fill(texts.repair, complaint=set_apart("faults", cut(clean(faults), 4000)))
+    if form is None:
+        return said
+    return join(said, own("The JSON Schema of your answer:"), set_apart("schema", as_text(form)))
 
 
 @dataclass(frozen=True, slots=True)

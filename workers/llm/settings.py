@@ -3,13 +3,36 @@
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.plan import PlanningRole
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
+from workers.llm.providers import PROVIDERS, ProviderInfo
 
 _USUAL = ServerSettings()
+
+_ADDRESS = {
+    ModelProvider.ANTHROPIC: "anthropic_base_url",
+    ModelProvider.OPENAI: "openai_base_url",
+    ModelProvider.BEDROCK: "bedrock_base_url",
+    ModelProvider.BEDROCK_MANTLE: "bedrock_base_url",
+    ModelProvider.VERTEX: "vertex_base_url",
+    ModelProvider.FOUNDRY: "foundry_base_url",
+}
+_KEY = {
+    ModelProvider.ANTHROPIC: "anthropic_api_key",
+    ModelProvider.OPENAI: "openai_api_key",
+    ModelProvider.BEDROCK: "aws_bearer_token_bedrock",
+    ModelProvider.BEDROCK_MANTLE: "aws_bearer_token_bedrock",
+    ModelProvider.FOUNDRY: "anthropic_foundry_api_key",
+}
+_REGION = {
+    ModelProvider.BEDROCK: "bedrock_region",
+    ModelProvider.BEDROCK_MANTLE: "bedrock_region",
+    ModelProvider.VERTEX: "vertex_region",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +40,20 @@ class LlmSettings:
     """All durations are in seconds. A role without its own model or effort uses the general one.
 
     `timeout` is the longest silence of the provider, `max_tokens` the longest answer, including
-    thinking. One of `api_key` and `auth_token` is required; neither is ever shown.
+    thinking. `api_key`, `auth_token` and other `secrets` are never shown. `schema_in_prompt` says
+    that questions also carry the JSON Schema of the answer as text. `region`, `project`, `resource`
+    and `api_version` belong to single providers.
     """
 
+    provider: ModelProvider = ModelProvider.ANTHROPIC
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
     base_url: str | None = None
+    region: str | None = None
+    project: str | None = None
+    resource: str | None = None
+    api_version: str | None = None
+    schema_in_prompt: bool = False
     model: str = _USUAL.model
     models: tuple[tuple[str, str], ...] = ()
     effort: str | None = None
@@ -32,15 +63,23 @@ class LlmSettings:
     connect_timeout: float = 10.0
 
     @classmethod
-    def of(cls, server: ServerSettings) -> "LlmSettings":
-        """The model settings of the installation."""
+    def of(cls, server: ServerSettings, provider: str | None = None) -> "LlmSettings":
+        """The settings of the installation for a provider; None means the usual provider."""
+        chosen = ModelProvider(provider or server.model_provider)
         roles = (TASKMASTER, PlanningRole.PLANNER.value, PlanningRole.SUBTASK_PLANNER.value)
         models = ((role, getattr(server, f"{role}_model")) for role in roles)
         efforts = ((role, getattr(server, f"{role}_effort")) for role in roles)
+        anthropic = chosen is ModelProvider.ANTHROPIC
         return cls(
-            api_key=server.anthropic_api_key,
-            auth_token=server.anthropic_auth_token,
-            base_url=server.anthropic_base_url,
+            provider=chosen,
+            api_key=_own(server, _KEY, chosen),
+            auth_token=server.anthropic_auth_token if anthropic else None,
+            base_url=_own(server, _ADDRESS, chosen),
+            region=_own(server, _REGION, chosen),
+            project=server.vertex_project,
+            resource=server.foundry_resource,
+            api_version=server.openai_api_version,
+            schema_in_prompt=server.model_schema_in_prompt,
             model=server.model,
             models=tuple((role, model) for role, model in models if model),
             effort=server.model_effort,
@@ -48,6 +87,16 @@ class LlmSettings:
             max_tokens=server.model_max_tokens,
             timeout=server.model_timeout,
         )
+
+    @property
+    def info(self) -> ProviderInfo:
+        """What is particular to the provider."""
+        return PROVIDERS[self.provider]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys that must not be shown."""
+        return tuple(key for key in (self.api_key, self.auth_token) if key)
 
     def model_of(self, role: str) -> str:
         """The model that a role uses."""
@@ -57,25 +106,61 @@ class LlmSettings:
         """The effort that a role asks for; None leaves it to the model."""
         return dict(self.efforts).get(role, self.effort)
 
-    def check(self) -> None:
+    def check(self, model: str) -> None:
         """Raise Misconfigured for faults that can be found before anything is sent."""
-        key = self.api_key or self.auth_token
-        if not key:
-            raise Misconfigured(
-                "no key for the model: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set "
-                "where this worker runs",
-                stage="model",
-                next_step=ShellCommand("export ANTHROPIC_API_KEY=KEY"),
-            )
-        if not (key.isascii() and key.isprintable()):
-            raise _wrong("the model's key contains characters that are not valid in a key")
+        self._check_key()
         for effort in (self.effort, *(effort for _, effort in self.efforts)):
             if effort is not None and effort not in EFFORTS:
                 raise _wrong(f"effort {effort!r} is not known; allowed: {', '.join(EFFORTS)}")
         if self.base_url is not None and not _is_url(self.base_url):
-            raise _wrong(
-                f"ANTHROPIC_BASE_URL={self.base_url!r} is not a valid http or https address"
+            name = _ADDRESS[self.provider]
+            raise _wrong(f"{name}={self.base_url!r} is not a valid http or https address")
+        self._check_place()
+        if not model:
+            raise Misconfigured(
+                f"no model is set: the provider {self.provider} has no default model",
+                stage="model",
+                next_step=ShellCommand("export REPLAN_MODEL=NAME"),
             )
+        self.info.require_library(self.provider)
+
+    def _check_key(self) -> None:
+        if not self.secrets and (missing := self._missing_key()):
+            raise Misconfigured(
+                f"no key for the model: {missing} where this worker runs",
+                stage="model",
+                next_step=self.info.sign_in,
+            )
+        if not all(key.isascii() and key.isprintable() for key in self.secrets):
+            raise _wrong("the model's key contains characters that are not valid in a key")
+
+    def _missing_key(self) -> str:
+        """Which key is missing; empty where the provider asks for none, or finds it by itself."""
+        match self.provider:
+            case ModelProvider.ANTHROPIC:
+                return "neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
+            case ModelProvider.OPENAI if self.base_url is None:
+                return "OPENAI_API_KEY is not set"
+            case ModelProvider.FOUNDRY:
+                return "ANTHROPIC_FOUNDRY_API_KEY is not set"
+            case _:
+                return ""
+
+    def _check_place(self) -> None:
+        """Raise Misconfigured if the address cannot be told from what is set."""
+        if self.provider is ModelProvider.FOUNDRY and not (self.base_url or self.resource):
+            raise _wrong("neither foundry_resource nor foundry_base_url is set")
+        if self.provider is ModelProvider.OPENAI and self.api_version and not self.base_url:
+            raise _wrong("openai_api_version is set, and openai_base_url, which it needs, is not")
+
+
+def _own(
+    server: ServerSettings, keys: dict[ModelProvider, str], provider: ModelProvider
+) -> str | None:
+    """The value of the key that the provider has among these; None if it has none."""
+    name = keys.get(provider)
+    found: str | None = None if name is None else getattr(server, name)
+    return found
 
 
 def _is_url(text: str) -> bool:

@@ -12,7 +12,7 @@ from shared.store import model_calls
 from shared.store.database import Database
 from workers.installation_secrets import own_secrets
 from workers.llm.calls import ModelQuestion, Speaker, Turn
-from workers.llm.model import AnthropicModel
+from workers.llm.model import LanguageModel
 from workers.llm.prices import Prices
 from workers.llm.settings import LlmSettings
 from workers.roles.model_calls import CallContext, ModelCalls
@@ -45,7 +45,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
             reason = f"no call {number} is stored that can be repeated"
             raise Rejected(reason, stage="replay", next_step=NextStep.of("task list"))
         calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
-        asked = AnthropicModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
+        asked = LanguageModel(LlmSettings.of(server), log=calls, mask=secrecy.text)
         context = CallContext(row.task_id, row.run_id, row.step, row.revision, replay_of=number)
         with calls.context(context):
             reply = asked.ask(_question(row, model))

@@ -119,7 +119,7 @@ FAULTY_SETTINGS = [
     ("error_threshold_per_step=0", "from 1 to 1000"),
     ("max_retries_per_command=21", "from 0 to 20"),
     ("dry_run_mode=perhaps", "true or false"),
-    ("planner=nobody", "one of anthropic, runbook, human"),
+    ("planner=nobody", "one of anthropic, openai, bedrock"),
     ("error_treshold_per_step=3", "did you mean error_threshold_per_step?"),
     ("lease=10", "cannot be set for a task"),
     ("planner", "key=value"),
@@ -137,7 +137,7 @@ def test_a_setting_out_of_range_for_a_task(cli: Cli) -> None:
 def test_a_planner_that_there_is_not(cli: Cli) -> None:
     answer = cli.refused("task", "submit", "p", "--local", "--planner", "nobody")
     assert "'nobody'" in answer["reason"]
-    assert "anthropic, runbook, human" in answer["reason"]
+    assert "foundry, runbook, human" in answer["reason"]
 
 
 def test_a_setting_out_of_range_in_the_environment(

@@ -6,9 +6,9 @@ import pytest
 
 from shared.settings import load_settings
 from tests.fakes.model_server import ModelServer, model_server
-from workers.llm.backend import AnthropicBackend
+from workers.llm.backend import ModelBackend
 from workers.llm.calls import CallRecord, NoLog
-from workers.llm.model import AnthropicModel
+from workers.llm.model import LanguageModel
 from workers.llm.settings import LlmSettings
 
 
@@ -29,14 +29,14 @@ class Planners:
     def __init__(self, model: ModelServer) -> None:
         self.model = model
         self.calls: list[CallRecord] = []
-        self._made: list[AnthropicModel] = []
+        self._made: list[LanguageModel] = []
 
-    def backend(self, **environ: str) -> AnthropicBackend:
+    def backend(self, **environ: str) -> ModelBackend:
         """A backend as a worker makes it from its environment, with changes."""
         settings = self.settings(**environ)
-        model = AnthropicModel(settings, log=Entered(self.calls))
+        model = LanguageModel(settings, log=Entered(self.calls))
         self._made.append(model)
-        return AnthropicBackend(model, settings)
+        return ModelBackend(model, settings)
 
     def settings(self, **environ: str) -> LlmSettings:
         """How the scripted model is reached, with changes."""

@@ -16,9 +16,9 @@ from shared.store import model_calls
 from shared.store.database import Database
 from tests.fakes.model_server import Says, model_server
 from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
-from workers.llm.backend import AnthropicBackend
+from workers.llm.backend import ModelBackend
 from workers.llm.calls import CallRecord, ModelQuestion, Usage
-from workers.llm.model import AnthropicModel
+from workers.llm.model import LanguageModel
 from workers.llm.prices import Prices
 from workers.llm.settings import LlmSettings
 from workers.roles import model_calls as worker_calls
@@ -128,13 +128,13 @@ def test_what_is_kept_holds_no_secret_and_nothing_that_postgres_refuses(
     calls = calls_on(database)
     with model_server() as server, calls.context(CallContext(2)):
         settings = LlmSettings(api_key="k", base_url=server.url)
-        model = AnthropicModel(
+        model = LanguageModel(
             settings, log=calls, mask=lambda said: said.replace("hunter2", "‹secret:PW›")
         )
         server.will(Says(plan_answer(step_answer("a", title="hunter2 \0 \ud800"))))
         server.will(Says(plan_answer(step_answer("a"))))
         request = type(PLAN_REQUEST)("Set it to hunter2", (), PLAN_REQUEST.policy)
-        AnthropicBackend(model, settings).plan(request)
+        ModelBackend(model, settings).plan(request)
         model.close()
         sent = "\n".join(said for asked in server.asked for said in asked.said)
     kept = "\n".join(

@@ -125,7 +125,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         ("planer=human", "did you mean planner?"),
         ("planner", "must look like key=value"),
         ("lease=10", "belongs to the server scope"),
-        ("planner=", "one of anthropic, runbook, human"),
+        ("planner=", "one of anthropic, openai, bedrock"),
         ("error_threshold_per_step=0", "from 1 to 1000"),
         ("anthropic_api_key=abc", "server scope"),
     ],
