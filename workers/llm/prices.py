@@ -14,7 +14,15 @@ _MOST = Decimal(1_000_000)
 _READ, _WRITTEN = Decimal("0.1"), Decimal("1.25")
 """The default prices of the cache, read and written, as a factor of the input price."""
 
-_DATE = re.compile(r"-\d{8}$")
+_PLACE = re.compile(r"^(?:(?P<place>[a-z-]+)\.)?anthropic\.")
+"""How Bedrock begins a name: `anthropic.`, or where the model runs and then `anthropic.`."""
+
+_REVISION = re.compile(r"-v\d+(?::\d+)?$")
+_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
+
+_EVERYWHERE = "global"
+_ONE_PLACE = Decimal("1.1")
+"""A name that keeps a model in one part of the world costs a tenth more than a global one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,19 @@ class Price:
         )
         return told / _MILLION
 
+    def times(self, factor: Decimal) -> "Price":
+        """This price with that surcharge."""
+        return Price(
+            self.input * factor,
+            self.output * factor,
+            self.cache_read * factor,
+            self.cache_written * factor,
+        )
+
 
 SHIPPED = (
+    "claude-fable-5-2=8/40/0.2/10",
+    "claude-mythos-5-2=8/40/0.2/10",
     "claude-fable-5-1=10/50/0.25/12.5",
     "claude-mythos-5-1=10/50/0.25/12.5",
     "claude-fable-5=10/50/1/12.5",
@@ -55,8 +74,16 @@ SHIPPED = (
     # the price of prompts up to 100,000 tokens; questions here are far shorter
     "claude-haiku-5-5=0.1/0.5/0.01/0.125",
     "claude-haiku-4-5=1/5/0.1/1.25",
+    # the prices of prompts up to 272,000 tokens
+    "gpt-6.2-astra=8/40/0.4/10",
+    "gpt-6.2-sol=2/10/0.1/2.5",
+    "gpt-6.1-sol=2/10/0.1/2.5",
+    "gpt-6.1-terra=1/5/0.05/1.25",
+    "gpt-6-astra=10/50/1/12.5",
+    "gpt-6-sol=2/10/0.2/2.5",
+    "gpt-6-luna=0.1/0.5/0.01/0.125",
 )
-"""List prices of October 2026, with the five-minute cache; `model_prices` sets newer ones."""
+"""List prices of November 2026, with the five-minute cache; `model_prices` sets newer ones."""
 
 
 class Prices:
@@ -72,8 +99,19 @@ class Prices:
         return None if price is None else price.of(usage)
 
     def price(self, model: str) -> Price | None:
-        """The price of a model, by its full name or its name without the date."""
-        return self._by_model.get(model) or self._by_model.get(_DATE.sub("", model))
+        """The price of a model, by its full name or its name without the date.
+
+        Bedrock's and Vertex AI's names for a model of Anthropic have the price of its own name.
+        """
+        if (given := self._by_model.get(model)) is not None:
+            return given
+        plain = _DATE.sub("", _REVISION.sub("", model))
+        found = _PLACE.match(plain)
+        if found is None:
+            return self._by_model.get(plain)
+        price = self._by_model.get(plain[found.end() :])
+        everywhere = found["place"] == _EVERYWHERE
+        return price if price is None or everywhere else price.times(_ONE_PLACE)
 
 
 def _read(entry: str) -> tuple[str, Price]:
