@@ -15,6 +15,7 @@ from shared.domain import facts as f
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
+from shared.domain.spending import UNUSABLE
 from shared.store import model_calls
 from shared.store.inbox import Report
 
@@ -24,10 +25,12 @@ _ASKING = frozenset({"revise", "model"})
 
 @dataclass(frozen=True, slots=True)
 class CallLine:
-    """A call to a model; `cost` in dollars, None when the price is unknown.
+    """A call to a model; `cost` in dollars, None when nobody knows it.
 
-    A call without an end is under way, or its worker vanished. `replay_of` is the number of the
-    call that this one repeats.
+    A call whose cost is not known counts for `input_cost`, the estimated cost of its question
+    alone. `estimated` says that its answer broke off, so that the tokens of it are estimated. A
+    call without an end is under way, unless it is `lost`: its worker vanished. `replay_of` is the
+    number of the call that this one repeats.
     """
 
     id: int
@@ -42,6 +45,9 @@ class CallLine:
     cache_written_tokens: int
     output_tokens: int
     cost: float | None
+    input_cost: float | None
+    estimated: bool
+    lost: bool
     seconds: float | None
     stop_reason: str | None
     request_id: str | None
@@ -62,32 +68,39 @@ class CallList:
 
 @dataclass(frozen=True, slots=True)
 class SpendingLine:
-    """The calls of one role for one place: the task, or one of its steps.
+    """The calls of one role to one model for one place: the task, or one of its steps.
 
-    `input_tokens` did not come from the cache. `cost`, in dollars, covers the calls with a known
-    price; `unknown` counts the others.
+    `input_tokens` did not come from the cache. `cost`, in dollars, covers the calls whose cost is
+    known, and the questions alone of the others, which `unknown` counts. `estimated` says that a
+    part of it is an estimate.
     """
 
     ref: RefValue
     role: str
+    model: str
     calls: int
     input_tokens: int
     cache_read_tokens: int
     cache_written_tokens: int
     output_tokens: int
     cost: float
+    estimated: bool
     unknown: int
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The sums of a task's calls; `cap` in dollars, None for no cap."""
+    """The sums of a task's calls; `cap` in dollars, None for no cap.
+
+    `cost`, `estimated` and `unknown` are as in `SpendingLine`.
+    """
 
     lines: tuple[SpendingLine, ...] = ()
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
+    estimated: bool = False
     unknown: int = 0
     cap: float | None = None
 
@@ -95,16 +108,17 @@ class Spending:
 def spending(connection: Connection, task_id: int) -> Spending:
     """The sums of a task's calls."""
     calls = _lines(connection, task_id)
-    places: dict[tuple[Ref, str], list[CallLine]] = {}
+    places: dict[tuple[Ref, str, str], list[CallLine]] = {}
     for call in calls:
-        places.setdefault((call.ref, call.role), []).append(call)
-    lines = tuple(_line(ref, role, made) for (ref, role), made in places.items())
+        places.setdefault((call.ref, call.role, call.model), []).append(call)
+    lines = tuple(_line(*place, made) for place, made in places.items())
     cap = model_calls.spent(connection, task_id).cap
     return Spending(
         lines=lines,
         calls=len(calls),
         tokens=sum(map(_tokens, lines)),
         cost=_dollars(calls),
+        estimated=any(line.estimated for line in lines),
         unknown=sum(line.unknown for line in lines),
         cap=float(cap) or None,
     )
@@ -129,7 +143,7 @@ def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
         for call in calls
         if (number is None or call.id == number)
         and (number is not None or ref.step is not None or call.ref.step is None)
-        and (number is not None or call.error is None)
+        and (number is not None or call.error in {None, UNUSABLE})
     ]
     if wanted:
         return wanted[-1]
@@ -187,6 +201,9 @@ def _call(row: Any, target: str | None) -> CallLine:
         cache_written_tokens=row.cache_written_tokens,
         output_tokens=row.output_tokens,
         cost=None if row.cost is None else float(row.cost),
+        input_cost=None if row.input_cost is None else float(row.input_cost),
+        estimated=row.estimated,
+        lost=row.lost,
         seconds=row.seconds,
         stop_reason=row.stop_reason,
         request_id=row.request_id,
@@ -198,16 +215,18 @@ def _call(row: Any, target: str | None) -> CallLine:
     )
 
 
-def _line(ref: Ref, role: str, calls: Sequence[CallLine]) -> SpendingLine:
+def _line(ref: Ref, role: str, model: str, calls: Sequence[CallLine]) -> SpendingLine:
     return SpendingLine(
         ref=ref,
         role=role,
+        model=model,
         calls=len(calls),
         input_tokens=sum(call.input_tokens for call in calls),
         cache_read_tokens=sum(call.cache_read_tokens for call in calls),
         cache_written_tokens=sum(call.cache_written_tokens for call in calls),
         output_tokens=sum(call.output_tokens for call in calls),
         cost=_dollars(calls),
+        estimated=any(call.estimated or (call.cost is None and call.input_cost) for call in calls),
         unknown=sum(call.cost is None for call in calls),
         seconds=sum(call.seconds or 0.0 for call in calls),
     )
@@ -219,4 +238,8 @@ def _tokens(line: SpendingLine) -> int:
 
 
 def _dollars(calls: Iterable[CallLine]) -> float:
-    return round(sum(call.cost or 0.0 for call in calls), 8)
+    return round(sum(_counted(call) for call in calls), 8)
+
+
+def _counted(call: CallLine) -> float:
+    return (call.input_cost or 0.0) if call.cost is None else call.cost

@@ -1,14 +1,17 @@
 """The model calls of a task and their cost, in words."""
 
 from orchestrator.views.spending import Spending, SpendingLine
+from orchestrator.words.quantities import count_of
+from shared.domain.spending import exact
 
 
 def summary_lines(spent: Spending) -> tuple[str, ...]:
     """The sums in words, a line for each role and place; empty when no model was asked."""
     if not spent.calls:
         return ()
-    capped = "" if spent.cap is None else f" of ${spent.cap:.2f}"
-    whole = f"models: {_of(spent.calls, spent.tokens, spent.cost, spent.unknown)}{capped}"
+    capped = "" if spent.cap is None else f" of ${exact(spent.cap)}"
+    sums = _sums(spent.calls, spent.tokens, amount(spent.cost, estimated=spent.estimated))
+    whole = f"models: {sums}{capped}{_unknown(spent.unknown)}"
     return (whole, *(f"  {line.ref} {line.role}: {_line_text(line)}" for line in spent.lines))
 
 
@@ -17,10 +20,21 @@ def _line_text(line: SpendingLine) -> str:
         f"{line.input_tokens} tokens in, {line.cache_read_tokens} from the cache, "
         f"{line.cache_written_tokens} into it, {line.output_tokens} out"
     )
-    return f"{_of(line.calls, None, line.cost, line.unknown)}, {tokens}, {line.seconds:.1f} s"
+    sums = _sums(line.calls, None, amount(line.cost, estimated=line.estimated))
+    return f"{sums}{_unknown(line.unknown)}, {tokens}, {line.seconds:.1f} s, {line.model}"
 
 
-def _of(calls: int, tokens: int | None, cost: float, unknown: int) -> str:
-    counted = f"{calls} call{'s' if calls != 1 else ''}"
-    parts = [counted, *([] if tokens is None else [f"{tokens} tokens"]), f"${cost:.4f}"]
-    return ", ".join(parts) + (f" and the unknown cost of {unknown}" if unknown else "")
+def amount(dollars: float, *, estimated: bool = False) -> str:
+    """A cost, to the hundredth of a cent unless that would be nothing."""
+    shown = f"{dollars:.4f}"
+    digits = exact(dollars) if dollars and not float(shown) else shown
+    return f"{'about ' if estimated else ''}${digits}"
+
+
+def _sums(calls: int, tokens: int | None, cost: str) -> str:
+    counted = [] if tokens is None else [f"{tokens} tokens"]
+    return ", ".join([count_of(calls, "call"), *counted, cost])
+
+
+def _unknown(calls: int) -> str:
+    return f" and the unknown cost of {calls}" if calls else ""

@@ -38,10 +38,11 @@ class ServerSettings:
     `model_provider` runs the models of all roles that name no other; each provider has an address
     and keys of its own.
 
-    A role without a model or an effort of its own uses `model` and `model_effort`; `model_timeout`
-    is the longest silence of the model, `model_max_tokens` its longest answer. `model_prices` add
-    to, or override, the built-in ones; `daily_cost_cap` is in dollars, 0 means no cap. Secrets are
-    never part of the value's text.
+    A role without a model or an effort of its own uses `model` and `model_effort`; `model_ladder`
+    names the models of revision 1, 2, … of a step. `model_timeout` is the longest silence of the
+    model, `model_call_limit` the longest time of a call, `model_max_tokens` its longest answer.
+    `model_prices` add to, or override, the built-in ones; `daily_cost_cap` is in dollars, 0 means
+    no cap. Secrets are never part of the value's text.
     """
 
     database: str | None = field(default=None, repr=False, metadata={"key": "database_url"})
@@ -82,7 +83,9 @@ class ServerSettings:
     taskmaster_effort: str | None = None
     planner_effort: str | None = None
     subtask_planner_effort: str | None = None
+    model_ladder: tuple[str, ...] = ()
     model_timeout: float = 300.0
+    model_call_limit: float = 1800.0
     model_max_tokens: int = 32_000
     model_prices: tuple[str, ...] = ()
     daily_cost_cap: float = 0.0

@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, text
+from sqlalchemy import ForeignKey, Index, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.row import DOLLARS, Row, now, number
@@ -13,7 +13,10 @@ from shared.store.row import DOLLARS, Row, now, number
 class ModelCallRow(Row):
     """A call to a model, recorded before it is made; `ended_at` is empty while it lasts.
 
-    `cost` is in dollars, and empty if the price is not known. `question` and `answer` are stored
+    `cost` is in dollars, and empty if it is not known: the price is not known, or the call has not
+    ended. It then counts for `input_cost`, the estimated cost of its question alone. `estimated`
+    says that the answer broke off, so that its tokens are estimated. `fence` is that of the claim
+    of the job for which the call was made. `question` and `answer` are stored
     without secrets, so that another model can be asked the same; `replay_of` is the call that this
     one repeats.
     """
@@ -39,6 +42,9 @@ class ModelCallRow(Row):
     cache_written_tokens: Mapped[int] = mapped_column(server_default=text("0"))
     output_tokens: Mapped[int] = mapped_column(server_default=text("0"))
     cost: Mapped[Decimal | None] = mapped_column(DOLLARS)
+    input_cost: Mapped[Decimal | None] = mapped_column(DOLLARS)
+    estimated: Mapped[bool] = mapped_column(server_default=false())
+    fence: Mapped[int | None]
     seconds: Mapped[float | None]
     stop_reason: Mapped[str | None]
     request_id: Mapped[str | None]

@@ -5,17 +5,31 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, text, update
+from sqlalchemy import Connection, Label, func, insert, literal_column, select, text, update
 
 from shared.store.tables import ModelCallRow, TaskRow
 
 _BUDGET = text("""
     SELECT coalesce(cost_cap, (policy ->> 'task_cost_cap')::numeric, 0) AS cap,
-           (SELECT coalesce(sum(cost), 0) FROM model_calls WHERE task_id = :task_id) AS spent,
-           (SELECT coalesce(sum(cost), 0) FROM model_calls
+           (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
+            WHERE task_id = :task_id) AS spent,
+           (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
             WHERE started_at >= date_trunc('day', clock_timestamp(), 'UTC')) AS today
     FROM tasks WHERE id = :task_id
 """)
+
+
+_LOST: Label[bool] = literal_column("""
+    ended_at IS NULL AND (
+        started_at < clock_timestamp() - interval '1 day'
+        OR job_id IS NOT NULL AND NOT EXISTS (
+            SELECT FROM jobs
+            WHERE jobs.id = job_id AND jobs.lease_until > clock_timestamp()
+              AND jobs.fence = coalesce(model_calls.fence, jobs.fence)
+        )
+    )
+""").label("lost")
+"""No call lasts a day; one that is made for a job ends with the claim of its worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +43,11 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class BegunCall:
-    """A call that is about to be made. `question` holds `system` and `turns`, without secrets."""
+    """A call that is about to be made. `question` holds `system` and `turns`, without secrets.
+
+    `input_cost` is what the question alone is estimated to cost, in dollars; `fence` is that of the
+    claim under which it is made.
+    """
 
     task_id: int
     run_id: int | None
@@ -43,6 +61,8 @@ class BegunCall:
     effort: str | None
     question: dict[str, Any]
     replay_of: int | None = None
+    input_cost: Decimal | None = None
+    fence: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +80,11 @@ class EndedCall:
     error: str | None
     reason: str
     answer: str | None
+    estimated: bool = False
 
 
 def spent(connection: Connection, task_id: int) -> Spent:
-    """What was spent and what may be; a call that has not ended costs nothing yet."""
+    """What was spent and what may be; a call whose cost is unknown counts for its question."""
     row = connection.execute(_BUDGET, {"task_id": task_id}).one()
     return Spent(row.cap, row.spent, row.today)
 
@@ -84,11 +105,23 @@ def end(connection: Connection, number: int, ended: EndedCall) -> None:
     )
 
 
+def refuse(connection: Connection, number: int, error: str, reason: str) -> None:
+    """Record that the answer of a call that has ended cannot be used."""
+    connection.execute(
+        update(ModelCallRow)
+        .where(ModelCallRow.id == number)
+        .values({"error": error, "reason": _safe(reason)})
+    )
+
+
 def of_task(connection: Connection, task_id: int) -> Sequence[Any]:
-    """The rows of a task's calls, oldest first, without questions and answers."""
+    """The rows of a task's calls, oldest first, without questions and answers.
+
+    In `lost` is whether a call has not ended and nobody makes it any more.
+    """
     table = ModelCallRow.__table__
     shown = [column for column in table.c if column.name not in {"question", "answer"}]
-    query = select(*shown).where(table.c.task_id == task_id).order_by(table.c.id)
+    query = select(*shown, _LOST).where(table.c.task_id == task_id).order_by(table.c.id)
     return connection.execute(query).all()
 
 

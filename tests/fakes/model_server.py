@@ -57,14 +57,25 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Breaks:
-    """An answer that begins and breaks off after so many events, with an error of that kind."""
+    """An answer that begins and breaks off after so many events, with an error of that kind.
+
+    What was `thought` comes before the text.
+    """
 
     value: object
     after: int = 3
     kind: str | None = "overloaded_error"
+    thought: str = ""
 
 
-Turn = Says | Fails | Raw | Hangs | Cuts | Breaks
+@dataclass(frozen=True, slots=True)
+class Pings:
+    """An answer that begins, is never finished, and is kept open with pings."""
+
+    value: str
+
+
+Turn = Says | Fails | Raw | Hangs | Cuts | Breaks | Pings
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,8 @@ class ModelServer:
         self._written: list[tuple[str, str, Turn]] = []
         self._lock = threading.Lock()
         self.over = threading.Event()
+        self.hung_up = threading.Event()
+        self.streams = True
         self._server = _Listener(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
@@ -184,12 +197,16 @@ class _Answerer(BaseHTTPRequestHandler):
 
     def _take(self, turn: Turn, number: int, *, streamed: bool) -> None:
         match turn:
-            case Says() if streamed:
+            case Says() if streamed and self.server.script.streams:
                 self._send(200, _events(_message(turn, number)), "text/event-stream")
             case Says():
                 self._send(200, json.dumps(_message(turn, number)).encode())
             case Breaks():
-                said = _events(_message(Says(turn.value), number), until=turn.after)
+                message = _message(Says(turn.value), number)
+                if turn.thought:
+                    thinking = {"type": "thinking", "thinking": turn.thought, "signature": ""}
+                    message["content"].insert(0, thinking)
+                said = _events(message, until=turn.after)
                 broken = (
                     b""
                     if turn.kind is None
@@ -200,6 +217,8 @@ class _Answerer(BaseHTTPRequestHandler):
                 self._send(status, _error(kind, message), headers=more)
             case Raw(content, status, content_type):
                 self._send(status, content, content_type)
+            case Pings(text):
+                self._ping(_events(_message(Says(text), number), until=3))
             case Hangs():
                 self.server.script.over.wait()
                 self.close_connection = True
@@ -222,6 +241,20 @@ class _Answerer(BaseHTTPRequestHandler):
         self.end_headers()
         with contextlib.suppress(ConnectionError):
             self.wfile.write(body)
+
+    def _ping(self, said: bytes) -> None:
+        """Keep the answer open until the other side hangs up."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        script = self.server.script
+        try:
+            self.wfile.write(said)
+            while not script.over.wait(0.05):
+                self.wfile.write(_event("ping", {}))
+        except ConnectionError:
+            script.hung_up.set()
 
     def _cut(self) -> None:
         self.send_response(200)
@@ -279,14 +312,15 @@ def _events(message: dict[str, Any], until: int | None = None) -> bytes:
     }
     events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": started})]
     for index, block in enumerate(message["content"]):
-        text = block["text"]
+        kind = block["type"]
+        text = block[kind]
         events.append(
-            ("content_block_start", {"index": index, "content_block": block | {"text": ""}})
+            ("content_block_start", {"index": index, "content_block": block | {kind: ""}})
         )
         events += [
             (
                 "content_block_delta",
-                {"index": index, "delta": {"type": "text_delta", "text": text[at : at + 1000]}},
+                {"index": index, "delta": {"type": f"{kind}_delta", kind: text[at : at + 1000]}},
             )
             for at in range(0, len(text), 1000)
         ]

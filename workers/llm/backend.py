@@ -28,7 +28,7 @@ from workers.llm.answer_rules import (
     refuse_other_hosts,
     texts_of,
 )
-from workers.llm.calls import CallLog, Model, ModelQuestion, ModelReply
+from workers.llm.calls import CallLog, FaultKind, Model, ModelQuestion, ModelReply
 from workers.llm.model import LanguageModel
 from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.prompts import PromptTexts
@@ -56,10 +56,10 @@ Value = TypeVar("Value")
 class ModelBackend:
     """Asks a model and accepts only valid plans.
 
-    An answer that cannot be used (not JSON, cut off, refused, of another form, with a cycle, for
-    another host, copied from a log) is sent back once with a description of the fault. A second
-    such answer raises Rejected, as does the model's statement that the task cannot or must not be
-    done.
+    An answer that cannot be used (not JSON, cut off, of another form, with a cycle, for another
+    host, copied from a log) is sent back once with a description of the fault. A second such answer
+    raises Rejected, as does the model's statement that the task cannot or must not be done. A model
+    that refuses is not asked again: the next of `model_ladder` is, or Rejected is raised.
     """
 
     uses_facts = True
@@ -119,7 +119,10 @@ class ModelBackend:
             schema=schema_of("revision-answer"),
         )
         return self._ask(
-            question, RevisionAnswer, lambda answer: self._revision_draft(answer, request)
+            question,
+            RevisionAnswer,
+            lambda answer: self._revision_draft(answer, request),
+            revision=request.bundle.revision + 1,
         )
 
     def replan(self, request: ReplanRequest) -> Plan:
@@ -131,7 +134,12 @@ class ModelBackend:
             schema=schema_of("plan-answer"),
         )
         author = Author(PlanningRole.PLANNER, self._settings.provider.value)
-        return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
+        return self._ask(
+            question,
+            PlanAnswer,
+            lambda answer: answer.plan(author),
+            revision=request.bundle.revision + 1,
+        )
 
     def advise(self, request: ReviseRequest) -> RetryAdvice:
         """Whether to try the same subtasks again (S1.35)."""
@@ -146,25 +154,61 @@ class ModelBackend:
         )
 
     def _ask(
-        self, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
+        self,
+        question: ModelQuestion,
+        kind: type[Answer],
+        value: Callable[[Answer], Value],
+        *,
+        revision: int = 0,
     ) -> Value:
+        """The value of the answer; a model that refuses is followed by the next of the ladder."""
         question = replace(question, effort=self._settings.effort_of(question.role))
         if self._settings.schema_in_prompt:
             question = replace(question, system=(*question.system, in_words(question.schema)))
+        *first, last = self._settings.models_for(question.role, revision)
+        for model in first:
+            try:
+                return self._ask_model(replace(question, model=model), kind, value)
+            except _RefusedError:
+                continue
+        return self._ask_model(replace(question, model=last), kind, value)
+
+    def _ask_model(
+        self, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
+    ) -> Value:
         first = self._model.ask(question)
         try:
-            return _read(first, question, kind, value)
+            return self._read(first, question, kind, value)
         except _Unusable as error:
-            repair = prompts.complaint(self._texts, str(error), error.form)
+            repair = prompts.complaint(self._texts, error.complaint, error.form)
         second = self._model.ask(question.again(first.text, repair))
         try:
-            return _read(second, question, kind, value)
+            return self._read(second, question, kind, value)
         except _Unusable as error:
             raise Rejected(
                 f"the model gave two answers that cannot be used; the second: {error}",
                 stage=question.purpose,
                 next_step=question.next_step,
             ) from error
+
+    def _read(
+        self,
+        reply: ModelReply,
+        question: ModelQuestion,
+        kind: type[Answer],
+        value: Callable[[Answer], Value],
+    ) -> Value:
+        """The value of an answer; one that cannot be used is recorded as such."""
+        if reply.fault is not None and reply.fault.kind is FaultKind.REFUSED:
+            raise _RefusedError(
+                reply.fault.reason, stage=question.purpose, next_step=question.next_step
+            )
+        try:
+            return _read(reply, question, kind, value)
+        except _Unusable as error:
+            if reply.fault is None:
+                self._model.refuse(reply, str(error))
+            raise
 
     def _checked_subtasks(
         self, answer: DetailAnswer, request: DetailRequest
@@ -201,21 +245,26 @@ def _answers(replies: tuple[Reply, ...]) -> tuple[str, ...]:
 
 
 class _Unusable(Exception):
-    """The answer cannot be used; the message tells the model why.
+    """The answer cannot be used: why in words for a person, and in `complaint` for the model.
 
     `form` is the schema of the answer, for a model that may never have heard of it.
     """
 
-    def __init__(self, reason: str, form: Schema | None = None) -> None:
+    def __init__(self, reason: str, form: Schema | None = None, *, complaint: str = "") -> None:
         super().__init__(reason)
         self.form = form
+        self.complaint = complaint or reason
+
+
+class _RefusedError(Rejected):
+    """The model refuses; asking it the same again does not help."""
 
 
 def _read(
     reply: ModelReply, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
 ) -> Value:
-    if reply.fault:
-        raise _Unusable(reply.fault)
+    if reply.fault is not None:
+        raise _Unusable(reply.fault.reason, complaint=reply.fault.complaint)
     try:
         answer = kind.model_validate(without_nulls(object_in(reply.text)))
     except NotAnAnswer as error:

@@ -1,6 +1,6 @@
 """A question to a model, the reply, and the record of the call."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
@@ -49,6 +49,11 @@ class ModelQuestion:
     effort: str | None = None
     next_step: Advice | None = None
 
+    @property
+    def characters(self) -> int:
+        """The length of everything that is said."""
+        return sum(map(len, self.system)) + sum(len(turn.text) for turn in self.turns)
+
     def again(self, answer: str, complaint: PromptText) -> "ModelQuestion":
         """The same question, followed by an unusable answer and the complaint about it."""
         turns = (*self.turns, Turn(Speaker.ASSISTANT, answer), user_turn(complaint))
@@ -73,21 +78,70 @@ class Usage:
         )
 
 
+class FaultKind(StrEnum):
+    """Why an answer that has ended is not whole."""
+
+    CUT_OFF = "cut_off"
+    REFUSED = "refused"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why an answer is not whole: `complaint` in words for the model, `reason` for a person."""
+
+    kind: FaultKind
+    complaint: str
+    reason: str
+
+    @classmethod
+    def cut_off(cls, limit: int) -> "Fault":
+        """The answer was longer than `limit` tokens."""
+        cut = f"the answer was cut off at {limit} tokens"
+        return cls(
+            FaultKind.CUT_OFF,
+            f"{cut}: give a shorter one",
+            f"{cut}, thinking included: raise model_max_tokens where the planners run, or lower "
+            "model_effort, and start them again",
+        )
+
+    @classmethod
+    def refused(cls, said: str) -> "Fault":
+        """The model, or its provider, does not want to answer."""
+        told = f"the model refused to answer: {said}"
+        return cls(FaultKind.REFUSED, told, told)
+
+    @classmethod
+    def other(cls, told: str) -> "Fault":
+        """Something else, told in the same words to both."""
+        return cls(FaultKind.OTHER, told, told)
+
+
+WANTED_TOOL = Fault.other("the answer wanted to use a tool, and there is none")
+
+
+def estimate_tokens(characters: int) -> int:
+    """The number of tokens of a text of that length; real texts have somewhat fewer."""
+    return -(-characters // 3)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """An answer of a model; `fault` says, in words for the model, why it is incomplete."""
+    """An answer of a model, with the number of its call in the log."""
 
     text: str
     usage: Usage
-    fault: str = ""
+    fault: Fault | None = None
+    call: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """The record of one call, whether it was answered or not.
 
-    `seconds` is how long it took; `error` is the family of the error that ended it, if any, and
-    `reason` its message; `answer` is the part of the answer that arrived.
+    `seconds` is how long it took; `error` is the family of the error that ended it, if any, or
+    `CANCELLED`, and `reason` its message; `answer` is the part of the answer that arrived.
+    `estimated` says that the provider did not tell the tokens of the answer.
     """
 
     purpose: str
@@ -100,6 +154,11 @@ class CallRecord:
     error: str | None = None
     reason: str = ""
     answer: str | None = None
+    estimated: bool = False
+
+
+CANCELLED = "cancelled"
+"""The `error` of a call that was ended because nobody wants its answer any more."""
 
 
 class CallLog(Protocol):
@@ -117,6 +176,14 @@ class CallLog(Protocol):
         """Record how it ended. Never raises: an answer that was paid for is not thrown away."""
         ...
 
+    def refuse(self, number: int, reason: str) -> None:
+        """Record that the answer of a call that has ended cannot be used. Never raises."""
+        ...
+
+    def withdrawal(self) -> Callable[[], bool]:
+        """Says, in any thread, whether nobody wants the answer to this thread's call any more."""
+        ...
+
 
 class NoLog:
     """Records nothing."""
@@ -128,6 +195,13 @@ class NoLog:
     def end(self, number: int, record: CallRecord) -> None:
         """Do nothing."""
 
+    def refuse(self, number: int, reason: str) -> None:
+        """Do nothing."""
+
+    def withdrawal(self) -> Callable[[], bool]:
+        """Every answer is wanted."""
+        return lambda: False
+
 
 class Model(Protocol):
     """Answers questions."""
@@ -136,6 +210,12 @@ class Model(Protocol):
         """The answer, either complete or with its fault.
 
         Raises Transient (try later; Unavailable if the provider is down or busy), Rejected (the
-        question is not accepted) or Misconfigured (no key, no such model, spending cap reached).
+        question is not accepted) or Misconfigured (no key, no such model, spending cap reached). A
+        call ends soon after nobody wants its answer any more, and after the longest time that one
+        may take, with Transient.
         """
+        ...
+
+    def refuse(self, reply: ModelReply, reason: str) -> None:
+        """Record that an answer cannot be used, and why."""
         ...

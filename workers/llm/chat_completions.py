@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.errors import Rejected
-from workers.llm.calls import ModelQuestion, Speaker, Usage
+from workers.llm.call_watch import interruptible
+from workers.llm.calls import WANTED_TOOL, Fault, ModelQuestion, Speaker, Usage
 from workers.llm.client import Heard
 from workers.llm.schema_forms import in_words, strict
 from workers.llm.settings import LlmSettings
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from openai.types.completion_usage import CompletionUsage
 
 _FAULTS = {
-    "length": "the answer was cut off at {limit} tokens: give a shorter one",
-    "tool_calls": "the answer wanted to use a tool, and there is none",
-    "function_call": "the answer wanted to use a tool, and there is none",
-    "content_filter": "the model refused to answer: the provider's filter stopped it",
+    "tool_calls": WANTED_TOOL,
+    "function_call": WANTED_TOOL,
+    "content_filter": Fault.refused("the provider's filter stopped it"),
 }
 _TOO_LONG = "context_length_exceeded"
 _NO_KEY = "no-key"
@@ -152,6 +152,7 @@ def _make(settings: LlmSettings) -> "openai.OpenAI":
     how: dict[str, Any] = {
         "api_key": settings.api_key or _NO_KEY,
         "max_retries": 0,
+        "http_client": interruptible(openai.DefaultHttpxClient),
         "timeout": openai.Timeout(settings.timeout, connect=settings.connect_timeout),
     }
     if settings.api_version and settings.base_url:
@@ -204,11 +205,20 @@ def _read(chunks: Any, heard: Heard, limit: int) -> None:
             heard.begun = True
             if choice.delta is not None:
                 heard.pieces.append(choice.delta.content or "")
+                heard.thought += _thought(choice.delta)
                 refusal.append(getattr(choice.delta, "refusal", None) or "")
             heard.stop_reason = choice.finish_reason or heard.stop_reason
-    heard.fault = _FAULTS.get(heard.stop_reason or "", "").format(limit=limit)
+    heard.fault = _FAULTS.get(heard.stop_reason or "")
+    if heard.stop_reason == "length":
+        heard.fault = Fault.cut_off(limit)
     if told := "".join(refusal):
-        heard.fault = f"the model refused to answer: {told}"
+        heard.fault = Fault.refused(told)
+
+
+def _thought(delta: object) -> int:
+    """The length of the thinking in a piece, under the names that servers have for it."""
+    parts = (getattr(delta, name, None) for name in ("reasoning_content", "reasoning"))
+    return next((len(part) for part in parts if isinstance(part, str)), 0)
 
 
 def _usage(usage: "CompletionUsage") -> Usage:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured, Rejected
-from workers.llm.calls import ModelQuestion, Speaker, Usage
+from workers.llm.call_watch import interruptible
+from workers.llm.calls import WANTED_TOOL, Fault, ModelQuestion, Speaker, Usage
 from workers.llm.client import Heard
 from workers.llm.settings import LlmSettings
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     )
 
 _FAULTS = {
-    "max_tokens": "the answer was cut off at {limit} tokens: give a shorter one",
-    "tool_use": "the answer wanted to use a tool, and there is none",
-    "pause_turn": "the answer paused in the middle",
+    "tool_use": WANTED_TOOL,
+    "pause_turn": Fault.other("the answer paused in the middle"),
 }
+_JSON = "application/json"
 _TOO_LONG = "model_context_window_exceeded"
 
 _BEDROCK_VERSION = {"anthropic_version": "bedrock-2023-05-31"}
@@ -73,8 +74,11 @@ class MessagesClient:
         ) as stream:
             heard.opened, heard.request_id = True, _request_id(stream)
             try:
-                for _ in stream:
-                    message = message or _message_so_far(stream)
+                if stream.response.headers.get("content-type", "").startswith(_JSON):
+                    message = _whole(stream.response.read())
+                else:
+                    for _ in stream:
+                        message = message or _message_so_far(stream)
             finally:
                 if message is not None and _is_complete(message):
                     _note(message, heard, self._settings.max_tokens)
@@ -97,6 +101,7 @@ def _make(settings: LlmSettings) -> "anthropic.Anthropic":
 
     how: dict[str, Any] = {
         "max_retries": 0,
+        "http_client": interruptible(anthropic.DefaultHttpxClient),
         "timeout": anthropic.Timeout(settings.timeout, connect=settings.connect_timeout),
     }
     key, base_url, region = settings.api_key, settings.base_url, settings.region
@@ -145,6 +150,13 @@ def _message_so_far(stream: Any) -> "Message | None":
     return message
 
 
+def _whole(body: bytes) -> "Message":
+    """The answer of a server that does not stream. Raises ValueError if it is not one."""
+    from anthropic.types import Message
+
+    return Message.model_validate_json(body)
+
+
 def _part(text: str) -> "TextBlockParam":
     return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
 
@@ -171,12 +183,21 @@ def _note(message: "Message", heard: Heard, limit: int) -> None:
     heard.begun = True
     heard.pieces = [block.text for block in message.content if block.type == "text"]
     heard.usage = _usage(message)
+    heard.thought = sum(map(_thought, message.content))
     heard.stop_reason = message.stop_reason
-    heard.fault = _FAULTS.get(message.stop_reason or "", "").format(limit=limit)
+    heard.fault = _FAULTS.get(message.stop_reason or "")
+    if message.stop_reason == "max_tokens":
+        heard.fault = Fault.cut_off(limit)
     if message.stop_reason == "refusal":
         details = message.stop_details
         said = (details.explanation if details else None) or "no reason was given"
-        heard.fault = f"the model refused to answer: {said}"
+        heard.fault = Fault.refused(said)
+
+
+def _thought(block: object) -> int:
+    """The length of what a block of thinking holds, if it is readable or not."""
+    parts = (getattr(block, name, None) for name in ("thinking", "data"))
+    return sum(len(part) for part in parts if isinstance(part, str))
 
 
 def _is_complete(message: "Message") -> bool:

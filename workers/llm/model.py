@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Rejected, ReplanError, Transient, Unavailable
+from workers.llm.call_watch import CallWatch, Interruption, watching
 from workers.llm.calls import (
+    CANCELLED,
     CallLog,
     CallRecord,
     ModelQuestion,
@@ -24,8 +26,8 @@ class LanguageModel:
     """Asks once and never retries by itself: retries after a passing fault belong to the queue.
 
     Questions go through `mask` before they are sent, as does everything that `log` stores. Answers
-    are streamed, so that a long one is not mistaken for a dead connection. Thread-safe. The first
-    question imports the provider's library and opens the connection.
+    are streamed, so that a long one is not mistaken for a dead connection, and one that breaks off
+    can be counted. Thread-safe. The first question imports the provider's library.
     """
 
     def __init__(
@@ -50,20 +52,30 @@ class LanguageModel:
         heard = Heard()
         reason, error = "", None
         try:
-            self._send(masked, heard)
+            with watching(self._log.withdrawal(), self._settings.call_limit) as watch:
+                self._send(masked, heard, watch)
+        except _WithdrawnError as raised:
+            error, reason = CANCELLED, raised.reason
+            raise
         except ReplanError as raised:
             error, reason = raised.family, raised.reason
             raise
         finally:
+            if error is None and heard.fault is not None:
+                error, reason = Rejected.family, heard.fault.reason
             record = _record(question, heard, time.monotonic() - started)
             record = replace(
                 record,
-                error=error or (Rejected.family if heard.fault else None),
-                reason=self._mask(reason or heard.fault),
+                error=error,
+                reason=self._mask(reason),
                 answer=None if record.answer is None else self._mask(record.answer),
             )
             self._log.end(number, record)
-        return ModelReply(heard.text, heard.usage, heard.fault)
+        return ModelReply(heard.text, record.usage, heard.fault, number)
+
+    def refuse(self, reply: ModelReply, reason: str) -> None:
+        """Record that an answer cannot be used, and why."""
+        self._log.refuse(reply.call, self._mask(reason))
 
     def close(self) -> None:
         """Close the connections; the next question opens new ones."""
@@ -79,21 +91,33 @@ class LanguageModel:
             turns=tuple(Turn(turn.speaker, self._mask(turn.text)) for turn in question.turns),
         )
 
-    def _send(self, question: ModelQuestion, heard: Heard) -> None:
+    def _send(self, question: ModelQuestion, heard: Heard, watch: CallWatch) -> None:
         try:
-            self._connect().listen(question, heard)
-        except ReplanError:
-            raise
+            self._listen(question, heard)
         except Exception as error:
-            ours = self._translate(error, question, heard)
+            if watch.interruption is not None:
+                raise self._interrupted(watch.interruption, question) from error
+            ours = error if isinstance(error, ReplanError) else None
+            ours = ours or self._translate(error, question, heard)
             if ours is None:
                 raise
-            raise ours from error
+            raise _counted(ours, heard) from error
+
+    def _listen(self, question: ModelQuestion, heard: Heard) -> None:
+        self._connect().listen(question, heard)
         if not heard.begun:
             told = f"the response is not from {self._settings.info.protocol}"
             raise Transient(told, stage=question.purpose)
         if heard.stop_reason is None:
             raise Unavailable("the model's answer broke off in the middle", stage=question.purpose)
+
+    def _interrupted(self, why: Interruption, question: ModelQuestion) -> Transient:
+        if why is Interruption.WITHDRAWN:
+            told = "the call was ended: its answer is not wanted any more"
+            return _WithdrawnError(told, stage=question.purpose)
+        limit = f"{self._settings.call_limit:g} s (model_call_limit)"
+        told = f"the model had not ended its answer after {limit}"
+        return Transient(told, stage=question.purpose)
 
     def _connect(self) -> Client:
         with self._lock:
@@ -123,6 +147,22 @@ class LanguageModel:
         return ours
 
 
+class _WithdrawnError(Transient):
+    """Nobody wants the answer any more."""
+
+
+def _counted(error: ReplanError, heard: Heard) -> ReplanError:
+    """An answer that had begun and broke off is paid for, so it is not asked for without end."""
+    if not (isinstance(error, Unavailable) and heard.begun):
+        return error
+    return Transient(
+        f"the answer broke off after {heard.characters} characters: {error.reason}",
+        stage=error.stage,
+        next_step=error.next_step,
+        retry_after=error.retry_after,
+    )
+
+
 def _make_client(settings: LlmSettings) -> Client:
     if settings.provider is ModelProvider.OPENAI:
         from workers.llm.chat_completions import ChatCompletionsClient
@@ -139,8 +179,9 @@ def _record(question: ModelQuestion, heard: Heard, seconds: float) -> CallRecord
         prompt=question.prompt,
         model=question.model,
         seconds=seconds,
-        usage=heard.usage,
+        usage=heard.paid(question),
         stop_reason=heard.stop_reason,
         request_id=heard.request_id,
         answer=heard.text if heard.begun else None,
+        estimated=heard.estimated,
     )

@@ -39,10 +39,12 @@ _REGION = {
 class LlmSettings:
     """All durations are in seconds. A role without its own model or effort uses the general one.
 
-    `timeout` is the longest silence of the provider, `max_tokens` the longest answer, including
-    thinking. `api_key`, `auth_token` and other `secrets` are never shown. `schema_in_prompt` says
-    that questions also carry the JSON Schema of the answer as text. `region`, `project`, `resource`
-    and `api_version` belong to single providers.
+    `ladder` names the models that revise a step: one for each revision in turn, the last one also
+    for all later ones. `timeout` is the longest silence of the provider, `call_limit` the longest
+    time of a call, `max_tokens` the longest answer, including thinking. `api_key`, `auth_token` and
+    other `secrets` are never shown. `schema_in_prompt` says that questions also carry the JSON
+    Schema of the answer as text. `region`, `project`, `resource` and `api_version` belong to single
+    providers.
     """
 
     provider: ModelProvider = ModelProvider.ANTHROPIC
@@ -60,6 +62,8 @@ class LlmSettings:
     efforts: tuple[tuple[str, str], ...] = ()
     max_tokens: int = _USUAL.model_max_tokens
     timeout: float = _USUAL.model_timeout
+    call_limit: float = _USUAL.model_call_limit
+    ladder: tuple[str, ...] = ()
     connect_timeout: float = 10.0
 
     @classmethod
@@ -86,6 +90,8 @@ class LlmSettings:
             efforts=tuple((role, effort) for role, effort in efforts if effort),
             max_tokens=server.model_max_tokens,
             timeout=server.model_timeout,
+            call_limit=server.model_call_limit,
+            ladder=server.model_ladder,
         )
 
     @property
@@ -101,6 +107,15 @@ class LlmSettings:
     def model_of(self, role: str) -> str:
         """The model that a role uses."""
         return dict(self.models).get(role, self.model)
+
+    def models_for(self, role: str, revision: int = 0) -> tuple[str, ...]:
+        """The model that makes that revision (0: the first plan), and the stronger ones after it.
+
+        Without a ladder, it is the model of the role.
+        """
+        rungs = (self.model_of(role), *self.ladder)
+        above = rungs[min(revision, len(rungs) - 1) :]
+        return tuple(dict.fromkeys(above))
 
     def effort_of(self, role: str) -> str | None:
         """The effort that a role asks for; None leaves it to the model."""

@@ -46,6 +46,10 @@ class Hold:
         if job.kind is JobKind.CLEAN_UP:
             self.withdrawn.set()
 
+    def is_over(self) -> bool:
+        """Whether nobody waits for the result of this work any more."""
+        return self.withdrawn.is_set() or self.lost.is_set() or self.given_up.is_set()
+
     def request_end(self, key: str | None) -> None:
         """Ask for the attempt with that key to be ended; None does nothing."""
         if key is not None:

@@ -11,13 +11,13 @@ import structlog
 
 from shared.domain.errors import Misconfigured, ReplanError
 from shared.domain.facts import Fact
-from shared.domain.jobs import Claim, Job
+from shared.domain.jobs import Claim
 from shared.domain.next_step import NextStep
-from shared.domain.spending import SPENDING
+from shared.domain.spending import SPENDING, UNUSABLE, exact
 from shared.store import jobs, model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
-from workers.llm.calls import CallRecord, ModelQuestion, Usage
+from workers.llm.calls import CallRecord, ModelQuestion, Usage, estimate_tokens
 from workers.llm.prices import Prices
 from workers.process.leases import Hold
 
@@ -31,7 +31,8 @@ _PAUSES = (0.1, 0.5, 2.0)
 class CallContext:
     """What a call is made for; `replay_of` is the number of the call that it repeats.
 
-    A worker makes no call for a job that it does not have any more under its `claim`.
+    A worker makes no call for a job that it does not have any more under its `claim`, and ends one
+    as soon as `withdrawn` says that nobody wants its answer.
     """
 
     task_id: int
@@ -41,11 +42,21 @@ class CallContext:
     job_id: int | None = None
     replay_of: int | None = None
     claim: Claim | None = None
+    withdrawn: Callable[[], bool] = lambda: False
 
     @classmethod
-    def of(cls, job: Job) -> "CallContext":
-        """The context of a job."""
-        return cls(job.task_id, job.run_id, job.step, job.revision, job.id, claim=job.claim)
+    def of(cls, hold: Hold) -> "CallContext":
+        """The context of a job in hand."""
+        job = hold.job
+        return cls(
+            job.task_id,
+            job.run_id,
+            job.step,
+            job.revision,
+            job.id,
+            claim=job.claim,
+            withdrawn=hold.is_over,
+        )
 
 
 _CONTEXT: ContextVar[CallContext] = ContextVar("context of the calls that are made")
@@ -54,8 +65,11 @@ _CONTEXT: ContextVar[CallContext] = ContextVar("context of the calls that are ma
 class ModelCalls:
     """The log of calls in Postgres; `daily_cap` is in dollars, 0 means no cap. Thread-safe.
 
-    Spending is checked before each call and counted after it. Planners that call at the same time
-    can exceed a cap by the calls then in progress, and by no others.
+    Spending is checked before each call. What the question alone is estimated to cost counts from
+    the beginning, the whole call once it has ended. A call is not made if its question alone would
+    exceed a cap. The longest possible answer is not held against a cap: it costs many times what
+    answers cost, so nearly every cap would be reached long before it is spent. Planners that call
+    at the same time can therefore exceed a cap by the answers then in progress, and by no others.
     """
 
     def __init__(self, database: Database, prices: Prices, daily_cap: float) -> None:
@@ -76,7 +90,7 @@ class ModelCalls:
         """The same work, with its calls attributed to its job."""
 
         def run(hold: Hold) -> Fact:
-            with self.context(CallContext.of(hold.job)):
+            with self.context(CallContext.of(hold)):
                 return perform(hold)
 
         return run
@@ -87,23 +101,35 @@ class ModelCalls:
         Raises Transient if another worker has the job.
         """
         context = _CONTEXT.get()
+        asked = Usage(input_tokens=estimate_tokens(question.characters))
+        input_cost = self._prices.cost(question.model, asked)
         with self._database.begin() as connection:
             if context.claim is not None:
                 jobs.require_held(connection, context.claim, stage="model")
-            self._refuse_past_a_cap(
-                context, question, model_calls.spent(connection, context.task_id)
-            )
-            return model_calls.begin(connection, _new_row(context, question))
+            spent = model_calls.spent(connection, context.task_id)
+            self._refuse_past_a_cap(context, question, spent, input_cost)
+            return model_calls.begin(connection, _new_row(context, question, input_cost))
 
     def end(self, number: int, record: CallRecord) -> None:
         """Record how a call ended; if the database stays unavailable, only its start is known."""
         used = record.usage != Usage()
         cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
         ended = _result_row(record, cost)
+        self._write(model_calls.end, number, ended)
+
+    def refuse(self, number: int, reason: str) -> None:
+        """Record that the answer of a call cannot be used, unless the database is unavailable."""
+        self._write(model_calls.refuse, number, UNUSABLE, reason)
+
+    def withdrawal(self) -> Callable[[], bool]:
+        """Says, in any thread, whether nobody wants the answer to this thread's call any more."""
+        return _CONTEXT.get().withdrawn
+
+    def _write(self, write: Callable[..., None], number: int, *values: object) -> None:
         for pause in _PAUSES:
             try:
                 with self._database.begin() as connection:
-                    model_calls.end(connection, number, ended)
+                    write(connection, number, *values)
             except ReplanError as error:
                 log.warning("call_not_recorded", call=number, reason=error.reason)
                 time.sleep(pause)
@@ -111,30 +137,45 @@ class ModelCalls:
                 return
 
     def _refuse_past_a_cap(
-        self, context: CallContext, question: ModelQuestion, spent: Spent
+        self,
+        context: CallContext,
+        question: ModelQuestion,
+        spent: Spent,
+        input_cost: Decimal | None,
     ) -> None:
         task = f"T{context.task_id}"
-        if (spent.cap or self._daily_cap) and self._prices.price(question.model) is None:
+        if input_cost is None:
+            if spent.cap or self._daily_cap:
+                raise _unknown_price(question.model, task, capped=bool(spent.cap))
+            return
+        extra = f"; the next question alone costs about ${exact(input_cost)}"
+        if spent.cap and _is_spent(spent.cap, spent.task, input_cost):
+            wanted = spent.task if spent.task >= spent.cap else spent.task + input_cost
             raise _refusal(
-                f"the price of {question.model} is unknown, so no cap can be enforced: set its "
-                "price (model_prices) where the planners run, or lift the cap",
-                NextStep.of("task resume", task, cost_cap="0")
-                if spent.cap
-                else NextStep.of("config show"),
+                f"models have cost ${exact(spent.task)} for {task}, which may cost "
+                f"${exact(spent.cap)} (task_cost_cap){extra if spent.task < spent.cap else ''}",
+                NextStep.of("task resume", task, cost_cap=_more(spent.cap, wanted)),
             )
-        if 0 < spent.cap <= spent.task:
+        if self._daily_cap and _is_spent(self._daily_cap, spent.today, input_cost):
             raise _refusal(
-                f"models have cost ${_dollars(spent.task)} for {task}, which may cost "
-                f"${_dollars(spent.cap)} (task_cost_cap)",
-                NextStep.of("task resume", task, cost_cap=_more(spent.cap, spent.task)),
-            )
-        if 0 < self._daily_cap <= spent.today:
-            raise _refusal(
-                f"models have cost ${_dollars(spent.today)} today (UTC), and may cost "
-                f"${_dollars(self._daily_cap)} a day: raise daily_cost_cap where the "
-                "planners run and restart them, or go on tomorrow",
+                f"models have cost ${exact(spent.today)} today (UTC), and may cost "
+                f"${exact(self._daily_cap)} a day{extra if spent.today < self._daily_cap else ''}: "
+                "raise daily_cost_cap where the planners run and restart them, or go on tomorrow",
                 NextStep.of("task resume", task),
             )
+
+
+def _is_spent(cap: Decimal, spent: Decimal, input_cost: Decimal) -> bool:
+    return spent >= cap or spent + input_cost > cap
+
+
+def _unknown_price(model: str, task: str, *, capped: bool) -> Misconfigured:
+    return _refusal(
+        f"the price of {model} is unknown, so no cap can be enforced: set its price where the "
+        f"planners run (model_prices, such as {model}=2/10, or {model}=0/0 if it costs nothing) "
+        "and restart them, or lift the cap",
+        NextStep.of("task resume", task, cost_cap="0") if capped else NextStep.of("config show"),
+    )
 
 
 def _refusal(reason: str, next_step: NextStep) -> Misconfigured:
@@ -142,15 +183,13 @@ def _refusal(reason: str, next_step: NextStep) -> Misconfigured:
 
 
 def _more(cap: Decimal, spent: Decimal) -> str:
-    """Twice the cap or the amount spent, whichever is more, rounded up to whole cents."""
+    """Twice the cap or the amount, whichever is more, rounded up to whole cents."""
     return str((2 * max(cap, spent)).quantize(Decimal("0.01"), ROUND_UP))
 
 
-def _dollars(dollars: Decimal) -> str:
-    return f"{dollars:.4f}" if dollars % Decimal("0.01") else f"{dollars:.2f}"
-
-
-def _new_row(context: CallContext, question: ModelQuestion) -> BegunCall:
+def _new_row(
+    context: CallContext, question: ModelQuestion, input_cost: Decimal | None
+) -> BegunCall:
     return BegunCall(
         task_id=context.task_id,
         run_id=context.run_id,
@@ -158,6 +197,8 @@ def _new_row(context: CallContext, question: ModelQuestion) -> BegunCall:
         revision=context.revision,
         job_id=context.job_id,
         replay_of=context.replay_of,
+        input_cost=input_cost,
+        fence=None if context.claim is None else context.claim.fence,
         role=question.role,
         purpose=question.purpose,
         prompt=question.prompt,
@@ -185,4 +226,5 @@ def _result_row(record: CallRecord, cost: Decimal | None) -> EndedCall:
         error=record.error,
         reason=record.reason,
         answer=record.answer,
+        estimated=record.estimated,
     )

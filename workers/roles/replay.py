@@ -54,7 +54,11 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
     return {
         "call": number,
         "kept": {"model": row.model, "answer": row.answer or ""},
-        "replayed": {"model": model, "answer": secrecy.text(reply.text), "fault": reply.fault},
+        "replayed": {
+            "model": model,
+            "answer": secrecy.text(reply.text),
+            "fault": "" if reply.fault is None else reply.fault.reason,
+        },
         "usage": asdict(reply.usage),
     }
 

@@ -20,8 +20,8 @@ from tests.unit.planning.given import (
     subtask_answer,
 )
 
-DEAR = "claude-sonnet-5-5=50/500/5/60"
-"""A call costs a cent: 100 tokens in, 7 from the cache, 3 into it, 10 out."""
+DEAR = "claude-sonnet-5-5=0/1000/5/60"
+"""A call costs a cent: 7 tokens from the cache, 3 into it, 10 out; the question alone nothing."""
 
 ONE_CALL = 0.010215
 SUBMIT = ("task", "submit", "do it", "--local", "--planner", "anthropic")
@@ -155,9 +155,10 @@ def test_every_call_is_kept_whatever_came_of_it_and_asked_again_of_another_model
     assert "refused" in answer["reason"]
     listed = cli.json("plan", "calls", ref)["details"]["calls"]
     assert [(c["stop_reason"], c["error"], c["output_tokens"]) for c in listed] == [
-        ("end_turn", None, 10),
+        ("end_turn", "unusable", 10),
         ("refusal", "rejected", 10),
     ]
+    assert "not a JSON object" in listed[0]["reason"]
     assert [c["request_id"] for c in listed] == ["req_1", "req_2"]
     assert listed[0]["cost"] == pytest.approx(0.0003082)
     before = cli.everything()

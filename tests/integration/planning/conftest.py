@@ -1,6 +1,6 @@
 """A scripted model, and the backend on the real client that asks it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -15,8 +15,13 @@ from workers.llm.settings import LlmSettings
 class Entered(NoLog):
     """A log that keeps how calls ended."""
 
-    def __init__(self, calls: list[CallRecord]) -> None:
+    def __init__(self, calls: list[CallRecord], withdrawn: Callable[[], bool]) -> None:
         self._calls = calls
+        self._withdrawn = withdrawn
+
+    def withdrawal(self) -> Callable[[], bool]:
+        """Whether the test wants no answer any more."""
+        return self._withdrawn
 
     def end(self, number: int, record: CallRecord) -> None:  # noqa: ARG002 - a log's promise
         """Keep it."""
@@ -29,12 +34,13 @@ class Planners:
     def __init__(self, model: ModelServer) -> None:
         self.model = model
         self.calls: list[CallRecord] = []
+        self.withdraw_once_asked = False
         self._made: list[LanguageModel] = []
 
     def backend(self, **environ: str) -> ModelBackend:
         """A backend as a worker makes it from its environment, with changes."""
         settings = self.settings(**environ)
-        model = LanguageModel(settings, log=Entered(self.calls))
+        model = LanguageModel(settings, log=Entered(self.calls, self._withdrawn))
         self._made.append(model)
         return ModelBackend(model, settings)
 
@@ -42,6 +48,9 @@ class Planners:
         """How the scripted model is reached, with changes."""
         given = {"HOME": "/nowhere", **self.model.environ, **environ}
         return LlmSettings.of(load_settings(given).server)
+
+    def _withdrawn(self) -> bool:
+        return self.withdraw_once_asked and bool(self.model.asked)
 
     def close(self) -> None:
         """Close the connections."""

@@ -126,6 +126,18 @@ def test_each_role_may_have_a_model_of_its_own(planners: Planners) -> None:
     assert models == ["small", "rest", "exact", "exact"]
 
 
+def test_a_ladder_gives_each_revision_a_stronger_model(planners: Planners) -> None:
+    """The last one revises for as long as there are revisions."""
+    planners.model.will(Says(detail_answer(subtask_answer("a"))))
+    backend = planners.backend(REPLAN_MODEL="small", REPLAN_MODEL_LADDER="exact,great")
+    backend.detail(DETAIL_REQUEST)
+    for revision in range(3):
+        planners.model.will(Says(revision_answer(subtask_answer("b"))))
+        backend.revise(revise_request(bundle(revision=revision)))
+    models = [asked.body["model"] for asked in planners.model.asked]
+    assert models == ["small", "exact", "great", "great"]
+
+
 def test_another_token_in_the_environment_is_not_sent_beside_the_key(
     planners: Planners, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,9 +13,20 @@ import pytest
 
 from shared.domain.errors import Misconfigured, Rejected, ReplanError, Transient, Unavailable
 from shared.domain.next_step import command_line
-from tests.fakes.model_server import KEY, Breaks, Cuts, Fails, Hangs, Raw, Says
+from tests.fakes.model_server import (
+    KEY,
+    Breaks,
+    Cuts,
+    Fails,
+    Hangs,
+    Pings,
+    Raw,
+    Says,
+    Turn,
+)
 from tests.integration.planning.conftest import Planners
 from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
+from workers.llm.calls import CANCELLED, Usage
 from workers.llm.foreign import FAMILIES, family_of
 
 GENERAL = {"AnthropicError", "APIError", "APIStatusError"}
@@ -116,23 +127,73 @@ def test_a_connection_that_is_refused_is_tried_later(planners: Planners) -> None
 @pytest.mark.parametrize(
     ("kind", "family"),
     [
-        ("overloaded_error", Unavailable),
-        ("rate_limit_error", Unavailable),
+        ("overloaded_error", Transient),
+        ("rate_limit_error", Transient),
         ("api_error", Transient),
         ("billing_error", Misconfigured),
-        (None, Unavailable),
+        (None, Transient),
     ],
 )
 def test_an_answer_that_breaks_off_is_counted_as_far_as_it_came(
     planners: Planners, kind: str | None, family: type[ReplanError]
 ) -> None:
-    planners.model.will(Breaks(plan_answer(step_answer("a")), kind=kind))
+    answer = Says(plan_answer(step_answer("a"))).text
+    planners.model.will(Breaks(answer, kind=kind))
     assert type(failing(planners)) is family
     (call,) = planners.calls
-    assert (call.usage.input_tokens, call.usage.output_tokens) == (100, 1)
-    assert call.answer
+    assert (call.usage.input_tokens, call.usage.output_tokens) == (100, -(-len(answer) // 3))
+    assert call.estimated
+    assert call.answer == answer
     assert call.request_id == "req_1"
     assert call.reason
+
+
+def test_what_is_thought_before_an_answer_breaks_off_is_counted(planners: Planners) -> None:
+    planners.model.will(Breaks("", after=3, thought="hm" * 300))
+    assert type(failing(planners)) is Transient
+    (call,) = planners.calls
+    assert (call.usage.output_tokens, call.estimated) == (200, True)
+
+
+def test_an_answer_that_has_not_begun_is_waited_for(planners: Planners) -> None:
+    planners.model.will(Breaks("", after=0))
+    assert type(failing(planners)) is Unavailable
+    (call,) = planners.calls
+    assert (call.usage, call.estimated) == (Usage(), False)
+
+
+def test_an_answer_that_is_never_finished_is_ended_and_counted(planners: Planners) -> None:
+    """A server that pings is not silent."""
+    planners.model.will(Pings("a" * 30))
+    error = failing(planners, REPLAN_MODEL_CALL_LIMIT="1")
+    assert type(error) is Transient
+    assert "after 1 s (model_call_limit)" in error.reason
+    assert planners.model.hung_up.wait(5)
+    (call,) = planners.calls
+    assert (call.usage.output_tokens, call.estimated, call.error) == (10, True, "transient")
+
+
+@pytest.mark.parametrize("turn", [Pings("a" * 30), Hangs()], ids=["begun", "silent"])
+def test_a_call_that_nobody_wants_any_more_is_hung_up(planners: Planners, turn: Turn) -> None:
+    planners.model.will(turn)
+    planners.withdraw_once_asked = True
+    begun = time.monotonic()
+    error = failing(planners)
+    assert time.monotonic() - begun < 10
+    assert isinstance(error, Transient)
+    (call,) = planners.calls
+    assert call.error == CANCELLED
+    assert call.usage.output_tokens == (10 if isinstance(turn, Pings) else 0)
+    if isinstance(turn, Pings):
+        assert planners.model.hung_up.wait(5)
+
+
+def test_a_server_that_does_not_stream_is_understood(planners: Planners) -> None:
+    planners.model.streams = False
+    planners.model.will(Says(plan_answer(step_answer("a"))))
+    assert len(planners.backend().plan(PLAN_REQUEST).steps) == 1
+    (call,) = planners.calls
+    assert (call.usage.output_tokens, call.estimated, call.stop_reason) == (10, False, "end_turn")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +217,6 @@ def test_what_is_not_the_api_is_tried_later(planners: Planners, answer: Raw) -> 
 
 
 UNFINISHED = [
-    ("refusal", "refused"),
     ("max_tokens", "cut off at 32000 tokens"),
     ("tool_use", "tool"),
     ("pause_turn", "paused"),
@@ -198,11 +258,34 @@ def test_a_question_that_is_too_long_is_not_made_longer(planners: Planners) -> N
     assert len(planners.model.asked) == 1
 
 
-def test_a_refusal_is_passed_on_in_the_models_words(planners: Planners) -> None:
-    details = {"type": "refusal", "category": None, "explanation": "That would do harm."}
-    refused = Says("", stop_reason="refusal", stop_details=details)
-    planners.model.will(refused, refused)
-    assert "That would do harm." in failing(planners).reason
+def test_an_answer_that_was_cut_off_names_to_a_person_what_to_set(planners: Planners) -> None:
+    cut = Says("{", stop_reason="max_tokens")
+    planners.model.will(cut, cut)
+    reason = failing(planners).reason
+    assert "model_max_tokens" in reason
+    assert "give a shorter one" not in reason
+    assert "give a shorter one" in planners.model.asked[1].said[2]
+
+
+HARM = {"type": "refusal", "category": None, "explanation": "That would do harm."}
+REFUSED = Says("", stop_reason="refusal", stop_details=HARM)
+
+
+def test_a_refusal_is_not_asked_again_and_passed_on_in_the_models_words(
+    planners: Planners,
+) -> None:
+    planners.model.will(REFUSED)
+    error = failing(planners)
+    assert isinstance(error, Rejected)
+    assert "That would do harm." in error.reason
+    assert [(call.error, call.stop_reason) for call in planners.calls] == [("rejected", "refusal")]
+
+
+def test_after_a_refusal_the_next_of_the_ladder_is_asked(planners: Planners) -> None:
+    planners.model.will(REFUSED, Says(plan_answer(step_answer("a"))))
+    planners.backend(REPLAN_MODEL="small", REPLAN_MODEL_LADDER="small,great").plan(PLAN_REQUEST)
+    assert [asked.body["model"] for asked in planners.model.asked] == ["small", "great"]
+    assert [len(asked.said) for asked in planners.model.asked] == [1, 1]
 
 
 @pytest.mark.parametrize(

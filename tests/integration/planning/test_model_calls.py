@@ -1,6 +1,7 @@
 """The log of calls in Postgres: recorded before they are made, refused past a cap, never lost."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -81,6 +82,38 @@ def test_planners_that_ask_at_once_go_over_a_cap_by_what_is_in_flight_and_no_mor
         assert one.begin(QUESTION)
 
 
+def test_a_question_that_alone_exceeds_a_cap_is_not_asked(database: Database) -> None:
+    """A call costs a cent if nobody has said so yet; what is left is a third of that."""
+    calls = calls_on(database)
+    long = replace(QUESTION, system=("x" * 3000,))
+    with calls.context(CallContext(1)):
+        calls.end(calls.begin(QUESTION), replace(CENT, usage=Usage(input_tokens=500)))
+        with pytest.raises(Misconfigured) as refused:
+            calls.begin(long)
+    assert "have cost $0.005 for T1, which may cost $0.01" in refused.value.reason
+    assert "the next question alone costs about $0.01" in refused.value.reason
+    assert command_line(refused.value.next_step) == "replan task resume T1 --cost-cap 0.03"
+
+
+def test_a_cap_is_told_with_all_its_digits(database: Database) -> None:
+    with database.begin() as connection:
+        model_calls.set_cap(connection, 1, Decimal("0.00001"))
+    calls = calls_on(database)
+    with calls.context(CallContext(1)), pytest.raises(Misconfigured, match=r"cost \$0\.00001 "):
+        calls.begin(QUESTION)
+
+
+def test_an_answer_that_is_refused_says_why(database: Database) -> None:
+    calls = calls_on(database)
+    with calls.context(CallContext(1)):
+        number = calls.begin(QUESTION)
+    calls.end(number, CENT)
+    calls.refuse(number, "no JSON \0 at all")
+    assert rows(database, "SELECT error, reason FROM model_calls") == [
+        ("unusable", "no JSON  at all")
+    ]
+
+
 def test_what_one_task_may_cost_is_not_what_another_may(database: Database) -> None:
     calls = calls_on(database, daily_cap=0.02)
     for task, wanted in ((1, "task_cost_cap"), (2, "daily_cost_cap")):
@@ -97,7 +130,7 @@ def test_yesterday_counts_for_the_task_and_not_for_the_day(database: Database) -
         rows(database, "UPDATE model_calls SET started_at = now() - interval '1 day' RETURNING 1")
         assert calls.begin(QUESTION)
     with database.begin() as connection:
-        assert model_calls.spent(connection, 2).task == Decimal("0.01")
+        assert model_calls.spent(connection, 2).task == Decimal("0.01002"), "what runs counts"
 
 
 def test_a_call_whose_worker_vanished_is_there_without_an_end(database: Database) -> None:
@@ -107,6 +140,10 @@ def test_a_call_whose_worker_vanished_is_there_without_an_end(database: Database
     (row,) = rows(database, "SELECT * FROM model_calls")
     assert (row.task_id, row.step, row.revision, row.job_id) == (1, 3, 2, 77)
     assert (row.ended_at, row.cost, row.model, row.role) == (None, None, "dear", "planner")
+    with database.begin() as connection:
+        assert model_calls.spent(connection, 1).task == row.input_cost == Decimal("0.00002")
+        (listed,) = model_calls.of_task(connection, 1)
+    assert listed.lost
 
 
 def test_an_answer_that_was_paid_for_is_not_thrown_away_when_it_cannot_be_entered(
