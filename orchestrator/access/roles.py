@@ -71,6 +71,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "guard.rules": _LOOK,
     "schema.show": _LOOK,
     "db.status": _LOOK,
+    "attestation.verify": _LOOK,
     "plan.replay": _ACT,  # it costs money
     "host.check": _ACT,  # it logs in
     "doctor": Permission(AccessRole.OPERATOR),
@@ -105,7 +106,8 @@ VERBS: Final[Mapping[str, Permission]] = {
 ON_THE_MACHINE: Final = frozenset(
     {
         *("db.migrate", "worker.start", "coordinator.start", "up", "demo"),
-        *("secret.list", "secret.check", "secret.set", "intervention.key"),
+        *("secret.list", "secret.check", "secret.set"),
+        *("intervention.key", "attestation.create"),
     }
 )
 """What only an account on the machine may do, never a token.

@@ -1,4 +1,4 @@
-"""The key with which people on this machine sign their approvals.
+"""The key with which people on this machine sign their approvals and what tasks proved.
 
 It stays on this machine: executors know only its public half, and neither the database nor the
 broker ever sees it.
@@ -10,8 +10,9 @@ import tempfile
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from orchestrator.export import attestation
 from shared.domain.approval import PUBLIC_KEY, Approval, statement
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
@@ -47,6 +48,10 @@ class Signer:
         """The approval, signed for that task."""
         signature = b64encode(self._key.sign(statement(task, approval))).decode("ascii")
         return replace(approval, signature=signature)
+
+    def attest(self, statement: dict[str, Any]) -> str:
+        """The in-toto statement in a signed envelope, as JSON."""
+        return attestation.sign(statement, self._key)
 
     def _make(self) -> None:
         """Create the key atomically; two processes that do so at once both use the first key."""

@@ -107,6 +107,15 @@ class AuditVerification:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedAttestation:
+    """What a task proved, signed; `file` is where it was written, None if it was printed."""
+
+    ref: RefValue
+    file: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseVersion:
     """The version of the database, None when it is empty, and the one that is needed."""
 

@@ -1,11 +1,11 @@
 """Exporting a finished task to a file."""
 
-import shlex
 from pathlib import Path
 
 from rich.console import Console
 
 from orchestrator.cli.answers import Export
+from orchestrator.cli.files import write_new
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import next_step, plain
@@ -14,7 +14,7 @@ from orchestrator.views.final_plan import final_plan
 from shared.contracts.origin import Origin
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.domain.next_step import Blank, NextStep, ShellCommand
+from shared.domain.next_step import Blank, NextStep
 
 FORMS = ("runbook",)
 
@@ -32,7 +32,7 @@ def export_task(call: Invocation, ref: Ref, form: str, output: Path | None) -> R
     origin = Origin(str(done.ref), "export", NextStep.of("task report", done.ref))
     made = runbook(done.prompt, done.plan, done.hosts, origin=origin)
     if output is not None:
-        _write(output, made.text)
+        write_new(output, made.text)
     command = NextStep.of("task submit", made.prompt, host=Blank("NAME"), planner="runbook")
 
     def show(console: Console) -> None:
@@ -61,21 +61,3 @@ def _parameters(made: Runbook) -> str:
     if not made.parameters:
         return ", without parameters"
     return ", " + ", ".join(f"{plain(k)}={plain(v)}" for k, v in made.parameters.items())
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise Rejected(
-            f"{path} already exists and is not overwritten",
-            stage="input",
-            next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
-        ) from error
-    except OSError as error:
-        raise Rejected(
-            f"{path} cannot be written: {error.strerror}",
-            stage="input",
-            next_step=ShellCommand(f"ls -ld {shlex.quote(str(path.parent))}"),
-        ) from error

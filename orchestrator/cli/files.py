@@ -1,5 +1,6 @@
 """Files named on the command line."""
 
+import shlex
 from pathlib import Path
 
 from shared.domain.errors import Rejected
@@ -15,4 +16,23 @@ def read_text(path: Path) -> str:
             f"{path} cannot be read: {error}",
             stage="input",
             next_step=ShellCommand(f"ls -l {path}"),
+        ) from error
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a new file; raises Rejected when it exists or cannot be written."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise Rejected(
+            f"{path} already exists and is not overwritten",
+            stage="input",
+            next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
+        ) from error
+    except OSError as error:
+        raise Rejected(
+            f"{path} cannot be written: {error.strerror}",
+            stage="input",
+            next_step=ShellCommand(f"ls -ld {shlex.quote(str(path.parent))}"),
         ) from error

@@ -24,9 +24,11 @@ from orchestrator.cli.answers import (
     PlanApproval,
     PublicKey,
     ResumedPlan,
+    SignedAttestation,
 )
 from orchestrator.doctor import Finding
 from orchestrator.envelope import SCHEMA_VERSION
+from orchestrator.export.attestation import Attestation
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
@@ -109,6 +111,8 @@ DETAILS: dict[str, Any] = {
     "token.list": lambda: _views("tokens", Token),
     "token.revoke": lambda: _view(NamedToken),
     "audit.list": lambda: _view(AuditPage),
+    "attestation.create": lambda: _view(SignedAttestation),
+    "attestation.verify": lambda: _view(Attestation),
     "audit.verify": lambda: _view(AuditVerification),
     "doctor": lambda: _views("findings", Finding),
     "config.show": lambda: _views("settings", SettingLine),

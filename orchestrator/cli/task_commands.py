@@ -275,7 +275,8 @@ def report(call: Invocation, ref: RefArgument) -> Result:
         else:
             console.out(text, highlight=False)
 
-    return Result("task.report", compiled, show)
+    signed = NextStep.of("attestation create", compiled.task.ref)
+    return Result("task.report", compiled, show, next_step=signed if compiled.task.ended else None)
 
 
 @add(group, "export", example="replan task export T12 --as runbook --output runbooks/site.yaml")

@@ -44,7 +44,8 @@ class AttemptLine:
     `prediction` is that of a dry run, None for any other task. A `rollback` undid what the subtask
     of that number had done under that revision. `told_by_person` is a person's answer about an
     unknown outcome, `ended_by` who or what ended the command, and `left_over` names its processes
-    that still ran after its end; see `CommandResult`.
+    that still ran after its end; see `CommandResult`. `never_red` says that nobody has seen its
+    check red: it may prove nothing.
     """
 
     id: int
@@ -69,6 +70,7 @@ class AttemptLine:
     told_by_person: Answer | None = None
     ended_by: EndedBy | None = None
     left_over: tuple[str, ...] = ()
+    never_red: bool = False
 
     @property
     def running(self) -> bool:
@@ -94,7 +96,6 @@ class AttemptView:
 
     attempt: AttemptLine
     rule: str | None
-    never_red: bool
     stdout: str
     stderr: str
     stdout_size: int
@@ -159,6 +160,7 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         told_by_person=answer,
         ended_by=None if row.ended_by is None else EndedBy(row.ended_by),
         left_over=tuple(row.left_over),
+        never_red=row.never_red,
     )
 
 
@@ -239,7 +241,6 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
     return AttemptView(
         attempt=attempt_line(row, ref.task, row.target),
         rule=row.rule,
-        never_red=row.never_red,
         stdout=stdout,
         stderr=stderr,
         stdout_size=row.stdout_size,

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from orchestrator.views.decisions import HumanDecision, human_decisions
 from orchestrator.views.places import RunPlace
+from orchestrator.views.proofs import StepProof, prove
 from orchestrator.views.steps import StepView, step_views
 from orchestrator.views.tasks import TaskView, task_view
 from shared.domain.ids import Ref
@@ -18,7 +19,8 @@ class Report:
 
     `failed` counts the attempts that were errors, `escalations` the bundles, `revisions`
     the lists of subtasks after the first. `decisions` are the acts of people.
-    `predictions` counts those of a dry run; it is empty for any other task.
+    `predictions` counts those of a dry run; it is empty for any other task. `proofs` say what
+    proves each step; in a dry run nothing does.
     """
 
     task: TaskView
@@ -31,6 +33,7 @@ class Report:
     seconds: float
     predictions: dict[str, int]
     decisions: tuple[HumanDecision, ...] = ()
+    proofs: tuple[StepProof, ...] = ()
 
 
 def report(connection: Connection, ref: Ref) -> Report:
@@ -50,4 +53,5 @@ def report(connection: Connection, ref: Ref) -> Report:
         seconds=((task.ended_at or task.now) - task.created_at).total_seconds(),
         predictions=dict(Counter(a.prediction for a in tried if a.prediction is not None)),
         decisions=human_decisions(connection, ref),
+        proofs=tuple(prove(step) for step in steps),
     )

@@ -7,10 +7,11 @@ from orchestrator.views.cancellations import InHand
 from orchestrator.views.decisions import HumanDecision
 from orchestrator.views.escalations import Escalation, Recipient
 from orchestrator.views.interventions import InterventionView
+from orchestrator.views.proofs import StepProof
 from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
-from orchestrator.words import approvals, postponed, unknown_outcomes
+from orchestrator.words import approvals, postponed, proofs, unknown_outcomes
 from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import describe_left
@@ -52,6 +53,7 @@ def markdown(compiled: Report) -> str:
         lines += ["", f"{waits.ref}: {postponed.describe(waits)}"]
     for step in compiled.steps:
         lines += _step(step)
+    lines += _proofs(compiled.proofs)
     lines += _decisions(compiled.decisions)
     lines += _spending(task.spending)
     lines += _in_hand(task.in_hand)
@@ -104,6 +106,22 @@ def _step(view: StepView) -> list[str]:
                     "",
                     f"Escalated after {count_of(count, 'error')}: {_recipients(each, author)}.",
                 ]
+    return lines
+
+
+def _proofs(steps: tuple[StepProof, ...]) -> list[str]:
+    """What was proved, by which check, and when; nothing for a task without steps."""
+    if not steps:
+        return []
+    lines = ["", "## What was proved", "", proofs.summary(steps)]
+    for step in steps:
+        lines += ["", f"{step.ref} {step.title}: {step.phase}", ""]
+        for each in step.subtasks:
+            check = "" if each.check is None else f": {_code(_first_line(each.check))}"
+            lines.append(f"- {each.ref}{check} – {proofs.describe(each)}")
+        for dropped in step.dropped_checks:
+            check = _code(_first_line(dropped.check))
+            lines.append(f"- no longer asked: {check} – {dropped.reason}")
     return lines
 
 
