@@ -10,7 +10,7 @@ from orchestrator.views.values import NextStepValue
 from orchestrator.words.messages import describe_workers
 from orchestrator.words.quantities import count_of
 from shared.domain.errors import ReplanError
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import NextStep, ShellCommand
 from shared.queue import app as broker
 from shared.settings import ServerSettings
 from shared.store import hosts
@@ -47,6 +47,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
 
     yield _check("database", open_database)
     yield _check("broker", lambda: _check_broker(server))
+    yield _models(server)
     for found in database:
         yield from _work(found)
         yield from _audit(found)
@@ -65,6 +66,15 @@ def _check(name: str, look: Callable[[], str]) -> Finding:
 def _check_broker(server: ServerSettings) -> str:
     broker.require_writable(server.broker_url)
     return "reached, and takes messages"
+
+
+def _models(server: ServerSettings) -> Finding:
+    """Name who is asked for plans, as it is set here; planners read it where they run."""
+    provider, model = server.model_provider, server.model
+    if not model:
+        told = f"the provider {provider} has no default model, and none is set"
+        return Finding("models", False, told, ShellCommand("export REPLAN_MODEL=NAME"))
+    return Finding("models", True, f"{model}, provided by {provider}, unless a role names another")
 
 
 def _work(database: Database) -> Iterator[Finding]:

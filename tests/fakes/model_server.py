@@ -1,4 +1,4 @@
-"""A loopback server that speaks the Messages API and gives the answers that a test has written."""
+"""A loopback server that speaks a provider's protocol and gives the answers of a test."""
 
 import contextlib
 import json
@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
+from tests.fakes.model_wires import MessagesWire, kind_of, wire_of
+
 KEY: Final = "sk-made-up-for-the-tests"
 PATH: Final = "/v1/messages"
+TOKENS: Final = "/token"
+"""Where Google's service accounts get their tokens."""
+
+GOOGLE_TOKEN: Final = "ya29.made-up-for-the-tests"
+_GOOGLE_ANSWER: Final = {"access_token": GOOGLE_TOKEN, "expires_in": 3600, "token_type": "Bearer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +94,38 @@ class Asked:
     body: Mapping[str, Any]
 
     @property
+    def _wire(self) -> MessagesWire:
+        return wire_of(self.path)
+
+    @property
     def schema(self) -> Mapping[str, Any]:
         """The JSON Schema that the answer has to fit; empty when none was sent."""
-        config: Mapping[str, Any] = self.body.get("output_config", {})
-        found: Mapping[str, Any] = config.get("format", {}).get("schema", {})
-        return found
+        return self._wire.schema(self.body)
 
     @property
     def wants(self) -> str:
-        """The schema's title: `PlanAnswer`, `DetailAnswer`, `RevisionAnswer`, `RefineAnswer`."""
-        return str(self.schema.get("title", ""))
+        """Which answer the schema describes: `PlanAnswer`, `DetailAnswer` or another."""
+        return kind_of(self.schema)
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return self._wire.model(self.path, self.body)
+
+    @property
+    def effort(self) -> str | None:
+        """How hard the model is to think."""
+        return self._wire.effort(self.body)
 
     @property
     def system(self) -> str:
         """What is said before the conversation."""
-        return "\n".join(part["text"] for part in self.body["system"])
+        return self._wire.system(self.body)
 
     @property
     def said(self) -> list[str]:
         """What each turn of the conversation says, first to last."""
-        return [turn["content"] for turn in self.body["messages"]]
+        return self._wire.said(self.body)
 
 
 class ModelServer:
@@ -186,39 +205,42 @@ class _Listener(ThreadingHTTPServer):
 
 class _Answerer(BaseHTTPRequestHandler):
     server: "_Listener"
+    _wire = MessagesWire()
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
         number = len(self.server.script.asked) + 1
+        if self.path == TOKENS:
+            self._send(200, json.dumps(_GOOGLE_ANSWER).encode())
+            return
         asked = Asked(self.path, headers, json.loads(body))
-        self._take(self.server.script.next(asked), number, streamed=bool(asked.body.get("stream")))
+        self._wire = wire_of(self.path)
+        streamed = self._wire.is_streamed(asked.body) and self.server.script.streams
+        self._take(self.server.script.next(asked), number, streamed=streamed)
 
     def _take(self, turn: Turn, number: int, *, streamed: bool) -> None:
+        wire = self._wire
         match turn:
-            case Says() if streamed and self.server.script.streams:
-                self._send(200, _events(_message(turn, number)), "text/event-stream")
+            case Says() if streamed:
+                self._send(200, wire.stream(_message(turn, number)), wire.content_type)
             case Says():
-                self._send(200, json.dumps(_message(turn, number)).encode())
+                self._send(200, wire.whole(_message(turn, number)))
             case Breaks():
                 message = _message(Says(turn.value), number)
                 if turn.thought:
                     thinking = {"type": "thinking", "thinking": turn.thought, "signature": ""}
                     message["content"].insert(0, thinking)
-                said = _events(message, until=turn.after)
-                broken = (
-                    b""
-                    if turn.kind is None
-                    else _event("error", json.loads(_error(turn.kind, "broken")))
-                )
-                self._send(200, said + broken, "text/event-stream")
+                said = wire.stream(message, until=turn.after)
+                broken = b"" if turn.kind is None else wire.broken(turn.kind)
+                self._send(200, said + broken, wire.content_type)
             case Fails(status, kind, message, more):
-                self._send(status, _error(kind, message), headers=more)
+                self._send(status, wire.error(kind, message), headers=more)
             case Raw(content, status, content_type):
                 self._send(status, content, content_type)
             case Pings(text):
-                self._ping(_events(_message(Says(text), number), until=3))
+                self._ping(wire.stream(_message(Says(text), number), until=3))
             case Hangs():
                 self.server.script.over.wait()
                 self.close_connection = True
@@ -235,7 +257,7 @@ class _Answerer(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", content_type)
         self.send_header("content-length", str(len(body)))
-        self.send_header("request-id", f"req_{len(self.server.script.asked)}")
+        self.send_header(self._wire.request_id, f"req_{len(self.server.script.asked)}")
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
@@ -245,14 +267,14 @@ class _Answerer(BaseHTTPRequestHandler):
     def _ping(self, said: bytes) -> None:
         """Keep the answer open until the other side hangs up."""
         self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-type", self._wire.content_type)
         self.end_headers()
         self.close_connection = True
         script = self.server.script
         try:
             self.wfile.write(said)
             while not script.over.wait(0.05):
-                self.wfile.write(_event("ping", {}))
+                self.wfile.write(self._wire.frame("ping", {}))
         except ConnectionError:
             script.hung_up.set()
 
@@ -295,41 +317,3 @@ def _message(turn: Says, number: int) -> dict[str, Any]:
             "cache_creation_input_tokens": 3,
         },
     }
-
-
-def _error(kind: str, message: str) -> bytes:
-    told = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_0"}
-    return json.dumps(told).encode()
-
-
-def _events(message: dict[str, Any], until: int | None = None) -> bytes:
-    """The message as a stream of events, in pieces; the first `until` of them."""
-    started = message | {
-        "content": [],
-        "stop_reason": None,
-        "stop_details": None,
-        "usage": message["usage"] | {"output_tokens": 1},
-    }
-    events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": started})]
-    for index, block in enumerate(message["content"]):
-        kind = block["type"]
-        text = block[kind]
-        events.append(
-            ("content_block_start", {"index": index, "content_block": block | {kind: ""}})
-        )
-        events += [
-            (
-                "content_block_delta",
-                {"index": index, "delta": {"type": f"{kind}_delta", kind: text[at : at + 1000]}},
-            )
-            for at in range(0, len(text), 1000)
-        ]
-        events.append(("content_block_stop", {"index": index}))
-    ended = {name: message[name] for name in ("stop_reason", "stop_details", "stop_sequence")}
-    events.append(("message_delta", {"delta": ended, "usage": message["usage"]}))
-    events.append(("message_stop", {}))
-    return b"".join(_event(kind, body) for kind, body in events[:until])
-
-
-def _event(kind: str, body: dict[str, Any]) -> bytes:
-    return f"event: {kind}\ndata: {json.dumps({'type': kind} | body)}\n\n".encode()

@@ -71,6 +71,8 @@ FAMILIES: dict[str, type[ReplanError]] = {
     "ClientError": Misconfigured,
     "GoogleAuthError": Misconfigured,
     "TransportError": Unavailable,
+    "ParserError": Transient,
+    "ResponseParserError": Transient,
     # never raised by the only call made here; if one is raised, this program has a defect
     "APIWebhookValidationError": Defect,
     "ContentFilterFinishReasonError": Defect,

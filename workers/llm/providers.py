@@ -1,9 +1,9 @@
 """What is particular to each provider of models, apart from its protocol."""
 
-import importlib.util
 import shlex
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
@@ -28,7 +28,7 @@ class ProviderInfo:
 
     def require_library(self, provider: ModelProvider) -> None:
         """Raise Misconfigured if the provider's library is not installed."""
-        if importlib.util.find_spec(self.library.partition(".")[0]) is not None:
+        if _is_installed(self.library):
             return
         raise Misconfigured(
             f"the provider {provider} needs the library {self.library}, which is not installed "
@@ -36,6 +36,13 @@ class ProviderInfo:
             stage="model",
             next_step=install(self.requirement),
         )
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # the package that the module belongs to
+        return False
 
 
 def install(requirement: str) -> Advice:

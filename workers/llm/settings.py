@@ -35,21 +35,25 @@ _REGION = {
 }
 
 
+_ON_AWS = frozenset({ModelProvider.BEDROCK, ModelProvider.BEDROCK_MANTLE})
+
+
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
     """All durations are in seconds. A role without its own model or effort uses the general one.
 
-    `ladder` names the models that revise a step: one for each revision in turn, the last one also
-    for all later ones. `timeout` is the longest silence of the provider, `call_limit` the longest
-    time of a call, `max_tokens` the longest answer, including thinking. `api_key`, `auth_token` and
-    other `secrets` are never shown. `schema_in_prompt` says that questions also carry the JSON
-    Schema of the answer as text. `region`, `project`, `resource` and `api_version` belong to single
-    providers.
+    `timeout` is the longest silence of the provider, `max_tokens` the longest answer, including
+    thinking, `call_limit` the longest time that a call may take. The keys are never shown;
+    `other_secrets` are those that the provider's library finds by itself. `schema_in_prompt` says
+    that questions also carry the JSON Schema of the answer as text. `region`, `project`, `resource`
+    and `api_version` belong to single providers. `ladder` names the models that revise a step: one
+    for each revision in turn, the last one also for all later ones.
     """
 
     provider: ModelProvider = ModelProvider.ANTHROPIC
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
+    other_secrets: tuple[str, ...] = field(default=(), repr=False)
     base_url: str | None = None
     region: str | None = None
     project: str | None = None
@@ -78,6 +82,7 @@ class LlmSettings:
             provider=chosen,
             api_key=_own(server, _KEY, chosen),
             auth_token=server.anthropic_auth_token if anthropic else None,
+            other_secrets=_aws_secrets(server) if chosen in _ON_AWS else (),
             base_url=_own(server, _ADDRESS, chosen),
             region=_own(server, _REGION, chosen),
             project=server.vertex_project,
@@ -102,7 +107,8 @@ class LlmSettings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The keys that must not be shown."""
-        return tuple(key for key in (self.api_key, self.auth_token) if key)
+        keys = (self.api_key, self.auth_token, *self.other_secrets)
+        return tuple(key for key in keys if key)
 
     def model_of(self, role: str) -> str:
         """The model that a role uses."""
@@ -140,7 +146,7 @@ class LlmSettings:
         self.info.require_library(self.provider)
 
     def _check_key(self) -> None:
-        if not self.secrets and (missing := self._missing_key()):
+        if not (self.api_key or self.auth_token) and (missing := self._missing_key()):
             raise Misconfigured(
                 f"no key for the model: {missing} where this worker runs",
                 stage="model",
@@ -167,6 +173,11 @@ class LlmSettings:
             raise _wrong("neither foundry_resource nor foundry_base_url is set")
         if self.provider is ModelProvider.OPENAI and self.api_version and not self.base_url:
             raise _wrong("openai_api_version is set, and openai_base_url, which it needs, is not")
+
+
+def _aws_secrets(server: ServerSettings) -> tuple[str, ...]:
+    given = (server.aws_secret_access_key, server.aws_session_token)
+    return tuple(secret for secret in given if secret)
 
 
 def _own(
