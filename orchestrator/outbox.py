@@ -75,9 +75,9 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
         case OpenIntervention():
             values = intervention_values(task_id, run_id, decision)
             connection.execute(insert(InterventionRow).values(values))
-        case CloseInterventions(step, sparing):
+        case CloseInterventions(step, sparing, intervention):
             chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
-            connection.execute(CLOSE_INTERVENTIONS, chosen)
+            connection.execute(CLOSE_INTERVENTIONS, {**chosen, "intervention": intervention})
         case AddSteps(steps):
             added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
             connection.execute(_ADD_STEPS, added)

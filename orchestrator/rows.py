@@ -26,8 +26,11 @@ CLOSE_INTERVENTIONS = text("""
       AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
       AND (CAST(:step AS bigint) IS NULL OR step = :step)
       AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
+      AND (CAST(:intervention AS bigint) IS NULL OR id = :intervention)
 """)
-"""Closes the interventions of a task, a run or a step, except those of the steps `sparing`."""
+"""Closes the interventions of a task, a run or a step, except those of the steps `sparing`.
+
+With a number of an `intervention`, only that one."""
 
 
 def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:

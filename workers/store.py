@@ -22,11 +22,14 @@ from shared.domain.plan import (
     Subtask,
 )
 from shared.domain.question import Reply
+from shared.domain.task import StepPhase
 from shared.store import attempts, bundles, hosts, planned
 from shared.store.bundles import StoredBundle
 from shared.store.database import Database
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
+from workers.findings import done_steps, replies_of
+from workers.planning import DoneStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ class TaskBrief:
 class StepBrief:
     """A step in a run: its latest plan, who planned it, and what was tried.
 
-    `plan` is the plan of the run; `phases` gives the state of each of its steps, by number.
+    `plan` is the plan of the run; `phases` gives the state of each of its steps, by number; `done`
+    are the finished steps, and `replies` what people have answered so far.
     """
 
     task: TaskBrief
@@ -65,6 +69,8 @@ class StepBrief:
     reason: str
     plan: Plan
     phases: Mapping[int, str]
+    done: tuple[DoneStep, ...] = ()
+    replies: tuple[Reply, ...] = ()
 
     @property
     def subtasks(self) -> tuple[Subtask, ...]:
@@ -220,6 +226,8 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     ).one()
     plan = replace(task.plan, steps=planned.steps_of(connection, job.run_id))
     step = plan.step(job.step)
+    phases = _phases(connection, job.run_id)
+    finished = [each for each in plan.steps if phases.get(each.ordinal) == StepPhase.DONE]
     return StepBrief(
         task=task,
         run_id=job.run_id,
@@ -230,7 +238,9 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
         attempts=attempts.of_step(connection, job.run_id, job.step),
         reason=row.reason,
         plan=plan,
-        phases=_phases(connection, job.run_id),
+        phases=phases,
+        done=done_steps(connection, job.run_id, finished),
+        replies=replies_of(connection, job.task_id, job.run_id),
     )
 
 

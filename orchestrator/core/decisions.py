@@ -87,10 +87,14 @@ class OpenIntervention:
 
 @dataclass(frozen=True, slots=True)
 class CloseInterventions:
-    """What was waited for has come, for a step or for all but those of the steps `sparing`."""
+    """What was waited for has come, for a step or for all but those of the steps `sparing`.
+
+    With `intervention`, only the one of that number is closed.
+    """
 
     step: int | None = None
     sparing: tuple[int, ...] = ()
+    intervention: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

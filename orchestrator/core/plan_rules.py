@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from orchestrator.core.decisions import AddSteps, CancelJobs, CloseInterventions, Decision
 from orchestrator.core.state import RunState, StepState
-from orchestrator.core.step_rules import after_draft, ask_planner
-from shared.domain.facts import PlanRevised
-from shared.domain.plan import OnFailure, Step
+from orchestrator.core.step_rules import after_draft, ask_for_draft, ask_planner
+from shared.domain.facts import PlanRevised, QuestionAnswered
+from shared.domain.plan import OnFailure, Step, open_questions
 from shared.domain.task import StepPhase
 
 NOT_BEGUN = frozenset({StepPhase.NOT_STARTED, StepPhase.SKIPPED})
@@ -29,12 +29,16 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     """Put new steps in the place of the one that was handed up and of all that have not begun.
 
     What has begun stays as it is, finished or not. A planner that did not know all steps, because
-    another answer came before its own, is asked again. What it left bare is detailed first.
+    another answer came before its own, is asked again. What its steps ask a person is asked
+    first, all of it at once (S3.11); then what it left bare is detailed.
     """
     present, last = state.steps[fact.step], max(state.steps)
     if fact.known != last:
         asked = replace(present, postponed=0, draft=None)
         return state.with_step(asked), (ask_planner(asked),)
+    if open_questions(fact.steps):
+        waiting, decisions = ask_for_draft(present, fact)
+        return state.with_step(waiting), decisions
     if not all(step.subtasks for step in fact.steps):
         waiting, decisions = after_draft(present, state.policy, fact)
         return state.with_step(waiting), decisions
@@ -54,6 +58,37 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
         CloseInterventions(fact.step),
         AddSteps(added),
     )
+
+
+def answer_draft(state: RunState, fact: QuestionAnswered) -> tuple[RunState, tuple[Decision, ...]]:
+    """Put a person's answer into a changed plan; with the last one, the plan is changed.
+
+    If the plan of the run has changed meanwhile, its planner is asked again, and reads the answer.
+    """
+    present = state.steps[fact.step or 0]
+    draft = present.draft
+    assert draft is not None  # noqa: S101 - narrows the type
+    steps = tuple(
+        replace(step, answer=fact.answer) if _is_asked(step, fact.question) else step
+        for step in draft.steps
+    )
+    if open_questions(steps):
+        answered = replace(present, draft=replace(draft, steps=steps))
+        return state.with_step(answered), (
+            CloseInterventions(fact.step, intervention=fact.intervention),
+        )
+    goes_on = replace(
+        present, phase=StepPhase.REPLANNING, waits_for=None, draft=None, reason="", postponed=0
+    )
+    changed = PlanRevised(
+        present.ordinal, present.revision, present.pass_no, draft.known, steps, draft.reason
+    )
+    after, decisions = change_plan(state.with_step(goes_on), changed)
+    return after, (CloseInterventions(fact.step), *decisions)
+
+
+def _is_asked(step: Step, question: str) -> bool:
+    return step.ask_question == question and step.answer is None
 
 
 def _remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from orchestrator.core.decisions import (
     ReportRun,
 )
 from orchestrator.core.lessons import with_lesson
-from orchestrator.core.plan_rules import OUT_OF_REACH, change_plan, is_met
+from orchestrator.core.plan_rules import OUT_OF_REACH, answer_draft, change_plan, is_met
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
     after_advice,
@@ -41,7 +41,7 @@ from orchestrator.core.step_rules import (
 from shared.domain import facts as f
 from shared.domain.config import ASK, with_limits
 from shared.domain.jobs import JobKind
-from shared.domain.plan import OnFailure, Recovery
+from shared.domain.plan import OnFailure, Recovery, open_questions
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
 AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
@@ -104,7 +104,7 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
         case f.CommandsApproved() | f.ApprovalDenied():
             return not _waits_for(step, WaitsFor.APPROVAL, fact.pass_no)
         case f.QuestionAnswered():
-            return not _waits_for(step, WaitsFor.ANSWER, fact.pass_no)
+            return not (_waits_for(step, WaitsFor.ANSWER, fact.pass_no) and _asks(step, fact))
         case f.RetryAdvised():
             return not _awaits_advice(step) or step.pass_no != fact.pass_no
         case f.CommandLeftRunning() | f.CleanupFinished():
@@ -122,6 +122,13 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
 def _waits_for(step: StepState, what: WaitsFor, pass_no: int) -> bool:
     """Whether that pass waits for a person to say this."""
     return step.waits_for is what and step.pass_no == pass_no
+
+
+def _asks(step: StepState, fact: f.QuestionAnswered) -> bool:
+    """Whether it is a question of the step's pass, or an open one of the changed plan."""
+    if step.draft is None:
+        return True
+    return fact.question in {each.ask_question for each in open_questions(step.draft.steps)}
 
 
 def _seeks_revision(step: StepState, pass_no: int, *, handed_up: bool) -> bool:
@@ -187,6 +194,9 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
             changed, decisions = change_plan(state, fact)
             return _settle(state, changed, decisions)
     step = state.steps[fact.step or 0]
+    if isinstance(fact, f.QuestionAnswered) and step.draft is not None:
+        changed, decisions = answer_draft(state, fact)
+        return _settle(state, changed, decisions)
     after, decisions = _apply_to_step(state, step, fact)
     return _settle(state, state.with_step(after), decisions)
 
@@ -319,7 +329,7 @@ def _resume(state: RunState) -> Advance:
 
 def _abandon(state: RunState, step: StepState) -> Advance:
     reason = step.reason or "given up by an operator"
-    given_up = replace(step, phase=StepPhase.ERROR, waits_for=None, reason=reason)
+    given_up = replace(step, phase=StepPhase.ERROR, waits_for=None, draft=None, reason=reason)
     after = state.with_step(given_up)
     if step.on_failure is OnFailure.STOP:
         for other in state.steps.values():

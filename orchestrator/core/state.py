@@ -6,7 +6,15 @@ from enum import StrEnum
 
 from shared.domain.config import Policy
 from shared.domain.errors import Defect
-from shared.domain.plan import Author, Draft, OnFailure, Plan, Recovery, Step
+from shared.domain.plan import (
+    Author,
+    Draft,
+    OnFailure,
+    Plan,
+    Recovery,
+    Step,
+    open_questions,
+)
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
 
@@ -32,9 +40,9 @@ class StepState:
     phase; `answer` is what a person answered to its question, for its commands, and `note` tells
     it to its planner; `unfinished` that its pass came to no end: it is driven on, since its command
     may still run; `handed_up` that the planner of the task is asked to change what remains, and
-    `draft` what it has answered, while bare steps of that are being detailed; `generation` counts
-    the changes of the plan that led to it; `cleanups` is the number of the try to end what the
-    step left running when it was cancelled, and 0 while no such try is under way.
+    `draft` what it has answered, while that asks a person or bare steps of it are being detailed;
+    `generation` counts the changes of the plan that led to it; `cleanups` is the number of the try
+    to end what the step left running when it was cancelled, and 0 while no such try is under way.
     """
 
     ordinal: int
@@ -115,8 +123,7 @@ class TaskState:
 
     def open_questions(self) -> tuple[Step, ...]:
         """The steps whose question nobody has answered yet."""
-        steps = () if self.plan is None else self.plan.steps
-        return tuple(step for step in steps if step.ask_question and step.answer is None)
+        return open_questions(() if self.plan is None else self.plan.steps)
 
     def bare_steps(self) -> tuple[int, ...]:
         """The steps that still have no subtasks."""

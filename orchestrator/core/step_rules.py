@@ -34,7 +34,7 @@ from shared.domain.facts import (
 )
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.plan import Draft, OnFailure, PlanningRole
+from shared.domain.plan import Draft, OnFailure, PlanningRole, open_questions
 from shared.domain.question import Reply
 from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.spending import SPENDING
@@ -173,6 +173,32 @@ def after_draft(step: StepState, policy: Policy, fact: PlanRevised) -> StepAdvan
         return _wait(told, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="replan")
     drafted = replace(step, postponed=0, draft=Draft(fact.known, fact.steps, fact.reason))
     return drafted, (_again(drafted, JobKind.DETAIL),)
+
+
+def ask_for_draft(step: StepState, fact: PlanRevised) -> StepAdvance:
+    """Ask a person what the steps of a changed plan ask, each question once."""
+    asked = {each.ask_question: each for each in open_questions(fact.steps)}
+    waiting = replace(
+        step,
+        phase=StepPhase.WAITING,
+        waits_for=WaitsFor.ANSWER,
+        postponed=0,
+        reason=next(iter(asked)),
+        draft=Draft(fact.known, fact.steps, fact.reason),
+    )
+    return waiting, (
+        CancelJobs(step.ordinal),
+        *(
+            OpenIntervention(
+                InterventionKind.QUESTION,
+                step.ordinal,
+                each.ask_question,
+                "replan",
+                options=each.ask_options,
+            )
+            for each in asked.values()
+        ),
+    )
 
 
 def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:

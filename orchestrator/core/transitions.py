@@ -23,6 +23,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.ApprovalDenied: frozenset({S.READY}),
         f.RetryAdvised: frozenset({S.READY}),
         f.PlanRevised: frozenset({S.NOT_STARTED, S.READY, S.REPLACED}),
+        f.QuestionAnswered: frozenset({S.NOT_STARTED, S.READY, S.REPLACED}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.READY: {
@@ -69,7 +70,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.RecordsSettled: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.REPLANNING}),
-        f.QuestionAnswered: frozenset({S.READY}),
+        f.QuestionAnswered: frozenset({S.READY, S.WAITING, S.REPLANNING, S.REPLACED}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {
@@ -87,6 +88,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.ResumeRequested: frozenset({S.NOT_STARTED, S.READY}),
         f.StepRevised: frozenset({S.NOT_STARTED, S.READY, S.SKIPPED}),
         f.PlanRevised: frozenset({S.REPLACED}),
+        f.QuestionAnswered: frozenset({S.REPLACED}),
     },
     S.DONE: {},
     S.CANCELLED: {

@@ -130,7 +130,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The replacement for the remaining steps, while some of it is still bare.
+    """The replacement for the remaining steps, while some of it is bare or asks a person.
 
     `known` is the highest step number that its planner knew.
     """
@@ -231,6 +231,11 @@ def _behind(ordinal: int, needs: Mapping[int, tuple[int, ...]]) -> set[int]:
                 found.add(needed)
                 waiting.append(needed)
     return found
+
+
+def open_questions(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps whose question nobody has answered yet."""
+    return tuple(step for step in steps if step.ask_question and step.answer is None)
 
 
 def check_steps(steps: Iterable[Step]) -> None:

@@ -40,6 +40,7 @@ DOORS: Final = {
         "orchestrator.rows",
         "orchestrator.views.*",
         "orchestrator.waiting_jobs",
+        "workers.findings",
         "workers.store",
     ),
     "ahocorasick_rs": ("shared.secrets.*",),

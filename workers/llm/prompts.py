@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from shared.domain.bundle import REQUEST, Bundle
 from shared.domain.config import Policy
 from shared.domain.next_step import Advice, Blank, NextStep
-from shared.domain.plan import Plan, PlanningRole, Step
+from shared.domain.plan import PlanningRole, Step
 from shared.domain.question import Reply, transcript
 from shared.secrets.marks import MEANING
 from workers.llm.calls import ModelQuestion, user_turn
@@ -88,11 +88,11 @@ def detail_question(
         _facts(request.facts),
         _policy(request.policy),
         own("The plan:"),
-        set_apart("plan", _steps(request.plan, request.step, request.done)),
+        set_apart("plan", _steps(request)),
         _found(request.done),
         _change(request),
         _past_fixes(request.past_fixes),
-        _step(request.step),
+        _step(request.step, request.replies),
     )
     parts = _Parts("detail", PlanningRole.SUBTASK_PLANNER.value, texts.detail, said, request.rules)
     return _question(texts, parts, model, schema, PLAN_BY_HAND)
@@ -214,9 +214,7 @@ def _facts(facts: str) -> PromptText:
 def _found(done: tuple[DoneStep, ...]) -> PromptText:
     """What the commands of finished steps have printed."""
     blocks = [
-        f"step {step.ordinal}, {clean(step.title)}:\n{cut(clean(step.found), MOST_FOUND)}"
-        for step in done
-        if step.found
+        f"{clean(step.title)}:\n{cut(clean(step.found), MOST_FOUND)}" for step in done if step.found
     ]
     if not blocks:
         return NOTHING
@@ -291,13 +289,13 @@ def _policy(policy: Policy) -> PromptText:
     )
 
 
-def _step(step: Step) -> PromptText:
+def _step(step: Step, replies: tuple[Reply, ...]) -> PromptText:
     said = own("The step to detail is number {n}, with this title and instruction:", n=step.ordinal)
     asked = set_apart("instruction", f"{clean(step.title)}\n{clean(step.instruction)}")
     heading = join(said, asked, between="\n")
-    if step.answer is None:
+    if step.answer is None or (reply := Reply(step.ask_question, step.answer)) in replies:
         return heading
-    return join(heading, _replies((Reply(step.ask_question, step.answer),)))
+    return join(heading, _replies((reply,)))
 
 
 def _progress(request: ReplanRequest) -> str:
@@ -309,18 +307,14 @@ def _progress(request: ReplanRequest) -> str:
     return "\n".join(lines)
 
 
-def _steps(plan: Plan, detailed: Step, done: tuple[DoneStep, ...]) -> str:
-    """The plan, its finished steps first where the rest has changed."""
-    numbers = {step.ordinal for step in plan.steps}
-    lines = [
-        f"- {clean(step.title)} [done before the plan was changed]"
-        for step in done
-        if step.ordinal not in numbers
-    ]
-    finished = {step.ordinal for step in done}
-    for step in plan.steps:
+def _steps(request: DetailRequest) -> str:
+    """The plan. The steps of a changed one have numbers of their own; the done ones have none."""
+    changed = bool(request.why)
+    finished = set() if changed else {step.ordinal for step in request.done}
+    lines = [f"- {clean(step.title)} [done before]" for step in request.done if changed]
+    for step in request.plan.steps:
         after = f" (after {', '.join(map(str, step.depends_on))})" if step.depends_on else ""
-        here = " <- this one" if step.ordinal == detailed.ordinal else ""
+        here = " <- this one" if step.ordinal == request.step.ordinal else ""
         state = " [done]" if step.ordinal in finished else ""
         lines.append(f"{step.ordinal}. {clean(step.title)}{after}{state}{here}")
         lines.extend(f"   $ {cut(clean(s.command), 300)}" for s in step.subtasks)

@@ -38,6 +38,8 @@ class Replanner:
             reason=job.note,
             evidence=stored.evidence,
             rules=briefing.rules,
+            replies=brief.replies,
+            done=brief.done,
         )
         draft = self._backends.get(policy.planner).replan(request)
         check_steps(draft.steps)

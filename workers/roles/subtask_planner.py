@@ -15,7 +15,7 @@ from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
-from workers.store import StepBrief, draft_of, step_brief, step_with_evidence, task_brief
+from workers.store import StepBrief, draft_of, step_with_evidence, task_brief
 
 
 class SubtaskPlanner:
@@ -57,19 +57,20 @@ class SubtaskPlanner:
         return StepDetailed(step.ordinal, subtasks, Author(PlanningRole.SUBTASK_PLANNER, name))
 
     def _detail_changed_plan(self, job: Job) -> Fact:
+        brief, stored = step_with_evidence(self._database, job)
         with self._database.begin() as connection:
-            brief = step_brief(connection, job)
             draft = draft_of(connection, job)
         plan = Plan(draft.steps, draft.reason)
         steps = tuple(
-            step if step.subtasks else self._detail_step(step, plan, brief) for step in draft.steps
+            step if step.subtasks else self._detail_step(step, plan, brief, stored.evidence)
+            for step in draft.steps
         )
         check_steps(steps)
         return PlanRevised(
             brief.step.ordinal, job.revision, job.pass_no, draft.known, steps, draft.reason
         )
 
-    def _detail_step(self, step: Step, plan: Plan, brief: StepBrief) -> Step:
+    def _detail_step(self, step: Step, plan: Plan, brief: StepBrief, evidence: str) -> Step:
         name = brief.task.policy.subtask_planner
         backend = self._backends.get(name)
         briefing = self._briefings.of(
@@ -84,6 +85,10 @@ class SubtaskPlanner:
                 step,
                 facts=briefing.facts,
                 rules=briefing.rules,
+                replies=brief.replies,
+                done=brief.done,
+                why=plan.summary,
+                evidence=evidence,
             )
         )
         return replace(step, subtasks=subtasks, author=Author(PlanningRole.SUBTASK_PLANNER, name))
@@ -119,6 +124,7 @@ class Reviser:
             target=briefing.targets[0],
             rules=briefing.rules,
             past_fixes=past_fixes_for(self._database, stored.failure),
+            replies=brief.replies,
         )
         try:
             draft = backend.revise(request)

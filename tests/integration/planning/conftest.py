@@ -1,15 +1,19 @@
 """A scripted model, and the backend on the real client that asks it."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from shared.settings import load_settings
+from shared.store.database import Database
 from tests.fakes.model_server import ModelServer, model_server
+from tests.integration.planning.at_work import Installation
 from workers.llm.backend import ModelBackend
 from workers.llm.calls import CallRecord, NoLog
 from workers.llm.model import LanguageModel
 from workers.llm.settings import LlmSettings
+from workers.wiring import make_worker
 
 
 class Entered(NoLog):
@@ -65,3 +69,23 @@ def planners() -> Iterator[Planners]:
         made = Planners(model)
         yield made
         made.close()
+
+
+@pytest.fixture
+def installation(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Installation]:
+    with model_server() as model:
+        environ = {
+            "HOME": str(tmp_path),
+            "REPLAN_DATABASE_URL": database_url,
+            "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
+            **model.environ,
+        }
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        database = Database(database_url)
+        worker = make_worker(load_settings(environ), ["all"])
+        yield Installation(database, worker, model)
+        worker.close()
+        database.close()

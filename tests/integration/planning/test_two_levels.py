@@ -1,23 +1,14 @@
 """A step that the subtask planner cannot do goes to the planner; a repeated list is sent back."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-from sqlalchemy import text
-
-from orchestrator import waiting_jobs
 from orchestrator.acts.submission import Submission, submit
-from orchestrator.coordinator import Coordinator
-from orchestrator.store import SqlLedger
 from orchestrator.views.plans import plan_view
 from orchestrator.views.steps import step_view
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref
-from shared.settings import load_settings
-from shared.store.database import Database
-from tests.fakes.model_server import ModelServer, Says, model_server
+from tests.fakes.model_server import Says
+from tests.integration.planning.at_work import Installation
 from tests.unit.planning.given import (
     detail_answer,
     plan_answer,
@@ -25,53 +16,6 @@ from tests.unit.planning.given import (
     step_answer,
     subtask_answer,
 )
-from workers.wiring import Worker, make_worker
-
-
-@dataclass
-class Installation:
-    """A coordinator, a worker of every role and a scripted model, driven by hand."""
-
-    database: Database
-    worker: Worker
-    model: ModelServer
-
-    def carry_on(self) -> None:
-        """Run until nothing is left to do."""
-        coordinator = Coordinator(SqlLedger(self.database))
-        while True:
-            coordinator.drain()
-            with self.database.begin() as connection:
-                due = waiting_jobs.waiting(connection, ring_again=0)
-            if not due:
-                return
-            for job in due:
-                self.worker.lifecycle.carry_out(job.id)
-
-    def rows(self, query: str) -> list[tuple[object, ...]]:
-        """The rows of a query."""
-        with self.database.begin() as connection:
-            return [tuple(row) for row in connection.execute(text(query))]
-
-
-@pytest.fixture
-def installation(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Installation]:
-    with model_server() as model:
-        environ = {
-            "HOME": str(tmp_path),
-            "REPLAN_DATABASE_URL": database_url,
-            "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
-            **model.environ,
-        }
-        for name, value in environ.items():
-            monkeypatch.setenv(name, value)
-        database = Database(database_url)
-        worker = make_worker(load_settings(environ), ["all"])
-        yield Installation(database, worker, model)
-        worker.close()
-        database.close()
 
 
 def submit_task(installation: Installation) -> None:

@@ -99,7 +99,7 @@ def _answer(  # noqa: C901 - one case a kind of job
             return f.BundleReady(job.step, job.revision, job.pass_no, 7)
         case JobKind.REPLAN:
             return _changed_plan(world, job)
-        case JobKind.REVISE if world.rng.random() < 0.3:
+        case JobKind.REVISE if world.rng.random() < 0.5:
             planner = world.rng.choice([PLANNER, PLANNER, BY_HAND])
             return f.StepHandedUp(job.step, job.revision, job.pass_no, planner, "no such thing")
         case JobKind.REVISE:
@@ -119,6 +119,11 @@ def _changed_plan(world: World, job: OpenJob) -> f.PlanRevised:
     steps = some_plan(world.rng, complete=True).steps
     if job.pass_no % 2 == 0:
         steps = tuple(dataclasses.replace(step, subtasks=()) for step in steps)
+    if world.rng.random() < 0.6:
+        steps = tuple(
+            dataclasses.replace(step, ask_question=world.rng.choice(["", "which?", "when?"]))
+            for step in steps
+        )
     return f.PlanRevised(job.step, job.revision, job.pass_no, known, steps, "another way")
 
 
@@ -189,12 +194,12 @@ def erratic_person(world: World) -> None:
         wishes += [(run_id, settled)] * (
             4 if state.waits_for is WaitsFor.RECORDS else rng.random() < 0.1
         )
-        reply = replied(ordinal, state.pass_no)
+        reply = replied(ordinal, state.pass_no, rng.choice(["which?", "when?"]))
         wishes += [(run_id, reply)] * (
             4 if state.waits_for is WaitsFor.ANSWER else rng.random() < 0.1
         )
         for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
-            wishes += [(run_id, word)] * (3 if state.waits_for is WaitsFor.APPROVAL else 1)
+            wishes += [(run_id, word)] * (5 if state.waits_for is WaitsFor.APPROVAL else 1)
         if state.phase in HELD_UP:
             wishes += [(run_id, f.StepAbandoned(ordinal))] * 4
         if state.phase is StepPhase.SKIPPED:
@@ -208,9 +213,9 @@ def approved(step: StepState, pass_no: int | None = None) -> f.CommandsApproved:
     return f.CommandsApproved(step.ordinal, step.revision, asked_in, 7, APPROVALS)
 
 
-def replied(step: int | None, pass_no: int = 0) -> f.QuestionAnswered:
+def replied(step: int | None, pass_no: int = 0, question: str = "which?") -> f.QuestionAnswered:
     """A person's answer to a question."""
-    return f.QuestionAnswered(step, "which?", "a", 7, "ann", pass_no=pass_no)
+    return f.QuestionAnswered(step, question, "a", 7, "ann", pass_no=pass_no)
 
 
 def sent(step: StepState) -> f.BundleSent:
@@ -360,13 +365,14 @@ def _answer_run(world: World, run_id: int, strategy: str) -> None:
         and world.rng.random() < 0.7
     ):
         elsewhere = f.RevisionRequested(first.ordinal, "another way")
-        words: list[f.RunFact] = [approved(first), approved(first), denied(first), elsewhere]
+        words: list[f.RunFact] = [approved(first), denied(first), denied(first), elsewhere]
         words += [f.ResumeRequested(), f.ResumeRequested()]
         words.append(f.StepRevised(first.ordinal, first.revision + 1, BY_HAND, subtasks("mine")))
         world.post(run_id, world.rng.choice(words))
         return
     if first.waits_for is WaitsFor.ANSWER and strategy in {"resume", "mixed"}:
-        world.post(run_id, replied(first.ordinal, first.pass_no))
+        asked = world.rng.choice(["which?", "when?"])
+        world.post(run_id, replied(first.ordinal, first.pass_no, asked))
         return
     if first.waits_for is WaitsFor.SENDING and strategy != "abandon" and world.rng.random() < 0.5:
         world.post(run_id, sent(first))

@@ -25,7 +25,7 @@ def test_a_change_replaces_what_has_not_begun_and_nothing_else(rng: Random) -> N
     asked = rng.choice(list(before))
     replanning = at(before[asked], StepPhase.REPLANNING)
     before[asked] = replace(replanning, handed_up=True, generation=2)
-    new = some_plan(rng, complete=True).steps
+    new = tuple(replace(s, answer="a") for s in some_plan(rng, complete=True).steps)
     fact = f.PlanRevised(asked, 0, 0, max(before), new, "another way")
     after, decisions = change_plan(RunState(steps=before), fact)
     for ordinal, step in before.items():

@@ -17,7 +17,7 @@ from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import ASK, PLAN
 from shared.domain.jobs import JobKind
-from shared.domain.plan import PlanningRole
+from shared.domain.plan import PlanningRole, open_questions
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from tests.unit.core.given import replay, replay_task
 
@@ -202,6 +202,8 @@ class World:
                 assert key in passes, "a worker is told to end what it does not run"
             case d.OpenIntervention():
                 self.asked.add((run, decision.step))
+            case d.CloseInterventions(intervention=int()):
+                pass  # one question of several of the same step
             case d.CloseInterventions(step, sparing):
                 self.asked = {
                     (of, at)
@@ -249,6 +251,7 @@ class World:
         if isinstance(decision, d.AddSteps):
             written = {step.ordinal for step in decision.steps}
             assert written <= set(self.runs[run].steps), "steps nobody carries out"
+            assert not open_questions(decision.steps), "a step that asks began unanswered"
             return
         at = self.runs[run].steps[decision.step]
         assert at.revision == decision.revision > 0

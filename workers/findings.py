@@ -1,0 +1,55 @@
+"""What planners are told of the course of a run: what was found, and what people have answered."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, text
+
+from shared.domain.plan import Step
+from shared.domain.question import Reply
+from workers.planning import DoneStep
+
+MOST_STEPS = 20
+"""How many finished steps are told with what they found; the newest count."""
+
+MOST_OF_ONE = 400
+"""Characters of the output of one command, of which the end is kept."""
+
+_FOUND = text("""
+    SELECT step, command, right(stdout, :most) AS printed FROM (
+        SELECT DISTINCT ON (step, subtask) id, step, command, stdout FROM attempts
+        WHERE run_id = :run_id AND step = ANY(:steps) AND outcome = 'ok' AND NOT rollback
+        ORDER BY step, subtask, id DESC
+    ) AS newest
+    WHERE stdout <> '' ORDER BY step, id
+""")
+_REPLIES = text("""
+    SELECT body ->> 'question' AS question, body ->> 'answer' AS answer FROM events
+    WHERE task_id = :task_id AND kind = 'QuestionAnswered'
+      AND (run_id IS NULL OR run_id = :run_id)
+    ORDER BY id
+""")
+
+
+def done_steps(connection: Connection, run_id: int, done: Iterable[Step]) -> tuple[DoneStep, ...]:
+    """The finished steps of a run, each with what its commands printed, shortened."""
+    steps = tuple(done)
+    chosen = {
+        "run_id": run_id,
+        "steps": [step.ordinal for step in steps[-MOST_STEPS:]],
+        "most": MOST_OF_ONE,
+    }
+    found: dict[int, list[str]] = {}
+    for row in connection.execute(_FOUND, chosen):
+        found.setdefault(row.step, []).append(f"$ {row.command}\n{row.printed.strip()}")
+    return tuple(
+        DoneStep(step.ordinal, step.title, "\n".join(found.get(step.ordinal, ()))) for step in steps
+    )
+
+
+def replies_of(connection: Connection, task_id: int, run_id: int) -> tuple[Reply, ...]:
+    """Everything that people have answered for the task and this run of it, oldest first.
+
+    Not what was answered in the runs of other targets: those questions may hold words of a host.
+    """
+    chosen = {"task_id": task_id, "run_id": run_id}
+    return tuple(Reply(row.question, row.answer) for row in connection.execute(_REPLIES, chosen))
