@@ -9,7 +9,6 @@ from sqlalchemy import Connection, or_, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
-from orchestrator.views import unknown_records
 from orchestrator.views.approvals import (
     ApprovalView,
     GivenAnswer,
@@ -29,6 +28,7 @@ from shared.wire import decode_next_step, from_json
 
 _DIGITS = 18
 _APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL})
+_ANSWERED_ONCE = frozenset({InterventionKind.QUESTION, InterventionKind.FORGOTTEN})
 _ALL = (
     select(InterventionRow.__table__, RunRow.target)
     .outerjoin(RunRow, RunRow.id == InterventionRow.run_id)
@@ -123,12 +123,7 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     unknown = [row.id for row in rows if row.kind == InterventionKind.UNKNOWN]
     known = unknown_outcomes(connection, unknown)
     said = approval_answers(connection, [row.id for row in rows if row.kind in _APPROVALS])
-    said |= unknown_records.answers(
-        connection, [row.id for row in rows if row.kind == InterventionKind.FORGOTTEN]
-    )
-    said |= asked.answers(
-        connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
-    )
+    said |= asked.answers(connection, [row.id for row in rows if row.kind in _ANSWERED_ONCE])
     return tuple(_view(row, known.get(row.id, UnknownOutcome()), said.get(row.id)) for row in rows)
 
 

@@ -9,9 +9,11 @@ from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
 
 _ANSWERED = text("""
-    SELECT DISTINCT ON (asked.id) asked.id, body ->> 'answer' AS answer, body ->> 'given_by' AS by
+    SELECT DISTINCT ON (asked.id) asked.id, body ->> 'answer' AS answer,
+           coalesce(body ->> 'given_by', body ->> 'settled_by') AS by
     FROM interventions asked
-    JOIN events ON events.task_id = asked.task_id AND events.kind = 'QuestionAnswered'
+    JOIN events ON events.task_id = asked.task_id
+         AND events.kind IN ('QuestionAnswered', 'RecordsSettled')
          AND (events.body ->> 'intervention')::bigint = asked.id
     WHERE asked.id = ANY(CAST(:ids AS bigint[]))
     ORDER BY asked.id, events.id
@@ -19,7 +21,10 @@ _ANSWERED = text("""
 
 
 def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
-    """What people answered to those of these interventions that ask a question."""
+    """What people answered to those of these interventions that one answer ends.
+
+    Those ask a question, or what to do with records that the database does not know.
+    """
     if not intervention_ids:
         return {}
     found = connection.execute(_ANSWERED, {"ids": list(intervention_ids)})

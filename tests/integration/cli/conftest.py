@@ -113,8 +113,10 @@ def at_work(environ: dict[str, str], hands: int = 1, role: str = "all") -> Itera
     with capture_logs():  # standard output is the command line's
         for thread in threads:
             thread.start()
-        yield worker
-        stop.set()
-        for thread in threads:
-            thread.join()
-    worker.close()
+        try:
+            yield worker
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+            worker.close()
