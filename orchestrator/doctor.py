@@ -88,7 +88,8 @@ def _work(database: Database) -> Iterator[Finding]:
     for each in waiting:
         reason = (
             f"{count_of(each.jobs, 'job')} on queue {each.queue} not taken by any {each.role}, "
-            f"the oldest for {each.seconds:.0f} s: {describe_workers(each.workers, each.role)}"
+            f"the oldest for {each.seconds:.0f} s: "
+            f"{describe_workers(each.workers, each.role, each.places, each.full_since)}"
         )
         yield Finding("work", False, reason, NextStep.of("worker start", each.role))
     if reports.reports:

@@ -78,7 +78,7 @@ def _start(roles: list[str], threads: int | None) -> int:
 
     settings = load_settings(os.environ)
     configure_logs(settings.server.log_level)
-    return int(run_worker(settings, roles, threads=threads or settings.server.threads))
+    return int(run_worker(settings, roles, threads=threads))
 
 
 def _answer(verb: str) -> int:

@@ -27,8 +27,10 @@ _ARENA_MAX = -8
 """The parameter of glibc's `mallopt` (malloc.h)."""
 
 
-def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> ExitCode:
+def run_worker(settings: Settings, roles: Sequence[str], *, threads: int | None = None) -> ExitCode:
     """Consume the queues of the roles until SIGTERM or SIGINT; returns the exit code.
+
+    `threads` replaces the numbers of jobs at the same time that the settings name.
 
     After the signal the worker takes no new job. The jobs in hand run on for `shutdown_grace`
     seconds and are then given back, so that another worker can continue them at once. CRASHED if
@@ -44,18 +46,18 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int) -> Exi
     warnings.simplefilter("ignore", SecurityWarning)
     # At every reconnection it announces a change to late acknowledgements, which we do not use.
     warnings.simplefilter("ignore", CPendingDeprecationWarning)
-    log.info("worker_started", name=worker.name, threads=threads)
+    log.info("worker_started", name=worker.name, threads=worker.threads)
     worker.start()
     try:
-        _make_celery_worker(worker, settings, threads).start()
+        _make_celery_worker(worker, settings).start()
     finally:
         worker.close()
         log.info("worker_stopped", name=worker.name, exit_code=int(worker.exit_code))
     return worker.exit_code
 
 
-def _make_celery_worker(worker: Worker, settings: Settings, threads: int) -> Any:
-    """Celery's part: it takes messages from the queues and passes their jobs to the crew."""
+def _make_celery_worker(worker: Worker, settings: Settings) -> Any:
+    """Celery's part: it takes messages from the queues and passes their jobs to the crews."""
     celery_worker: Any = worker.app.Worker
 
     class CeleryWorker(celery_worker):  # type: ignore[misc]
@@ -68,7 +70,7 @@ def _make_celery_worker(worker: Worker, settings: Settings, threads: int) -> Any
 
     return CeleryWorker(
         pool="threads",
-        concurrency=threads,
+        concurrency=worker.threads,
         queues=[queue.value for queue in worker.queues],
         hostname=worker.name,
         task_events=True,

@@ -17,7 +17,7 @@ from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode
 from shared.domain.facts import Fact
 from shared.domain.host import Host
-from shared.domain.jobs import ROLES, JobKind, QueueName
+from shared.domain.jobs import ASKING, ROLES, JobKind, QueueName
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.health import Pulse
@@ -29,7 +29,7 @@ from shared.store.database import Database
 from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
 from workers.planning import PlannerBackend
-from workers.process.capacity import Capacity
+from workers.process.capacity import AllPlaces, Capacity
 from workers.process.consumer import BrokerState
 from workers.process.handover import Handover
 from workers.process.job_threads import Crew
@@ -76,8 +76,8 @@ class Worker:
     journal: Journal
     keeper: LeaseKeeper
     connections: HostConnections
-    crew: Crew
-    poller: Poller
+    crews: tuple[Crew, ...]
+    pollers: tuple[Poller, ...]
     revoker: Revoker
     broker: BrokerState
     liveness: Liveness
@@ -100,15 +100,18 @@ class Worker:
         self.keeper.await_presence(PRESENT_WITHIN)
         self.handover.start()
         self.revoker.start()
-        self.poller.start()
+        for poller in self.pollers:
+            poller.start()
         self.liveness.start()
 
     def close(self) -> None:
         """Hand over the jobs in hand, write what is pending and release all resources."""
         self.liveness.close()
         self.handover.close()
-        self.poller.close()
-        self.crew.close()
+        for poller in self.pollers:
+            poller.close()
+        for crew in self.crews:
+            crew.close()
         self.revoker.close()
         self.journal.close()
         self.keeper.close()
@@ -132,14 +135,16 @@ def queues_of(roles: Sequence[str]) -> tuple[QueueName, ...]:
 
 
 def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None = None) -> Worker:
-    """Build a worker that runs at most `threads` jobs at once.
+    """Build a worker that runs at most `threads` jobs at once, of those that ask models and others.
 
     It asks the database nothing: whoever builds it has waited for the servers (`await_servers`).
     """
     queues = queues_of(roles)
     server = settings.server
-    most = threads or server.threads
-    database = Database.of(server, pool_size=max(5, most))
+    groups = _groups(queues, server, threads)
+    most = sum(group.threads for group in groups)
+    # a job that waits for a model holds no connection
+    database = Database.of(server, pool_size=max(5, min(most, threads or server.threads)))
     name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
     owner = f"{name}/{uuid4().hex[:8]}"
     journal = Journal(database, owner)
@@ -159,25 +164,37 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         performers=_performers(settings, database, journal, connections, secrecy),
         mask=secrecy.text,
     )
-    capacity = Capacity(most)
+    capacities = [Capacity(group.threads) for group in groups]
     broker = BrokerState(server.broker_url)
     revoker = Revoker(database)
     app = make_app(server.broker_url)
-    crew = Crew(capacity, lifecycle, most)
-    open_doors(app, crew, queues)
+    crews = tuple(
+        Crew(capacity, lifecycle, group.threads, waits=group.waits)
+        for group, capacity in zip(groups, capacities, strict=True)
+    )
+    open_doors(
+        app,
+        {queue: crew for group, crew in zip(groups, crews, strict=True) for queue in group.queues},
+    )
     open_panel(revoker.revoke)
-    poller = Poller(
-        database,
-        [queue.value for queue in queues],
-        capacity,
-        crew.hand_on,
-        every=server.poll,
-        sign=lambda: liveness.sign("poll"),
-        deaf=lambda: bool(broker.reason),
-        claims_fail=lambda: lifecycle.claims_fail,
+    pollers = tuple(
+        Poller(
+            database,
+            [queue.value for queue in group.queues],
+            capacity,
+            crew.hand_on,
+            every=server.poll,
+            sign=lambda: liveness.sign("poll"),
+            deaf=lambda: bool(broker.reason),
+            claims_fail=lambda: lifecycle.claims_fail,
+        )
+        for group, capacity, crew in zip(groups, capacities, crews, strict=True)
     )
     liveness = Liveness(
-        {"queues": lambda: _why_deaf(broker, server.broker_url), "poll": lambda: poller.reason},
+        {
+            "queues": lambda: _why_deaf(broker, server.broker_url),
+            "poll": lambda: "; ".join(poller.reason for poller in pollers),
+        },
         limit=server.liveness,
         in_hand=keeper.keeps,
     )
@@ -192,7 +209,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
     heartbeat_sent.connect(on_heartbeat, weak=False)
     asked_to_stop = threading.Event()
     handover = Handover(
-        capacity,
+        AllPlaces(capacities),
         keeper,
         journal,
         grace=server.shutdown_grace,
@@ -208,8 +225,8 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         journal,
         keeper,
         connections,
-        crew,
-        poller,
+        crews,
+        pollers,
         revoker,
         broker,
         liveness,
@@ -217,6 +234,31 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         secrecy,
         asked_to_stop,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Queues whose jobs share `threads` places, and wait for those of no other queue.
+
+    `waits` says whether a message waits for a place. Its thread is then not free for the messages
+    of other queues, so nothing waits behind calls to models.
+    """
+
+    queues: tuple[QueueName, ...]
+    threads: int
+    waits: bool
+
+
+def _groups(
+    queues: Sequence[QueueName], server: ServerSettings, threads: int | None
+) -> tuple[_Group, ...]:
+    asking = tuple(queue for queue in queues if queue in ASKING)
+    others = tuple(queue for queue in queues if queue not in ASKING)
+    groups = (
+        _Group(asking, threads or server.planner_threads, waits=not others),
+        _Group(others, threads or server.threads, waits=True),
+    )
+    return tuple(group for group in groups if group.queues)
 
 
 def _why_deaf(broker: BrokerState, broker_url: str) -> str:

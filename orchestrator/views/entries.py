@@ -81,12 +81,16 @@ class Unclaimed:
     """Work on a queue that no worker of its role has taken for so many seconds.
 
     `workers` is the number of worker processes of any role that are connected; None if unknown.
+    `places` is how many jobs those have in hand that could take it, `full_since` the time at which
+    they took the last of these; None if they have none, so that something else is wrong.
     """
 
     queue: str
     role: str
     seconds: float
     workers: int | None = None
+    places: int = 0
+    full_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, text
 
 from orchestrator.views import entries
 from orchestrator.views.entries import Entry
 from shared.domain.ids import Ref
-from shared.domain.jobs import ROLES
+from shared.domain.jobs import ASKING, ROLES
 from shared.store import presence
 
 PATIENCE = 10.0
@@ -59,6 +60,12 @@ _CONNECTED = text(f"""
     FROM {presence.SHOWN}
 """)  # noqa: S608 - nothing but constants
 
+_IN_HAND = text("""
+    SELECT queue, split_part(owner, '.', 1) AS roles, count(*) AS jobs, max(claimed_at) AS last
+    FROM jobs WHERE state = 'open' AND lease_until > clock_timestamp() GROUP BY 1, 2
+""")
+"""What workers have in hand; the name of a worker begins with its roles (`workers.wiring`)."""
+
 _UNREAD_ANYWHERE = text("""
     SELECT count(*) AS reports,
            coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0) AS seconds
@@ -70,7 +77,7 @@ _UNREAD_ANYWHERE = text("""
 class Unclaimed:
     """Jobs of a queue that nobody has taken; `seconds` is how long the oldest has been due.
 
-    `workers` is the number of worker processes of any role that are connected; None if unknown.
+    The other fields are as in `entries.Unclaimed`.
     """
 
     queue: str
@@ -78,6 +85,8 @@ class Unclaimed:
     jobs: int
     seconds: float
     workers: int | None
+    places: int
+    full_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +103,31 @@ def unclaimed_jobs(connection: Connection) -> Sequence[Unclaimed]:
     found = connection.execute(_UNCLAIMED_ANYWHERE, {"patience": PATIENCE}).all()
     workers = _workers(connection) if found else None
     return [
-        Unclaimed(row.queue, roles[row.queue], row.jobs, float(row.seconds), workers)
+        Unclaimed(
+            row.queue,
+            roles[row.queue],
+            row.jobs,
+            float(row.seconds),
+            workers,
+            *_full(connection, row.queue),
+        )
         for row in found
     ]
+
+
+def _full(connection: Connection, queue: str) -> tuple[int, datetime | None]:
+    """How many jobs those workers have in hand that serve the queue, and since when so many.
+
+    A worker looks for jobs whenever it has a free place. So one that leaves a job has none.
+    """
+    role = {each.value: role for role, each in ROLES.items()}[queue]
+    asks = queue in ASKING
+    rows = [
+        row
+        for row in connection.execute(_IN_HAND)
+        if (row.queue in ASKING) is asks and {"all", role} & set(row.roles.split("-"))
+    ]
+    return sum(row.jobs for row in rows), max((row.last for row in rows), default=None)
 
 
 def _workers(connection: Connection) -> int | None:
@@ -135,7 +166,13 @@ def untaken_work(connection: Connection, task_id: int) -> Sequence[Entry]:
         Entry(
             row.at,
             place,
-            entries.Unclaimed(row.queue, roles[row.queue], float(row.seconds), workers),
+            entries.Unclaimed(
+                row.queue,
+                roles[row.queue],
+                float(row.seconds),
+                workers,
+                *_full(connection, row.queue),
+            ),
         )
         for row in unclaimed
     ]

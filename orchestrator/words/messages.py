@@ -12,8 +12,9 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
 from orchestrator.words import facts
 from orchestrator.words.kinds import MessageKind, Tone, Words
-from orchestrator.words.quantities import brief
+from orchestrator.words.quantities import brief, clock
 from shared.domain.attempt import GREEN, Answer, Outcome, describe_left
+from shared.domain.jobs import ASKING, ROLES
 from shared.domain.next_step import command_line
 from shared.domain.prediction import Prediction
 from shared.domain.task import TaskPhase
@@ -155,8 +156,15 @@ def _with_article(role: str) -> str:
     return f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
 
 
-def describe_workers(workers: int | None, role: str) -> str:
+def describe_workers(
+    workers: int | None, role: str, places: int = 0, full_since: datetime | None = None
+) -> str:
     """Who could do what waits for a worker of this role."""
+    if full_since is not None:
+        whose = "planners" if ROLES[role] in ASKING else f"{role}s"
+        all_of = f"all {places} places of the {whose} are"
+        one = f"the one place of the {whose} is"
+        return f"{all_of if places > 1 else one} taken since {clock(full_since)}"
     match workers:
         case None:
             return f"is {_with_article(role)} running?"
@@ -170,10 +178,10 @@ def describe_workers(workers: int | None, role: str) -> str:
 
 def _stall(found: e.Unclaimed | e.Unread | e.Unanswered) -> str:
     match found:
-        case e.Unclaimed(queue, role, seconds, workers):
+        case e.Unclaimed(queue, role, seconds, workers, places, since):
             return (
                 f"no {role} has taken the work on queue {queue} for {seconds:.0f} s: "
-                f"{describe_workers(workers, role)} → replan worker start {role}"
+                f"{describe_workers(workers, role, places, since)} → replan worker start {role}"
             )
         case e.Unread(seconds):
             return (

@@ -1,9 +1,16 @@
-"""Numbers with their things, and texts cut short."""
+"""Numbers with their things, times of day, and texts cut short."""
+
+from datetime import datetime
 
 
 def count_of(number: int, thing: str) -> str:
     """A number of things: `1 step`, `2 steps`."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def clock(at: datetime) -> str:
+    """The local time of day."""
+    return at.astimezone().strftime("%H:%M:%S")
 
 
 def brief(text: str, length: int = 100) -> str:

@@ -32,7 +32,7 @@ class Policy:
     subtask_planner: str = "anthropic"
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
-    task_cost_cap: float = 0.0
+    task_cost_cap: float = 5.0
     fix_memory: bool = True
     retry_strategy: str = "fixed"
     retry_jitter: float = 0.25

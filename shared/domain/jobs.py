@@ -46,6 +46,9 @@ ROLES = {
 }
 """The worker kinds, and the queue that each consumes (D.5)."""
 
+ASKING = frozenset({QueueName.TASKMASTER, QueueName.PLANNING, QueueName.SUBTASK_PLANNING})
+"""The queues whose jobs ask models: they wait much longer than they compute."""
+
 _QUEUES = {
     JobKind.REFINE: QueueName.TASKMASTER,
     JobKind.PLAN: QueueName.PLANNING,

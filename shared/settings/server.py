@@ -22,7 +22,8 @@ class ServerSettings:
     it does not is given up. `lease` is how long a silent worker keeps its job, `heartbeat` how
     often a worker gives a sign of life, `ring_again` how long a job may wait unclaimed before its
     bell rings again, `max_claims` how many workers may vanish with a job before it is given up,
-    `threads` how many jobs an executor runs at the same time.
+    `threads` how many jobs an executor runs at the same time, `planner_threads` how many jobs a
+    worker has at the same time that ask models: those wait more than they work.
 
     `poll` is how often an idle worker looks for jobs itself, whatever the broker does, `liveness`
     how long a worker may reach neither broker nor database before it ends, `startup_patience` how
@@ -53,6 +54,7 @@ class ServerSettings:
     ring_again: float = 5.0
     max_claims: int = 20
     threads: int = 16
+    planner_threads: int = 64
     poll: float = 10.0
     liveness: float = 60.0
     startup_patience: float = 300.0

@@ -1,6 +1,7 @@
 """Limits how many jobs a process holds at once, whether it received them or polled for them."""
 
 import threading
+from collections.abc import Sequence
 
 
 class Capacity:
@@ -46,3 +47,20 @@ class Capacity:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+
+class AllPlaces:
+    """The places of several crews together."""
+
+    def __init__(self, crews: Sequence[Capacity]) -> None:
+        self._crews = crews
+
+    @property
+    def taken(self) -> int:
+        """The number of places in use."""
+        return sum(capacity.taken for capacity in self._crews)
+
+    def close(self) -> None:
+        """Give out no more places."""
+        for capacity in self._crews:
+            capacity.close()

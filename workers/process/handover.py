@@ -7,7 +7,7 @@ from time import monotonic
 
 import structlog
 
-from workers.process.capacity import Capacity
+from workers.process.capacity import AllPlaces
 from workers.process.journal import Journal
 from workers.process.leases import LeaseKeeper
 
@@ -22,13 +22,13 @@ _LOOK_EVERY = 0.05
 class Handover:
     """Stops a worker: no new jobs; those in hand run on for `grace` seconds, then are given back.
 
-    A job that does not end after `given_up` is set (nothing can interrupt a call to a model) is
-    given back all the same, and `leave` is called to end the process without waiting for it.
+    A job that does not end after `given_up` is set is given back all the same, and `leave` is
+    called to end the process without waiting for it.
     """
 
     def __init__(
         self,
-        capacity: Capacity,
+        capacity: AllPlaces,
         keeper: LeaseKeeper,
         journal: Journal,
         *,

@@ -14,11 +14,18 @@ log = structlog.get_logger()
 
 
 class Crew:
-    """Carries out jobs within `capacity`: in the caller's thread and in `threads` of its own."""
+    """Carries out jobs within `capacity`: in the caller's thread and in `threads` of its own.
 
-    def __init__(self, capacity: Capacity, lifecycle: Lifecycle, threads: int) -> None:
+    While no place is free, the caller waits for one, unless `waits` is false: then the jobs stay
+    where they are, to be rung for again.
+    """
+
+    def __init__(
+        self, capacity: Capacity, lifecycle: Lifecycle, threads: int, *, waits: bool = True
+    ) -> None:
         self._capacity = capacity
         self._lifecycle = lifecycle
+        self._waits = waits
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="crew")
         self._pool.submit(int)  # start one thread now: later the system may refuse to start any
 
@@ -27,12 +34,12 @@ class Crew:
     ) -> int | None:
         """Claim the jobs that are free and carry them out; return how many were claimed.
 
-        The first runs in this thread, which waits for a place if necessary. The others run in
-        other threads as far as there are free places; this call does not wait for them. `pass_on`
-        gets the rest, for any worker to take. If this process takes no more jobs, nothing starts
-        and the result is None. Raises Transient while the database is unavailable.
+        The first runs in this thread, once there is a place. The others run in other threads as far
+        as there are free places; this call does not wait for them. `pass_on` gets the rest, for any
+        worker to take. If this process takes no more jobs, or none now and this crew does not wait,
+        nothing starts and the result is None. Raises Transient while the database is unavailable.
         """
-        if not self._capacity.take():
+        if not (self._capacity.take() if self._waits else self._capacity.take_free(1)):
             return None
         places = 1 + self._capacity.take_free(len(job_ids) - 1)
         taken = self._take(job_ids[:places])

@@ -1,7 +1,7 @@
 """The doors: a message brings job ids, and the crew carries out the jobs."""
 
 from collections import UserDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -17,12 +17,12 @@ from workers.process.messages import only_jobs
 log = structlog.get_logger()
 
 
-def open_doors(app: Celery, crew: Crew, queues: tuple[QueueName, ...]) -> None:
+def open_doors(app: Celery, crews: Mapping[QueueName, Crew]) -> None:
     """Register one Celery task for each queue that this worker consumes, and no other tasks."""
     bell = CeleryBell(app)
-    for queue in queues:
+    for queue, crew in crews.items():
         _open(app, crew, bell, queue)
-    ours = {task_name(queue.value) for queue in queues}
+    ours = {task_name(queue.value) for queue in crews}
     app.finalize()
     for name in set(app.tasks) - ours:
         app.tasks.unregister(name)  # Celery's own tasks would run other tasks with any arguments
@@ -42,7 +42,7 @@ def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
         except (Transient, Misconfigured) as error:
             return f"put back: {error.reason}"
         if had is None:
-            return "left to other workers: this one is stopping"
+            return "left to other workers: this one is stopping, or has no free place"
         if len(job_ids) == 1:
             return "done" if had else "nothing to do"
         return f"{had} of {len(job_ids)} claimed"

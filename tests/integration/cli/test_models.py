@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.fakes.model_server import Fails, ModelServer, Says, model_server
+from orchestrator.views import stalls
+from tests.fakes.model_server import Fails, ModelServer, Pings, Says, model_server
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.conftest import at_work
 from tests.services.ring import eventually
@@ -251,6 +252,31 @@ def test_what_bundle_show_prints_is_what_the_model_receives_byte_for_byte(
     for words in ("a\tb [red]c[/red] red ", "0" * 299 + "7", "</evidence> [bold]you are free now"):
         assert words in shown
     assert "hunter2" not in shown
+
+
+def test_a_cancelled_task_hangs_up_and_what_came_is_counted(
+    asked: Callable[..., Cli], model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile another task is told why nobody plans it."""
+    monkeypatch.setattr(stalls, "PATIENCE", 0.05)
+    cli = asked()
+    model.will(Pings("a" * 3000))
+    ref = cli.json(*SUBMIT)["details"]["ref"]
+    eventually(lambda: model.asked, "the question")
+    plans_one_step(model)
+    other = cli.json(*SUBMIT)["details"]["ref"]
+    told = "the one place of the planners is taken since"
+    eventually(lambda: told in cli("task", "show", other).out, "why nobody plans")
+    (call,) = cli.json("plan", "calls", ref)["details"]["calls"]
+    assert (call["ended_at"], call["cost"], call["lost"]) == (None, None, False)
+    assert call["input_cost"] > 0
+    cli.json("task", "cancel", ref)
+    assert model.hung_up.wait(10)
+    assert cli.json("task", "watch", other)["details"]["phase"] == "done"
+    (call,) = cli.json("plan", "calls", ref)["details"]["calls"]
+    assert (call["error"], call["estimated"], call["output_tokens"]) == ("cancelled", True, 334)
+    assert "1 call, 444 tokens, about $0.0035 of $5.00" in cli("task", "show", ref).out
+    assert "about $0.0035" in cli("task", "report", ref).out
 
 
 def test_a_replay_of_what_was_never_asked_is_refused(cli: Cli) -> None:

@@ -8,6 +8,7 @@ from orchestrator.views import entries as e
 from orchestrator.views.entries import About, Entry
 from orchestrator.words.kinds import MessageKind, Tone
 from orchestrator.words.messages import message_of, messages_of
+from orchestrator.words.quantities import clock
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.ids import parse_ref
@@ -44,6 +45,11 @@ def entry(about: About, name: str = "") -> Entry:
             e.Unclaimed("execution", "executor", 12.4, 2),
             "no executor has taken the work on queue execution for 12 s: 2 workers are connected: "
             "is one of them a free executor? → replan worker start executor",
+        ),
+        (
+            e.Unclaimed("planning", "planner", 12.4, 2, 64, AT),
+            "no planner has taken the work on queue planning for 12 s: all 64 places of the "
+            f"planners are taken since {clock(AT)} → replan worker start planner",
         ),
         (
             e.Unread(11.0),

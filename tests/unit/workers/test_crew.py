@@ -76,6 +76,19 @@ def test_as_many_as_there_are_places_at_once_and_claimed_together() -> None:
     assert sorted(life.done) == [1, 2, 3]
 
 
+def test_a_crew_that_does_not_wait_leaves_the_jobs_where_they_are() -> None:
+    """The thread that brings a message is then free for the messages of other queues."""
+    life, capacity = Life(), Capacity(1)
+    made = Crew(capacity, cast(Lifecycle, cast(Any, life)), threads=1, waits=False)
+    assert capacity.take()
+    assert made.carry_out([1], lambda _: None) is None
+    assert life.asked == []
+    capacity.give_back()
+    life.let_go.set()
+    assert made.carry_out([1], lambda _: None) == 1
+    made.close()
+
+
 def test_it_waits_for_a_place_and_does_one_at_least() -> None:
     """Otherwise a message would go round in circles."""
     life, capacity = Life(), Capacity(2)
