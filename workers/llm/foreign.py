@@ -74,6 +74,7 @@ FAMILIES: dict[str, type[ReplanError]] = {
     "ParserError": Transient,
     "ResponseParserError": Transient,
     # never raised by the only call made here; if one is raised, this program has a defect
+    "APIRemovedInV1": Defect,
     "APIWebhookValidationError": Defect,
     "ContentFilterFinishReasonError": Defect,
     "InvalidWebhookSignatureError": Defect,

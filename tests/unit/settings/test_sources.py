@@ -7,8 +7,9 @@ import pytest
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import command_line
 from shared.settings import Settings, load_settings
+from shared.settings.keys import KEYS
 
-SECRETS = {"anthropic_api_key": "ANTHROPIC_API_KEY", "anthropic_auth_token": "ANTHROPIC_AUTH_TOKEN"}
+SECRETS = {key.name: key.name.upper() for key in KEYS.values() if key.secret}
 
 
 def load(tmp_path: Path, text: str | None = None, *sets: str, **environ: str) -> Settings:
@@ -167,3 +168,45 @@ def test_without_a_database_it_says_what_can_be_done(tmp_path: Path) -> None:
 def test_folders_in_a_file_begin_where_the_file_lies(tmp_path: Path) -> None:
     settings = load(tmp_path, "[server]\nrunbook_dirs = ['books', '~/more', '/abs']\n")
     assert settings.server.runbook_dirs == (tmp_path / "books", tmp_path / "more", Path("/abs"))
+
+
+PROVIDED = ("taskmaster", "planner", "subtask_planner")
+
+
+def test_the_provider_of_models_answers_for_each_role_that_names_no_other(tmp_path: Path) -> None:
+    text = '[server]\nmodel_provider = "openai"\n[agent]\nplanner = "runbook"\n'
+    found = load(tmp_path, text)
+    assert {name: found.value(name) for name in PROVIDED} == {
+        "taskmaster": "openai",
+        "planner": "runbook",
+        "subtask_planner": "openai",
+    }
+    assert found.sources["subtask_planner"] == "model_provider"
+    assert not found.is_given("subtask_planner")
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("anthropic", "claude-sonnet-5-5"),
+        ("vertex", "claude-sonnet-5-5"),
+        ("foundry", "claude-sonnet-5-5"),
+        ("openai", ""),
+        ("bedrock", ""),
+        ("bedrock-mantle", ""),
+    ],
+)
+def test_the_default_model_is_asked_of_those_who_call_it_so(
+    tmp_path: Path, provider: str, model: str
+) -> None:
+    environ = {"REPLAN_MODEL_PROVIDER": provider}
+    assert load(tmp_path, **environ).server.model == model
+    assert load(tmp_path, **environ, REPLAN_MODEL="own").server.model == "own"
+
+
+def test_the_variables_of_the_providers_libraries_are_read(tmp_path: Path) -> None:
+    environ = {"OPENAI_BASE_URL": "http://here/v1", "AWS_DEFAULT_REGION": "eu-west-1"}
+    server = load(tmp_path, **environ).server
+    assert (server.openai_base_url, server.bedrock_region) == ("http://here/v1", "eu-west-1")
+    told = refusal(tmp_path, OPENAI_BASE_URL="here:8080")
+    assert "an address that begins with https:// or http://" in told
