@@ -26,6 +26,8 @@ from shared.secrets.sent import as_sent
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
+from workers.evidence.causes import Failure
+from workers.evidence.observation import Observation
 from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
 from workers.planning import PlannerBackend
@@ -53,6 +55,7 @@ from workers.roles.signatures import Signatures
 from workers.roles.subtask_planner import Reviser, SubtaskPlanner
 from workers.roles.taskmaster import Taskmaster
 from workers.secrets import Secrecy, texts_of
+from workers.shells.investigation import investigate
 from workers.shells.remote.connections import HostConnections
 from workers.shells.snapshot import take
 
@@ -317,10 +320,12 @@ def _performers(
 
     briefings = Briefings(database, look, lambda name: guards((), name).policy)
 
-    def snapshot(host: Host, policy: Policy, subtasks: Sequence[Subtask]) -> Mapping[str, str]:
+    def observe(
+        host: Host, policy: Policy, subtasks: Sequence[Subtask], failures: Sequence[Failure]
+    ) -> Observation:
         masker = secrecy.secrets_for(texts_of(map(as_sent, subtasks))).masker
         with closing(connections.shell(host, masker=masker)) as shell:
-            return take(shell, guards(policy.forbidden_commands, host.name))
+            return investigate(shell, guards(policy.forbidden_commands, host.name), failures)
 
     return {
         JobKind.REFINE: calls.account_for(Taskmaster(database, backends, briefings).perform),
@@ -331,7 +336,7 @@ def _performers(
         JobKind.REPLAN: calls.account_for(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: execute,
         JobKind.CLEAN_UP: clean_up,
-        JobKind.GATHER: EscalationHandler(database, snapshot, secrecy.text).perform,
+        JobKind.GATHER: EscalationHandler(database, observe, secrecy.text).perform,
     }
 
 

@@ -16,7 +16,8 @@ class CauseKind(StrEnum):
     PATH_MISSING = "path_missing"  # a path; by: its first component that does not exist
     PATH_DENIED = "path_denied"  # a path; by: the component without rights; state: mode and owner
     LINK_BROKEN = "link_broken"  # a symbolic link; by: where it leads
-    READ_ONLY = "read_only"  # a path; by: its mount point
+    READ_ONLY = "read_only"  # a mount point
+    LOCK_HELD = "lock_held"  # a lock file; by: the unit or program that holds it
     NO_EXEC = "no_exec"  # a path; by: its mount point
     DISK_FULL = "disk_full"  # a mount point
     INODES_FULL = "inodes_full"  # a mount point
@@ -57,7 +58,9 @@ class Cause:
 
 def describe_cause(cause: Cause) -> str:
     """A cause in words: "the unit site.service has failed (exit-code, 203)"."""
-    said = _WORDS[cause.kind].format(
+    itself = cause.by == cause.subject
+    words = (itself and _OF_ITSELF.get(cause.kind)) or _WORDS[cause.kind]
+    said = words.format(
         subject=cause.subject, by=cause.by or "something unknown", state=cause.state
     )
     account = f" for {cause.account}" if cause.account else ""
@@ -75,9 +78,10 @@ _WORDS: dict[CauseKind, str] = {
     CauseKind.PORT_HELD: "port {subject} is held by {by}",
     CauseKind.PORT_CLOSED: "nothing listens on port {subject}",
     CauseKind.PATH_MISSING: "{subject} does not exist, because there is no {by}",
-    CauseKind.PATH_DENIED: "{by} denies the way to {subject}",
+    CauseKind.PATH_DENIED: "the rights of {by} bar access to {subject}",
     CauseKind.LINK_BROKEN: "{subject} is a link to {by}, which does not exist",
-    CauseKind.READ_ONLY: "{subject} lies on {by}, which is mounted read-only",
+    CauseKind.READ_ONLY: "the file system at {subject} is mounted read-only",
+    CauseKind.LOCK_HELD: "{subject} is held by {by}",
     CauseKind.NO_EXEC: "{subject} lies on {by}, which is mounted noexec",
     CauseKind.DISK_FULL: "the file system at {subject} is full",
     CauseKind.INODES_FULL: "the file system at {subject} has no inodes left",
@@ -93,3 +97,9 @@ _WORDS: dict[CauseKind, str] = {
     CauseKind.LOAD_HIGH: "{subject} is under high load",
     CauseKind.CLOCK_OFF: "the clock of {subject} is wrong",
 }
+
+_OF_ITSELF: dict[CauseKind, str] = {
+    CauseKind.PATH_MISSING: "{subject} does not exist",
+    CauseKind.PATH_DENIED: "the rights of {subject} bar access to it",
+}
+"""The words where a path is itself the component that is missing or closed."""

@@ -19,6 +19,7 @@ class Policy:
     auto_correction_enabled: bool = True
     send_to_planner_after_threshold: bool = True
     hold_bundles: bool = False
+    targeted_evidence: bool = True
     human_escalation_threshold: int = 3
     forbidden_commands: tuple[str, ...] = ()
     dry_run_mode: bool = False

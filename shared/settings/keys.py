@@ -219,6 +219,7 @@ _ABOUT = {
     "taskmaster": "who improves the prompt",
     "planner": "who plans the main steps",
     "subtask_planner": "who details and revises the steps",
+    "targeted_evidence": "whether the host is asked about what a failed command names",
     "hold_bundles": "whether every bundle waits until a person sends it (replan bundle send)",
     "autonomy": "what waits for an approval: all that follows, what needs it, or the whole plan",
     "approval_ttl": "seconds that an approval is valid",

@@ -43,6 +43,8 @@ FOREIGN: Final = (
     "shared/secrets/",  # output, and the texts of commands
     "workers/shells/corrections/",  # the output of programs
     "workers/evidence/failed_assumptions.py",  # likewise
+    "workers/evidence/answers.py",  # likewise
+    "workers/evidence/machine.py",  # likewise
 )
 """Where sentences are those of other programs; fields of our values are not read there either."""
 

@@ -6,6 +6,7 @@ from enum import Enum
 
 from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
+from shared.domain.cause import Cause, describe_cause
 
 EVIDENCE_CHARS = 60_000
 """The maximum of characters of a bundle that a model reads."""
@@ -21,7 +22,7 @@ _GREEN = frozenset(outcome.value for outcome in GREEN)
 _TIERS = ((6000, 1500), (3000, 600), (1200, 200), (500, 0), (200, 0))
 """Characters kept of each stream of failed and of green attempts, widest tier first."""
 
-_PROBES = (1500, 500, 150)
+_PROBES = (3000, 800, 150)
 """Characters kept of each probe of the machine's state, widest tier first."""
 
 _HOPELESS = 4
@@ -30,6 +31,7 @@ _HOPELESS = 4
 _FAR = 8
 """In an output longer than this many times its limit, the middle is not even cleaned."""
 
+_MOST_CAUSES = 20
 _JOINTS = 400
 _COMMAND_CHARS = 3000
 _HEADING = "Attempts, oldest first:"
@@ -174,11 +176,25 @@ def _before(bundle: Bundle, rest: _Rest) -> str:
         f"Instruction: {_indent(bundle.step_instruction, 4000) or '(none)'}",
         f"Revision that failed: {bundle.revision}",
         f"Why it comes back to you: {_indent(bundle.reason, 1000)}",
+        *_causes(bundle),
         "",
         "Subtasks as planned, in order:",
         *_subtask_lines(bundle.subtasks, rest),
     ]
     return "\n".join(lines)
+
+
+def _causes(bundle: Bundle) -> list[str]:
+    """What the host says is wrong, as data: names and lines of logs are the host's own words."""
+    if not bundle.causes:
+        return []
+    shown = bundle.causes[:_MOST_CAUSES]
+    told = [f"- {_led_by(each)}{_indent(describe_cause(each), 600)}" for each in shown]
+    return ["", "What is wrong on the machine, as it says itself:", *told]
+
+
+def _led_by(cause: Cause) -> str:
+    return f"subtask {cause.subtask}: " if cause.subtask else ""
 
 
 def _subtask_lines(subtasks: tuple[LoggedSubtask, ...], rest: _Rest) -> list[str]:

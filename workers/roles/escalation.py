@@ -7,6 +7,7 @@ import structlog
 
 from shared.domain.attempt import GREEN, Attempt, CommandResult, describe_left
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
+from shared.domain.cause import Cause
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
@@ -15,8 +16,10 @@ from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
 from shared.store import bundles, jobs
 from shared.store.database import Database
+from workers.evidence.causes import Failure, failures
 from workers.evidence.failed_assumptions import failed_assumptions
 from workers.evidence.hypotheses import hypotheses
+from workers.evidence.observation import Observation
 from workers.fixes.recall import failure_to_learn_from
 from workers.llm.evidence import evidence
 from workers.process.leases import Hold
@@ -33,18 +36,21 @@ PATIENCE = 15.0
 MOST_OF_EARLIER = 4
 """How many of the last results of an earlier revision the bundle tells."""
 
-TakeSnapshot = Callable[[Host, Policy, Sequence[Subtask]], Mapping[str, str]]
-"""Reads the state of a host on which these subtasks ran; raises what a connection raises."""
+Observe = Callable[[Host, Policy, Sequence[Subtask], Sequence[Failure]], Observation]
+"""Looks at a host on which these subtasks ran, and at what these failures name there.
+
+Raises what a connection raises.
+"""
 
 
 class EscalationHandler:
     """Answers gathering jobs."""
 
     def __init__(
-        self, database: Database, snapshot: TakeSnapshot, mask: Callable[[str], str] = str
+        self, database: Database, observe: Observe, mask: Callable[[str], str] = str
     ) -> None:
         self._database = database
-        self._snapshot = snapshot
+        self._observe = observe
         self._mask = mask
 
     def perform(self, hold: Hold) -> Fact:
@@ -56,7 +62,8 @@ class EscalationHandler:
         self._await_release(hold)
         with self._database.begin() as connection:
             brief = step_brief(connection, job)
-        bundle = compose(brief, self._look_at(brief))
+        seen = self._look_at(brief)
+        bundle = compose(brief, seen.snapshot, seen.causes)
         with self._database.begin() as connection:
             jobs.require_held(connection, job.claim, stage="gather")
             bundle_id = bundles.save(
@@ -79,17 +86,22 @@ class EscalationHandler:
             if hold.withdrawn.wait(LOOK_EVERY):
                 return
 
-    def _look_at(self, brief: StepBrief) -> Mapping[str, str]:
+    def _look_at(self, brief: StepBrief) -> Observation:
+        newest, policy = brief.revisions[-1], brief.task.policy
+        failed = failures(_attempts_of(brief.attempts, newest.revision))
+        asked = failed if policy.targeted_evidence else ()
         try:
             with reports_changed_keys(self._database, brief.task.id):
-                return self._snapshot(brief.host, brief.task.policy, brief.revisions[-1].subtasks)
+                return self._observe(brief.host, policy, newest.subtasks, asked)
         except ReplanError as error:
             log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
-            return {"connection": f"no snapshot could be taken: {error.reason}"}
+            return Observation({"connection": f"no snapshot could be taken: {error.reason}"})
 
 
-def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
-    """The bundle, built from the rows of the step and the snapshot of the host."""
+def compose(
+    brief: StepBrief, snapshot: Mapping[str, str], causes: tuple[Cause, ...] = ()
+) -> Bundle:
+    """The bundle, built from the rows of the step, and what was seen on the host."""
     newest = brief.revisions[-1]
     tried = _attempts_of(brief.attempts, newest.revision)
     place = Ref(brief.task.id, brief.step.ordinal, target=brief.host.name)
@@ -114,6 +126,7 @@ def compose(brief: StepBrief, snapshot: Mapping[str, str]) -> Bundle:
         config=_settings(brief.task.policy),
         host=_way_to(brief.host),
         plan=_plan(brief),
+        causes=causes,
     )
 
 
@@ -216,6 +229,21 @@ def _plan(brief: StepBrief) -> tuple[str, ...]:
     )
 
 
+_LIMITS = frozenset(
+    {
+        *("forbidden_commands", "subtask_timeout", "check_timeout", "error_threshold_per_step"),
+        *("max_retries_per_command", "human_escalation_threshold"),
+    }
+)
+"""What a planner has to keep to, whatever it is set to (S0.68)."""
+
+
 def _settings(policy: Policy) -> dict[str, str]:
-    """S0.52, S0.68: the limits of the planner."""
-    return {f.name: str(getattr(policy, f.name)) for f in fields(policy)}
+    """S0.52, S0.68: the limits of the planner, and every other setting that is not the default."""
+    ordinary = Policy()
+    return {
+        field.name: str(value)
+        for field in fields(policy)
+        if (value := getattr(policy, field.name)) != getattr(ordinary, field.name)
+        or field.name in _LIMITS
+    }

@@ -1,11 +1,19 @@
 """The state of a host in one round trip of read-only probes (S0.50, S0.67)."""
 
+import shlex
+from collections.abc import Mapping
+
 from workers.shells.door import Door, Judge
 from workers.shells.ports import Call, Shell
 
 _MARK = "replan-probe:"
 _LINES = 60
 _CHARACTERS = 4_000
+_LONG_LINES = 400
+_LONG_CHARACTERS = 32_000
+_LONG = frozenset({"ports", "rights", "room", "inode_room", "mounts"})
+"""What is read by a program, line by line, and not shown as it is."""
+
 _TIMEOUT = 30.0
 
 PROBES: dict[str, str] = {
@@ -15,14 +23,18 @@ PROBES: dict[str, str] = {
         "ls -d /run/systemd/system /run/openrc"
     ),
     "memory": "cat /proc/meminfo",
-    "load": "cat /proc/loadavg",
+    "load": "cat /proc/loadavg; nproc",
+    "clock": "date +%s",
     "disk": "timeout 3 df -hPl",
     "inodes": "timeout 3 df -iPl",
     "processes": "ps -eo pid,ppid,stat,etime,pcpu,pmem,comm --sort=-pcpu",
     "services": "timeout 3 systemctl list-units --type=service --state=running --no-legend --plain",
     "failed_services": "timeout 3 systemctl list-units --state=failed --no-legend --plain",
-    "ports": "ss -ltun",
-    "network": "ip -s -o link; ip -o addr",
+    "ports": (
+        "ss -lutnp || netstat -lutnp || { cat /proc/net/tcp /proc/net/tcp6; "
+        "ls -l /proc/[0-9]*/fd | grep -e '^/proc' -e 'socket:'; }"
+    ),
+    "network": "ip -o addr",
     "network_errors": "cat /proc/net/dev",
     "names": "cat /etc/resolv.conf",
     "packages": "dpkg --audit; dpkg --get-selections | grep 'hold$'",
@@ -36,9 +48,16 @@ too. None waits longer than its timeout for another host (a lost mount, a direct
 name server), and none computes for long, as questions to apt do."""
 
 
-def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) -> dict[str, str]:
+def take(
+    shell: Shell,
+    guard: Judge,
+    *,
+    probes: Mapping[str, str] | None = None,
+    timeout: float = _TIMEOUT,
+) -> dict[str, str]:
     """The output of each probe, both streams, cut to 60 lines and 4,000 characters.
 
+    Lists that only programs read may be longer.
     Probes that the guard does not allow are left out. Raises what the shell raises.
     """
     door = Door(shell, guard)
@@ -50,7 +69,7 @@ def take(shell: Shell, guard: Judge, *, probes: dict[str, str] | None = None) ->
     whole = "\n".join(allowed.values())
     if not allowed or not door.verdict(whole).allowed:
         return {}
-    result = door.look(Call(whole, _TIMEOUT))
+    result = door.look(Call(whole, timeout))
     return parse(result.stdout.decode(errors="replace"), tuple(allowed))
 
 
@@ -65,9 +84,11 @@ def parse(text: str, names: tuple[str, ...]) -> dict[str, str]:
         if not found:
             text = part
             continue
-        parts[name] = part.strip()[:_CHARACTERS]
+        parts[name] = part.strip()[: _LONG_CHARACTERS if name in _LONG else _CHARACTERS]
     return {name: parts[name] for name in names if name in parts}
 
 
 def _line(name: str, command: str) -> str:
-    return f"echo {_MARK}{name}; {{ {command}; }} 2>&1 | head -n {_LINES}"
+    lines, size = (_LONG_LINES, _LONG_CHARACTERS) if name in _LONG else (_LINES, 2 * _CHARACTERS)
+    bounded = f"head -n {lines} | head -c {size}"
+    return f"echo {shlex.quote(_MARK + name)}; {{ {command}; }} 2>&1 | {bounded}"

@@ -10,6 +10,7 @@ from shared.store import jobs
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker
+from workers.evidence.observation import Observation
 from workers.process.leases import Hold
 from workers.roles.escalation import EscalationHandler
 
@@ -171,7 +172,8 @@ def test_a_revision_in_the_middle_of_a_pass_tells_of_what_it_ended(
         (asked,) = jobs.claim(connection, [gather.id], "handler", 60.0)
     hold = Hold(asked, 0.0)
     hold.withdrawn = Obeying(obey)
-    handler = EscalationHandler(coordinated.database, lambda *_: {"load": "0.1"})
+    seen = Observation({"load": "0.1"})
+    handler = EscalationHandler(coordinated.database, lambda *_: seen)
     handler.perform(hold)
     assert hold.withdrawn.waited == 1
     shown = coordinated.json("bundle", "show", f"{ref}.1")["details"]["bundle"]

@@ -25,8 +25,13 @@ from shared.domain.cause import Cause, CauseKind, describe_cause
                 state="drwx------ root root",
                 account="www",
             ),
-            "/srv/app denies the way to /srv/app/x for www (drwx------ root root)",
+            "the rights of /srv/app bar access to /srv/app/x for www (drwx------ root root)",
         ),
+        (
+            Cause(CauseKind.PATH_MISSING, "/srv/x/y", by="/srv/x"),
+            "/srv/x/y does not exist, because there is no /srv/x",
+        ),
+        (Cause(CauseKind.PATH_MISSING, "/srv/x", by="/srv/x"), "/srv/x does not exist"),
         (
             Cause(CauseKind.DISK_FULL, "/var", measure="100 % of 20G"),
             "the file system at /var is full (100 % of 20G)",

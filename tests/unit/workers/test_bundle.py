@@ -103,7 +103,12 @@ def test_every_field_of_the_requirements_is_there() -> None:
     }
     assert bundle.config["forbidden_commands"] == "('reboot',)"
     assert bundle.config["subtask_timeout"] == "42.0"
-    assert set(bundle.config) == {f.name for f in fields(Policy)}
+    assert set(bundle.config) == {
+        *("forbidden_commands", "subtask_timeout", "check_timeout", "error_threshold_per_step"),
+        *("max_retries_per_command", "human_escalation_threshold"),
+    }
+    other = replace(brief(), task=replace(TASK, policy=replace(POLICY, autonomy="auto")))
+    assert compose(other, {}).config["autonomy"] == "auto"
     assert bundle.plan == ("1. Make room [done]", "2. Serve [replanning]")
     assert (bundle.reason, bundle.request) == ("errors: 2", REQUEST)  # S0.70
     assert bundle_from_json(bundle_to_json(bundle)) == bundle
