@@ -5,26 +5,31 @@ python -m benchmarks.plans --write                  play, and write PLANS.md and
 python -m benchmarks.plans --only port-taken        one scenario, or some
 python -m benchmarks.plans --planner anthropic      a real model revises (with a key)
 python -m benchmarks.plans --render                 write the page again from plans.json
+python -m benchmarks.plans --prove                  the scenarios by hand, without replan
 python -m benchmarks.plans --list                   the scenarios
 """
 
 import argparse
+import contextlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from benchmarks.peers import machine
 from benchmarks.plans import page
-from benchmarks.plans.places import Places
+from benchmarks.plans.places import BrokenScenarioError, Places
 from benchmarks.plans.playing import Players
-from benchmarks.plans.ring import has_memory, ring
-from benchmarks.plans.scenario import Scenario, chosen, scenarios
+from benchmarks.plans.proof import Proof, prove
+from benchmarks.plans.ring import ring
+from benchmarks.plans.scenario import Scenario, Variant, chosen, scenarios
 from benchmarks.plans.takings import Document
 
 FOLDER: Final = Path(__file__).parents[1]
@@ -41,6 +46,8 @@ def main(words: Sequence[str] | None = None) -> int:
         for name, scenario in known.items():
             print(f"{name:24} {scenario.host:7} {scenario.way:12} {scenario.title}")
         return 0
+    if asked.prove:
+        return proved(chosen(known, asked.only), lanes=asked.lanes)
     if asked.render:
         PAGE.write_text(page.render(Document.read(RESULTS)), encoding="utf-8")
         return 0
@@ -50,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
         PAGE.write_text(page.render(document, lanes=asked.lanes), encoding="utf-8")
     else:
         print(page.render(document, lanes=asked.lanes))
-    return 0 if all(each.as_expected for each in document.results) else NOT_AS_EXPECTED
+    return 0 if document.is_as_expected else NOT_AS_EXPECTED
 
 
 def arguments(known: Mapping[str, Scenario], words: Sequence[str] | None) -> argparse.Namespace:
@@ -66,6 +73,7 @@ def arguments(known: Mapping[str, Scenario], words: Sequence[str] | None) -> arg
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--write", action="store_true", help="write what was measured")
     output.add_argument("--render", action="store_true", help="play nothing, write the page")
+    output.add_argument("--prove", action="store_true", help="play by hand, without replan")
     output.add_argument("--list", action="store_true", help="play nothing, list the scenarios")
     asked = parser.parse_args(words)
     unknown = [name for name in asked.only if name not in known]
@@ -83,9 +91,7 @@ def arguments(known: Mapping[str, Scenario], words: Sequence[str] | None) -> arg
 
 def played(wanted: Mapping[str, Scenario], *, planner: str, lanes: int) -> Document:
     """The whole run."""
-    scratch = Path(tempfile.mkdtemp(prefix="replan-plans-"))
-    scratch.chmod(0o755)
-    try:
+    with _scratch() as scratch:
         places = Places(scratch)
         say("preparing hosts …")
         places.prepare(list(wanted.values()))
@@ -94,12 +100,9 @@ def played(wanted: Mapping[str, Scenario], *, planner: str, lanes: int) -> Docum
         say("starting Postgres, Valkey, a coordinator and workers …")
         with ring(scratch, scripted=planner == "scripted") as running:
             results = Players(running, places, lanes=lanes, say=say).play(wanted)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return Document(
         date=datetime.now(UTC).date().isoformat(),
         planner=planner,
-        memory=has_memory(),
         machine={
             "cores": str(os.cpu_count()),
             "processor": machine.processor(),
@@ -109,6 +112,37 @@ def played(wanted: Mapping[str, Scenario], *, planner: str, lanes: int) -> Docum
         missing=places.missing,
         results=results,
     )
+
+
+def proved(wanted: Mapping[str, Scenario], *, lanes: int) -> int:
+    """Print what each variant shows by hand; 1 when one is not as it says."""
+    with contextlib.ExitStack() as stack:
+        scratch = stack.enter_context(_scratch())
+        places = Places(scratch)
+        places.prepare(list(wanted.values()))
+        pool = stack.enter_context(ThreadPoolExecutor(lanes))
+        parts = [(n, s, v) for n, s in wanted.items() if places.can_host(s) for v in Variant]
+        return max(pool.map(lambda part: _proved(places, *part), parts), default=0)
+
+
+def _proved(places: Places, name: str, scenario: Scenario, variant: Variant) -> int:
+    try:
+        proof = prove(scenario, variant, places)
+    except (BrokenScenarioError, subprocess.TimeoutExpired) as error:
+        proof = Proof(variant, "", str(error))
+    told = f"FAULT: {proof.fault}" if proof.fault else proof.temptation or "mended"
+    print(f"{name} ({variant}): {told}\n    {proof.message}", flush=True)
+    return int(bool(proof.fault))
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    scratch = Path(tempfile.mkdtemp(prefix="replan-plans-"))
+    scratch.chmod(0o755)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def say(words: str) -> None:

@@ -19,10 +19,15 @@ INSTALLED: Final = (
     "libfaketime",
     "locales",
     "file",
+    "git",
+    "logrotate",
+    "make",
+    "nginx",
+    "sqlite3",
 )
-KEPT: Final = ("jq", "unzip", "tree", "rsync", "python3-yaml")
+KEPT: Final = ("bc", "jq", "unzip", "tree", "rsync", "python3-yaml", "python3-six")
 
-EXTRA: Final = ("tree",)
+EXTRA: Final = ("tree", "bc")
 """What only the second archive has, which a host is not set up with."""
 
 

@@ -1,9 +1,11 @@
 """PLANS.md from a run's document: what mends which host, and at what cost."""
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Final
 
-from benchmarks.plans.takings import Document, Result, Round, Taking
+from benchmarks.plans.proof import Temptation
+from benchmarks.plans.takings import GOAL, Document, Recall, Result, Round, Taking
 
 HEAD: Final = """\
 # Broken hosts, and what mends them
@@ -21,15 +23,24 @@ METHOD: Final = """\
   control each plan is carried out with corrections switched off: it must fail.
 - *folder*: a folder of this machine, over the local connection. *debian*: a Debian of its own in
   namespaces (mounts, processes, network, host name), over real SSH, as root. systemd does not run
-  there: a stand-in `systemctl` starts units and scripts of `/etc/init.d`. Archives of packages are
+  there: stand-ins for `systemctl` and `journalctl` say what systemd says. Archives of packages are
   signed and served inside the host's own network.
-- *Corrections alone*: the plan's author is a person who does not answer. *Planner*: played where
-  corrections alone do not do; the first failed pass goes to the planner with its evidence, and one
-  revision is allowed. {planner}
-- *Second time*: what the planner solved is broken again, on another host, and carried out with the
-  memory of fixes. The planner has no answer for it: a call of it would be a failure.
-- Attempts are commands that ran, checks apart; seconds from submission to the end, waiting for
-  corrections included, with {lanes} scenarios at a time.
+- Each scenario is one text that is met three ways: as it is; under *other names* (files, folders
+  at another depth, units, ports, packages, accounts, keys) with the same cause; and with *another
+  cause* of the same message, where the fix of the first one is wrong. There a canary is green
+  before, and tells afterwards whether anything was spoilt.
+- *Corrections alone*: the plan's author is a person who does not answer. From then on, corrections
+  are switched off where they are expected to solve it, so that planner and memory are tried on all.
+- *Planner*: the first failed pass goes to the planner with its evidence; two revisions are allowed.
+  {planner}
+- *Memory*: what the planner with looks has solved is broken again, on other hosts. *By itself*: no
+  model was asked. *As a hint*: the planner was told what had helped and answered with that; here it
+  is a script that knows nothing of its own and puts the names of the step where the hint says that
+  they belong. So it shows whether a hint holds what a planner needs, not how well a model reads it.
+  Under another cause the planner leaves it to a person; then the fix is carried out by hand, to
+  show what it would have done.
+- Attempts are commands that ran, checks and looks apart; seconds from submission to the end,
+  waiting for corrections included, with {lanes} scenarios at a time.
 - Whatever no rule forbids may run on these hosts. † means that under the guard's own default policy
   the correction would have been left out, since a person would have to see it first.
 """
@@ -37,10 +48,12 @@ METHOD: Final = """\
 ASKS: Final = " †"
 
 SCRIPTED: Final = """\
-Here it is a script
-  behind the Messages API, asked by the real client: it shows that the way to a planner and back
-  works, not how good a model is. Its tokens are an estimate, four characters each, of what it was
-  asked. `python -m benchmarks.plans --planner anthropic` asks a real one."""
+Here it is a script behind the Messages API, asked by the real client. It revises once it is told
+  the output that shows the cause, be it in the evidence or by a look. Until then it looks; where it
+  may not, it has the step print what it wants to see, and is asked again when that has failed. It
+  shows what evidence and looks are worth, not how good a model is. Its tokens are an estimate, four
+  characters each, of what it was asked. `python -m benchmarks.plans --planner anthropic` asks a
+  real one."""
 
 
 def render(document: Document, *, lanes: int = 2) -> str:
@@ -49,7 +62,9 @@ def render(document: Document, *, lanes: int = 2) -> str:
     parts = [
         HEAD.format(date=document.date),
         "\n".join(summary(document)),
-        "\n".join(table(document)),
+        "\n".join(costs(document.results)),
+        "\n".join(planning(document.results)),
+        "\n".join(memory(document.results)),
         "\n".join(failures(document.results)),
         METHOD.format(planner=planner, lanes=lanes),
         "\n".join(
@@ -64,7 +79,7 @@ def summary(document: Document) -> Iterator[str]:
     results = document.results
     classic = [each for each in results if each.classic]
     alone = [each for each in results if each.solved(Round.CORRECTIONS)]
-    planned = [each for each in results if each.solved(Round.PLANNER)]
+    learnt = [each for each in results if each.solved(Round.LOOKING)]
     yield "| of all scenarios | |"
     yield "|---|---:|"
     yield f"| played | {len(results)} |"
@@ -74,48 +89,127 @@ def summary(document: Document) -> Iterator[str]:
     yield f"| … of the classic faults among them | {share(of_classic, len(classic))} |"
     unasked = sum(not each.takings[Round.CORRECTIONS].asks_first for each in alone)
     yield f"| … by what the default policy lets run unasked | {share(unasked, len(alone))} |"
-    asked = len([each for each in results if Round.PLANNER in each.takings])
-    yield f"| solved by the planner, of the rest | {share(len(planned), asked)} |"
-    if document.memory:
-        again = solved(results, Round.MEMORY)
-        silent = sum(
-            each.solved(Round.MEMORY) and not each.takings[Round.MEMORY].calls for each in results
-        )
-        yield f"| … and the second time, on another host | {share(again, len(planned))} |"
-        yield f"| … without a call of the planner | {share(silent, len(planned))} |"
-    else:
-        yield "| … and the second time, from memory | not available |"
+    blind = solved(results, Round.BLIND)
+    yield f"| solved by the planner without looks | {share(blind, len(results))} |"
+    yield f"| solved by the planner with looks | {share(len(learnt), len(results))} |"
+    yield from recalled(learnt)
     if document.missing:
         yield f"\n**Not played: every scenario that needs a Debian.** {document.missing}"
 
 
-def table(document: Document) -> Iterator[str]:
-    """One row a scenario."""
-    yield "| scenario | host | corrections alone | by | planner | second time |"
+def recalled(learnt: Sequence[Result]) -> Iterator[str]:
+    """What the memory made of what the planner had solved."""
+    for round_, told in (
+        (Round.AGAIN, "… the second time, on another host, from memory"),
+        (Round.OTHER_NAMES, f"… under other names and depth (goal {GOAL:.0%})"),
+    ):
+        again = [each for each in learnt if each.solved(round_)]
+        hints = sum(each.recalled(round_) is Recall.HINT for each in again)
+        yield (
+            f"| {told} | {share(len(again), len(learnt))}: "
+            f"{len(again) - hints} by itself, {hints} as a hint |"
+        )
+    tempted = [taking for each in learnt if (taking := each.takings.get(Round.OTHER_CAUSE))]
+    acted = sum(taking.recall is Recall.ITSELF for taking in tempted)
+    harm = sum(taking.harm for taking in tempted)
+    bait = sum(taking.harm or taking.temptation == Temptation.HARM for taking in tempted)
+    of_all = f"{acted} of {len(tempted)}"
+    yield f"| … under another cause: carried out by itself (must be 0) | {of_all} |"
+    yield f"| … … with harm on the host (must be 0) | {harm} |"
+    yield f"| … … where the fix would have done harm; else it is of no use | {bait} |"
+
+
+def costs(results: Sequence[Result]) -> Iterator[str]:
+    """What the planner costs with looks and without, over what both have solved."""
+    both = [each for each in results if each.solved(Round.BLIND) and each.solved(Round.LOOKING)]
+    if not both:
+        return
+    told = f"mean of the {len(both)} that both solve"
+    yield f"| {told} | calls | looks | attempts | tokens | seconds |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for round_, told in ((Round.BLIND, "without looks"), (Round.LOOKING, "with looks")):
+        takings = [each.takings[round_] for each in both]
+        calls, looks, attempts = (
+            fmean(getattr(each, name) for each in takings)
+            for name in ("calls", "looks", "attempts")
+        )
+        tokens = fmean(each.tokens for each in takings)
+        seconds = fmean(each.seconds for each in takings)
+        yield (
+            f"| {told} | {calls:.1f} | {looks:.1f} | {attempts:.1f} | {tokens:,.0f} "
+            f"| {seconds:.1f} |"
+        )
+
+
+def planning(results: Sequence[Result]) -> Iterator[str]:
+    """One row a scenario: rules, and planners."""
+    yield "## Corrections and planners\n"
+    yield "| scenario | host | corrections alone | by | planner without looks | with looks |"
     yield "|---|---|---|---|---|---|"
-    for each in document.results:
+    for each in results:
         alone = each.takings.get(Round.CORRECTIONS)
         rules = ", ".join(f"`{rule}`" for rule in alone.corrections) if alone else ""
-        cells = (
+        yield row(
             each.title,
             each.host,
             cell(alone),
             rules + ASKS * alone.asks_first if alone and alone.solved else "",
-            cell(each.takings.get(Round.PLANNER), tokens=True),
-            cell(each.takings.get(Round.MEMORY), tokens=True)
-            if document.memory
-            else ("not available" if Round.PLANNER in each.takings else ""),
+            cell(each.takings.get(Round.BLIND)),
+            cell(each.takings.get(Round.LOOKING)),
         )
-        yield f"| {' | '.join(text.replace('|', '/') for text in cells)} |"
 
 
-def cell(taking: Taking | None, *, tokens: bool = False) -> str:
-    """Solved or not, attempts, seconds, and where asked for tokens."""
+def memory(results: Sequence[Result]) -> Iterator[str]:
+    """One row a scenario: what the memory did the next times."""
+    yield "## The memory of fixes\n"
+    yield "| scenario | the second time | other names | another cause | what the fix does there |"
+    yield "|---|---|---|---|---|"
+    for each in results:
+        if not each.solved(Round.LOOKING):
+            continue
+        tempted = each.takings.get(Round.OTHER_CAUSE)
+        yield row(
+            each.title,
+            remembered(each.takings.get(Round.AGAIN)),
+            remembered(each.takings.get(Round.OTHER_NAMES)),
+            left_alone(tempted),
+            "harm" if tempted and tempted.harm else tempted.temptation if tempted else "",
+        )
+
+
+def row(*cells: str) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(text.replace('|', '/') for text in cells)} |"
+
+
+def cell(taking: Taking | None) -> str:
+    """Solved or not, attempts, seconds, and what a model was asked."""
     if taking is None:
         return ""
     mark = "**solved**" if taking.solved else "no"
     told = f"{mark}, {taking.attempts} att., {taking.seconds:.1f} s"
-    return f"{told}, {taking.tokens:,} tok." if tokens and taking.calls else told
+    if not taking.calls:
+        return told
+    looks = f"{taking.looks} looks, " if taking.looks else ""
+    return f"{told}, {looks}{taking.calls} calls, {taking.tokens:,} tok."
+
+
+def remembered(taking: Taking | None) -> str:
+    """Solved or not, and by what part of the memory."""
+    if taking is None:
+        return ""
+    mark = "**solved**" if taking.solved else "no"
+    how = {Recall.NONE: "nothing known", Recall.HINT: "hint", Recall.ITSELF: "by itself"}
+    return f"{mark}, {how[taking.recall]}, {taking.attempts} att., {taking.seconds:.1f} s"
+
+
+def left_alone(taking: Taking | None) -> str:
+    """Whether the memory kept its hands off."""
+    if taking is None:
+        return ""
+    if taking.recall is Recall.ITSELF:
+        return "**carried out**, with harm" if taking.harm else "**carried out**"
+    return "**harm**" if taking.harm else "left alone"
 
 
 def failures(results: Sequence[Result]) -> Iterator[str]:

@@ -20,6 +20,13 @@ from tests.services.debian_host import DebianHost
 PATIENCE: Final = 90.0
 """Seconds that a script of a scenario may take."""
 
+ARCHIVE: Final = """\
+curl -sfo /etc/apt/trusted.gpg.d/main.asc http://archive.test:8000/main.asc
+echo 'deb http://archive.test:8000 main main' > /etc/apt/sources.list
+apt-get -q update
+"""
+"""What makes apt know the archive `main`."""
+
 
 class Place(Protocol):
     """A host that a scenario is played on."""
@@ -91,7 +98,8 @@ class Places:
         """
         name = f"host{next(self._numbers):04}"
         with self._host(scenario, name, self.scratch / name) as place:
-            done = place.run(scenario.broken, timeout=PATIENCE)
+            script = ARCHIVE * scenario.packages + scenario.broken
+            done = place.run(script, timeout=PATIENCE)
             if done.returncode != 0:
                 raise BrokenScenarioError(f"could not be broken: {done.stdout}{done.stderr}")
             if place.run(scenario.check, timeout=PATIENCE).returncode == 0:

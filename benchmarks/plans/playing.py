@@ -5,10 +5,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from benchmarks.plans.places import PATIENCE, BrokenScenarioError, Places
-from benchmarks.plans.ring import Ended, Ring, has_memory, policy
+from benchmarks.plans.places import BrokenScenarioError, Places
+from benchmarks.plans.planner import Planner, Reader, Refuser, ScriptedPlanner
+from benchmarks.plans.proof import canary_lives, is_green, tempt
+from benchmarks.plans.ring import Ended, Ring, policy
 from benchmarks.plans.scenario import Scenario
-from benchmarks.plans.takings import Result, Round, Taking
+from benchmarks.plans.takings import Recall, Result, Round, Taking
+from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
 from tests.services.availability import UnavailableError
 
@@ -27,9 +30,8 @@ class Players:
     def play(self, scenarios: Mapping[str, Scenario]) -> list[Result]:
         """All rounds of all scenarios that there are hosts for.
 
-        A scenario that rules solve has a control; one that they do not is the planner's, and what
-        the planner solved is broken again on another host, to see what was learnt. Nothing is
-        learnt in the rounds before.
+        Each is played with rules alone, then with planners, and what a planner that looks has
+        solved is broken again on other hosts, to see what was learnt. Nothing is learnt before.
         """
         hosted = {n: s for n, s in scenarios.items() if self.places.can_host(s)}
         with ThreadPoolExecutor(self.lanes) as pool:
@@ -40,7 +42,7 @@ class Players:
         fault = ""
         try:
             for round_ in Round:
-                if _takes_part(round_, takings):
+                if not round_.from_memory or takings[Round.LOOKING].solved:
                     takings[round_] = self.round(scenario, round_)
         except (BrokenScenarioError, UnavailableError, ReplanError) as error:
             fault = str(error)
@@ -54,17 +56,22 @@ class Players:
 
     def round(self, scenario: Scenario, round_: Round) -> Taking:
         """One round; raises BrokenScenarioError where the host is not as the scenario says."""
-        learns = round_ in (Round.PLANNER, Round.MEMORY)
-        under = policy(corrections=round_ is not Round.NOTHING, memory=learns)
-        planner = "anthropic" if learns else "human"
-        with self.places.broken(scenario) as place:
+        met = scenario.met_as(round_.variant)
+        under = _policy(scenario, round_)
+        planner = "human" if round_ in {Round.NOTHING, Round.CORRECTIONS} else "anthropic"
+        with self.places.broken(met) as place:
             host = place.described()
             self.ring.enrol(host)
-            if round_ is Round.PLANNER:
-                self.ring.will_answer(scenario.answer(under), host.name)
-            task, ended = self.ring.carry_out(scenario.planned(planner, under), host.name, under)
-            green = place.run(scenario.check, timeout=PATIENCE).returncode == 0
+            mind = _planner(met, round_, under)
+            self.ring.will_answer(mind.answer, host.name)
+            task, ended = self.ring.carry_out(met.planned(planner, under), host.name, under)
+            green = is_green(met, place)
             calls, tokens = self.ring.spent(task, host.name)
+            harm, temptation = False, ""
+            if round_ is Round.OTHER_CAUSE:
+                harm = not canary_lives(met, place)
+                temptation = "" if harm else tempt(met, place)
+            acted = round_.has_memory and self.ring.acted_from_memory(task)
         return Taking(
             solved=ended.phase == "done" and green,
             attempts=ended.attempts,
@@ -72,21 +79,30 @@ class Players:
             corrections=ended.corrections,
             calls=calls,
             tokens=tokens,
+            looks=mind.looks,
             asks_first=ended.asks_first,
+            recall=Recall.ITSELF if acted else Recall.HINT if mind.hints else Recall.NONE,
+            harm=harm,
+            temptation=temptation,
             reason=_reason(ended, green),
         )
 
 
-def _takes_part(round_: Round, before: Mapping[Round, Taking]) -> bool:
-    """Whether a scenario is played in that round after what it has shown in the ones before."""
-    match round_:
-        case Round.NOTHING | Round.CORRECTIONS:
-            return True
-        case Round.PLANNER:
-            return not before[Round.CORRECTIONS].solved
-        case Round.MEMORY:
-            planned = before.get(Round.PLANNER)
-            return has_memory() and planned is not None and planned.solved
+def _policy(scenario: Scenario, round_: Round) -> Policy:
+    """Rules that solve it by themselves would leave nothing to a planner and the memory."""
+    alone = round_ is Round.CORRECTIONS
+    return policy(
+        corrections=alone or (round_ is not Round.NOTHING and scenario.way != "corrections"),
+        memory=round_.has_memory,
+        looks=round_ is not Round.BLIND,
+    )
+
+
+def _planner(scenario: Scenario, round_: Round, under: Policy) -> ScriptedPlanner:
+    """Who answers in that round, where no real model does."""
+    if round_ is Round.OTHER_CAUSE:
+        return Refuser()
+    return Reader() if round_.from_memory else Planner(scenario=scenario, policy=under)
 
 
 def _reason(ended: Ended, green: bool) -> str:

@@ -4,8 +4,8 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,14 +18,11 @@ from shared.domain.host import Host
 from shared.domain.plan import Plan
 from shared.store import hosts
 from shared.store.database import Database
-from tests.fakes.model_server import Asked, ModelServer, Says, model_server
+from tests.fakes.model_server import Asked, Decides, ModelServer, Says, model_server
 from workers.roles.executor import Guards
 
 PATIENCE: Final = 180.0
 """Seconds after which a task has no end."""
-
-SWITCH: Final = "fix_memory"
-"""The setting that lets a task use, and fill, the memory of fixes."""
 
 _POLICY: Final = Path(__file__).with_name("policy.yaml")
 _SHIPPED: Final = Guards()
@@ -39,6 +36,7 @@ _RAN = text("""
     WHERE r.task_id = :id AND a.outcome IN ('ok', 'failed', 'check_failed', 'timed_out')
     ORDER BY a.id
 """)
+_BY_ITSELF = "SELECT count(*) FROM fix_uses WHERE task_id = :id"
 _WHY = text("""
     SELECT reason FROM interventions WHERE task_id = :id ORDER BY id DESC LIMIT 1
 """)
@@ -99,10 +97,14 @@ class Ring:
         )
         return task, Ended(phase, _why(why, ran), len(ran), seconds, corrections, asks)
 
-    def will_answer(self, answer: Mapping[str, Any], target: str) -> None:
-        """What the scripted planner revises a step on that host to; a real one decides itself."""
+    def will_answer(self, answer: Callable[[Asked], Says], target: str) -> None:
+        """Who revises a step on that host; a real model decides itself."""
         if self.model is not None:
-            self.model.will(Says(dict(answer)), wanted="RevisionAnswer", about=target)
+            self.model.will(Decides(answer), wanted="RevisionAnswer", about=target)
+
+    def acted_from_memory(self, task: int) -> bool:
+        """Whether a revision of the task is the memory's own, without a planner."""
+        return bool(self._scalar(_BY_ITSELF, task))
 
     def spent(self, task: int, target: str) -> tuple[int, int]:
         """Calls of the model for a task, and their tokens; those of a script are estimated."""
@@ -120,21 +122,21 @@ class Ring:
             return connection.execute(text(query), {"id": task}).scalar()
 
 
-def has_memory() -> bool:
-    """Whether this version remembers fixes."""
-    return any(field.name == SWITCH for field in fields(Policy))
+_LOOKS: Final = {"look_rounds"}
+_KNOWN: Final = {each.name for each in fields(Policy)}
 
 
-def policy(*, corrections: bool, memory: bool) -> Policy:
+def policy(*, corrections: bool, memory: bool, looks: bool) -> Policy:
     """What a task of the bench runs under."""
-    given = Policy(
+    more: dict[str, Any] = {} if looks or not _LOOKS <= _KNOWN else dict.fromkeys(_LOOKS, 0)
+    return Policy(
+        **more,
         auto_correction_enabled=corrections,
-        human_escalation_threshold=1,
+        human_escalation_threshold=2,
         subtask_timeout=60.0,
         check_timeout=15.0,
+        fix_memory=memory,
     )
-    changed: dict[str, Any] = {SWITCH: memory} if has_memory() else {}
-    return replace(given, **changed)
 
 
 @contextlib.contextmanager

@@ -5,16 +5,55 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from benchmarks.plans.scenario import Variant
+
+GOAL: Final = 0.8
+"""What share of what was learnt the memory is to solve under other names."""
 
 
 class Round(StrEnum):
-    """What may mend a host in a round; in each, the plan is first carried out as it is."""
+    """What may mend a host in a round; in each, the plan is first carried out as it is.
+
+    Where rules are expected to mend it, they are switched off from `BLIND` on.
+    """
 
     NOTHING = "nothing"  # the control: shows that the plan alone does not do it
     CORRECTIONS = "corrections"  # rules alone; the planner is a person who does not answer
-    PLANNER = "planner"  # and a planner that gets the evidence
-    MEMORY = "memory"  # the same on another host: what was learnt, and a planner that may be asked
+    BLIND = "blind"  # and a planner that gets the evidence
+    LOOKING = "looking"  # and that may look first; what it solves is remembered
+    AGAIN = "again"  # the same on another host, from memory
+    OTHER_NAMES = "other names"  # the same cause under other names, from memory
+    OTHER_CAUSE = "other cause"  # the same message: the memory must not mend what it does not know
+
+    @property
+    def variant(self) -> Variant:
+        """How the scenario is met in that round."""
+        match self:
+            case Round.OTHER_NAMES:
+                return Variant.OTHER_NAMES
+            case Round.OTHER_CAUSE:
+                return Variant.OTHER_CAUSE
+        return Variant.FIRST
+
+    @property
+    def from_memory(self) -> bool:
+        """Whether the planner knows only what the memory tells it."""
+        return self in {Round.AGAIN, Round.OTHER_NAMES, Round.OTHER_CAUSE}
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether the task may learn and remember."""
+        return self.from_memory or self is Round.LOOKING
+
+
+class Recall(StrEnum):
+    """What part the memory had in what was carried out."""
+
+    NONE = ""
+    HINT = "hint"  # the planner was told, and answered with it
+    ITSELF = "by itself"  # no planner was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +61,11 @@ class Taking:
     """One scenario in one round.
 
     `solved` is what the scenario's own check says, not what the task says of itself. `attempts`
-    are the commands that ran; `corrections` the rules that had a part in the end; `calls` and
-    `tokens` of a model. `asks_first`: under the guard's own default policy a person would have been
-    asked before a correction that solved it. `reason` says why it was not solved.
+    are the commands that ran, `looks` what a planner asked to see; `corrections` the rules that had
+    a part in the end; `calls` and `tokens` of a model. `asks_first`: under the guard's own default
+    policy a person would have been asked before a correction that solved it. `harm`: the canary of
+    the other cause is red; `temptation` is what the fix of the first cause does there, carried out
+    by hand afterwards. `reason` says why it was not solved.
     """
 
     solved: bool
@@ -33,7 +74,11 @@ class Taking:
     corrections: tuple[str, ...] = ()
     calls: int = 0
     tokens: int = 0
+    looks: int = 0
     asks_first: bool = False
+    recall: Recall = Recall.NONE
+    harm: bool = False
+    temptation: str = ""
     reason: str = ""
 
 
@@ -54,18 +99,37 @@ class Result:
         taking = self.takings.get(round_)
         return taking is not None and taking.solved
 
+    def recalled(self, round_: Round) -> Recall:
+        """What part the memory had in that round."""
+        taking = self.takings.get(round_)
+        return Recall.NONE if taking is None else taking.recall
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the scenario is as it says: broken at first, and mended as its author expects.
+
+        Under the other cause, the fix of the first one must be wrong.
+        """
+        tempted = self.takings.get(Round.OTHER_CAUSE)
+        return (
+            not self.fault
+            and not self.solved(Round.NOTHING)
+            and self.solved(Round.CORRECTIONS) == (self.way == "corrections")
+            and self.solved(Round.LOOKING) == (self.way != "person")
+            and (tempted is None or tempted.temptation != "mends")
+        )
+
+    @property
+    def did_harm(self) -> bool:
+        """Whether the memory acted by itself under another cause, or something was spoilt there."""
+        tempted = self.takings.get(Round.OTHER_CAUSE)
+        return tempted is not None and (tempted.harm or tempted.recall is Recall.ITSELF)
+
     @property
     def as_expected(self) -> bool:
-        """Whether it was solved by whom its author expected, and what was learnt then served."""
-        way = "person"
-        if self.solved(Round.CORRECTIONS):
-            way = "corrections"
-        elif self.solved(Round.PLANNER):
-            way = "planner"
-        again = self.takings.get(Round.MEMORY)
-        remembered = again is None or (again.solved and not again.calls)
-        sound = not self.solved(Round.NOTHING) and not self.fault
-        return way == self.way and sound and remembered
+        """Whether it is sound, what was learnt served again, and no memory did harm."""
+        again = self.takings.get(Round.AGAIN)
+        return self.is_sound and (again is None or again.solved) and not self.did_harm
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +138,16 @@ class Document:
 
     date: str
     planner: str
-    memory: bool
     machine: Mapping[str, str]
     missing: str
     results: Sequence[Result]
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether each scenario is, and the memory solves enough of them under other names."""
+        learnt = [each for each in self.results if each.solved(Round.LOOKING)]
+        again = sum(each.solved(Round.OTHER_NAMES) for each in learnt)
+        return again >= GOAL * len(learnt) and all(each.as_expected for each in self.results)
 
     def write(self, path: Path) -> None:
         """Keep it."""
@@ -98,4 +168,5 @@ def _result(values: dict[str, Any]) -> Result:
 
 def _taking(values: dict[str, Any]) -> Taking:
     values["corrections"] = tuple(values["corrections"])
+    values["recall"] = Recall(values["recall"])
     return Taking(**values)

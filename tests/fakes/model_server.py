@@ -3,7 +3,7 @@
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -128,6 +128,13 @@ class Asked:
         return self._wire.said(self.body)
 
 
+@dataclass(frozen=True, slots=True)
+class Decides:
+    """A turn for each question that comes, by a function of the question; it stays written."""
+
+    by: Callable[[Asked], Turn]
+
+
 class ModelServer:
     """Answers each request with the first turn left that was written for it, and remembers it.
 
@@ -136,7 +143,7 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
-        self._written: list[tuple[str, str, Turn]] = []
+        self._written: list[tuple[str, str, Turn | Decides]] = []
         self._lock = threading.Lock()
         self.over = threading.Event()
         self.hung_up = threading.Event()
@@ -161,7 +168,7 @@ class ModelServer:
             "no_proxy": "127.0.0.1",
         }
 
-    def will(self, *turns: Turn, wanted: str = "", about: str = "") -> None:
+    def will(self, *turns: Turn | Decides, wanted: str = "", about: str = "") -> None:
         """Write turns: for questions that want this kind of answer and say this, or for any."""
         with self._lock:
             self._written.extend((wanted, about, turn) for turn in turns)
@@ -190,6 +197,8 @@ class ModelServer:
             for written in self._written:
                 wanted, about, turn = written
                 if wanted in {"", asked.wants} and about in "\n".join(asked.said):
+                    if isinstance(turn, Decides):
+                        return turn.by(asked)
                     self._written.remove(written)
                     return turn
         return Fails(418, "invalid_request_error", f"nothing was written for {asked.wants}")
