@@ -18,6 +18,7 @@ from orchestrator.core.decisions import (
     Enqueue,
     FreeJob,
     Grant,
+    KeepLooks,
     Learn,
     OpenIntervention,
     ReportRun,
@@ -148,6 +149,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | AddSteps()
             | DisableHost()
             | Learn()
+            | KeepLooks()
         ):
             return None
         case _:

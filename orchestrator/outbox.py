@@ -18,6 +18,7 @@ from orchestrator.core.decisions import (
     Enqueue,
     FreeJob,
     Grant,
+    KeepLooks,
     Learn,
     OpenIntervention,
     ReportRun,
@@ -30,7 +31,7 @@ from orchestrator.core.decisions import (
 from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
 from shared.domain.errors import Defect
 from shared.domain.records import SettledClaim
-from shared.store import approvals, attempts, claims, hosts, jobs
+from shared.store import approvals, attempts, claims, hosts, jobs, looks
 from shared.store.recordset import as_rows
 from shared.store.tables import InterventionRow
 from shared.wire import to_json
@@ -68,6 +69,9 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
     match decision:
         case Enqueue():
             jobs.enqueue(connection, [job_of(task_id, run_id, decision)])
+        case KeepLooks(kind, step, revision, pass_no, number, asked):
+            place = (task_id, run_id, step, kind, number)
+            looks.keep(connection, *place, asked, revision=revision, pass_no=pass_no)
         case CancelJobs(step):
             jobs.cancel(connection, task_id, run_id, step)
         case CancelAttempt(key):

@@ -9,6 +9,7 @@ from orchestrator.core.decisions import Enqueue, OpenIntervention
 from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain.config import Policy
 from shared.domain.jobs import queue_of
+from shared.domain.look import Looking
 from shared.domain.plan import Author, Draft, OnFailure, Plan, PlanningRole, Recovery
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from shared.store.jobs import NewJob
@@ -48,6 +49,7 @@ def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:
         answer=decision.answer,
         delay=decision.delay,
         driven_on=decision.driven_on,
+        looks=decision.looks,
     )
 
 
@@ -61,6 +63,7 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
         postponed=row.postponed,
         unrefined=row.unrefined,
         asking=row.asking,
+        looks={int(step): from_json(Looking, looks) for step, looks in row.looks.items()},
         reason=row.reason,
     )
 
@@ -102,6 +105,7 @@ def step_state(row: Any) -> StepState:
         draft=None if row.draft is None else from_json(Draft, row.draft),
         generation=row.generation,
         cleanups=row.cleanups,
+        looks=Looking(row.looks, row.looking),
         reason=row.reason,
     )
 
@@ -142,6 +146,8 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "draft": None if step.draft is None else to_json(step.draft),
         "generation": step.generation,
         "cleanups": step.cleanups,
+        "looks": step.looks.rounds,
+        "looking": step.looks.under_way,
         "reason": step.reason,
     }
 
@@ -157,6 +163,7 @@ def task_values(task_id: int, state: TaskState, *, planned: bool, limited: bool)
         "postponed": state.postponed,
         "unrefined": state.unrefined,
         "asking": state.asking,
+        "looks": {str(step): to_json(looks) for step, looks in state.looks.items()},
         "reason": state.reason,
         "ended": state.phase in ENDED_TASK,
     }

@@ -40,7 +40,7 @@ from shared.store.tables import (
 from shared.wire import decode_fact, encode_fact, from_json, to_json
 
 _LOCK_TASKS = text("""
-    SELECT id, phase, policy, plan, postponed, unrefined, asking, reason FROM tasks
+    SELECT id, phase, policy, plan, postponed, unrefined, asking, looks, reason FROM tasks
     WHERE id IN (SELECT task_id FROM inbox GROUP BY task_id ORDER BY min(id) LIMIT :limit)
     ORDER BY id FOR UPDATE SKIP LOCKED
 """)
@@ -69,6 +69,7 @@ _TASKS_SET = recordset(
     "postponed",
     "unrefined",
     "asking",
+    "looks",
     "reason",
     planned="boolean",
     ended="boolean",
@@ -77,7 +78,7 @@ _SAVE = text(f"""
     WITH saved_tasks AS (
         UPDATE tasks SET
             phase = r.phase, postponed = r.postponed, reason = r.reason,
-            unrefined = r.unrefined, asking = r.asking,
+            unrefined = r.unrefined, asking = r.asking, looks = r.looks,
             policy = coalesce(r.policy, tasks.policy),
             plan = CASE WHEN r.planned THEN r.plan ELSE tasks.plan END,
             ended_at = CASE WHEN r.ended THEN clock_timestamp() END

@@ -7,8 +7,41 @@ from typing import Protocol
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
+from shared.domain.look import Look
 from shared.domain.plan import DroppedCheck, Plan, Revision, Step, Subtask
 from shared.domain.question import Question, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLook:
+    """What came of a look in round `round_no`: what it printed, or why there is nothing to see.
+
+    `ended` says in words how it ended, or why it was not run.
+    """
+
+    round_no: int
+    host: str
+    command: str
+    why: str
+    ended: str
+    stdout: str = ""
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What a planning has seen, and how many more rounds it may ask for.
+
+    `allowed` is how many rounds there are in all; with none, the planner hears nothing of looks.
+    """
+
+    seen: tuple[SeenLook, ...] = ()
+    left: int = 0
+    allowed: int = 0
+
+
+NO_LOOKS = Looks()
+"""For a planner that may not look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +49,8 @@ class PlanRequest:
     """What a planner is told about a task. `targets` describes each target in one or more lines.
 
     `facts` is what was observed on the targets, `rules` is what the guard allows on them, and
-    `replies` holds the answers of the person who submitted the task.
+    `replies` holds the answers of the person who submitted the task. `looks` is what the planner
+    has asked to see.
     """
 
     prompt: str
@@ -25,6 +59,7 @@ class PlanRequest:
     facts: str = ""
     rules: str = ""
     replies: tuple[Reply, ...] = ()
+    looks: Looks = NO_LOOKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +75,9 @@ class DoneStep:
 class DetailRequest:
     """What the subtask planner is told about a step; `plan` shows it the other steps.
 
-    `facts`, `rules` and `replies` are as in `PlanRequest`; `past_fixes` describes fixes that helped
-    before; `done` are the steps that are done on the target. For a step of a changed plan, `why` is
-    the planner's reason to change it, and `evidence` what made it do so.
+    `facts`, `rules`, `replies` and `looks` are as in `PlanRequest`; `past_fixes` describes fixes
+    that helped before; `done` are the steps that are done on the target. For a step of a changed
+    plan, `why` is the planner's reason to change it, and `evidence` what made it do so.
     """
 
     prompt: str
@@ -57,6 +92,7 @@ class DetailRequest:
     done: tuple[DoneStep, ...] = ()
     why: str = ""
     evidence: str = ""
+    looks: Looks = NO_LOOKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +101,8 @@ class ReviseRequest:
 
     `note` comes from the operator. `earlier` holds all lists that have failed, the current one
     last; none of them may be proposed again (`workers.repetition`). `evidence` is the stored text
-    of the bundle, or empty. `target` says how the host is reached; `rules`, `past_fixes` and
-    `replies` are as in `DetailRequest`.
+    of the bundle, or empty. `target` says how the host is reached; `rules`, `past_fixes`,
+    `replies` and `looks` are as in `DetailRequest`.
     """
 
     bundle: Bundle
@@ -80,6 +116,7 @@ class ReviseRequest:
     rules: str = ""
     past_fixes: tuple[str, ...] = ()
     replies: tuple[Reply, ...] = ()
+    looks: Looks = NO_LOOKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +139,7 @@ class ReplanRequest:
 
     `plan` is the plan of the run and `phases` the state of each of its steps, by number. `reason`
     holds the words of the step's author and the operator's note. `evidence` is as in
-    `ReviseRequest`; `rules`, `replies` and `done` are as in `DetailRequest`.
+    `ReviseRequest`; `rules`, `replies`, `looks` and `done` are as in `DetailRequest`.
     """
 
     prompt: str
@@ -117,10 +154,19 @@ class ReplanRequest:
     rules: str = ""
     replies: tuple[Reply, ...] = ()
     done: tuple[DoneStep, ...] = ()
+    looks: Looks = NO_LOOKS
 
 
 class NotAsPlanned(Rejected):
     """A planner says that the request cannot be carried out as it was planned."""
+
+
+class LooksFirst(Exception):
+    """A planner wants to see something before it answers; `Looks.left` was not 0."""
+
+    def __init__(self, looks: tuple[Look, ...]) -> None:
+        super().__init__(f"the planner asks for {len(looks)} looks")
+        self.looks = looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +182,8 @@ class PlannerBackend(Protocol):
     """A backend that answers for the planning roles: a model or a library of known jobs.
 
     Every method raises Transient (try later), Rejected (no answer, or one that cannot be used) or
-    Misconfigured (no key, no library). `uses_facts` says whether the backend can use facts about
+    Misconfigured (no key, no library). `plan`, `detail`, `revise` and `replan` raise LooksFirst if
+    they want to see something first. `uses_facts` says whether the backend can use facts about
     the targets.
     """
 

@@ -48,6 +48,8 @@ from workers.roles.briefings import FACTS, Briefings
 from workers.roles.escalation import EscalationHandler
 from workers.roles.executor import Executor, Guards
 from workers.roles.host_keys import reports_changed_keys
+from workers.roles.looker import Looker
+from workers.roles.looks import may_look
 from workers.roles.model_calls import ModelCalls
 from workers.roles.planner import Planner
 from workers.roles.replanner import Replanner
@@ -300,10 +302,12 @@ def _performers(
 ) -> dict[JobKind, Perform]:
     server = settings.server
     calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
-    guards = Guards(server.guard_policy, settings.agent.forbidden_commands)
+    folders = (server.data_dir, *filter(None, (server.vault_dir,)))
+    guards = Guards(server.guard_policy, settings.agent.forbidden_commands, own=folders)
     backends = _backends(server, secrecy, calls, guards)
     signatures = Signatures(server.approval_keys, server.data_dir)
     executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
+    looker = Looker(database, journal, connections, guards, secrecy)
 
     def execute(hold: Hold) -> Fact:
         with reports_changed_keys(database, hold.job.task_id):
@@ -329,12 +333,17 @@ def _performers(
 
     return {
         JobKind.REFINE: calls.account_for(Taskmaster(database, backends, briefings).perform),
-        JobKind.PLAN: calls.account_for(Planner(database, backends, briefings).perform),
-        JobKind.DETAIL: calls.account_for(SubtaskPlanner(database, backends, briefings).perform),
-        JobKind.REVISE: calls.account_for(Reviser(database, backends, briefings).perform),
+        JobKind.PLAN: calls.account_for(may_look(Planner(database, backends, briefings).perform)),
+        JobKind.DETAIL: calls.account_for(
+            may_look(SubtaskPlanner(database, backends, briefings).perform)
+        ),
+        JobKind.REVISE: calls.account_for(may_look(Reviser(database, backends, briefings).perform)),
         JobKind.ADVISE: calls.account_for(Adviser(database, backends, briefings).perform),
-        JobKind.REPLAN: calls.account_for(Replanner(database, backends, briefings).perform),
+        JobKind.REPLAN: calls.account_for(
+            may_look(Replanner(database, backends, briefings).perform)
+        ),
         JobKind.EXECUTE: execute,
+        JobKind.LOOK: looker.perform,
         JobKind.CLEAN_UP: clean_up,
         JobKind.GATHER: EscalationHandler(database, observe, secrecy.text).perform,
     }

@@ -8,6 +8,7 @@ from shared.domain.approval import Approval, ApprovalRequest
 from shared.domain.attempt import Answer
 from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
+from shared.domain.look import Look
 from shared.domain.next_step import Advice
 from shared.domain.plan import Plan, PlanningRole, Step
 from shared.domain.records import HostRecord, RecordsAnswer
@@ -39,6 +40,7 @@ class Enqueue:
     `driven_on` says that an earlier job was for the same pass.
     `postponed` says how often in a row the same work was put off before.
     `answer` is what a person answered to the question of the step.
+    `looks` are the rounds of looks that the same planning has taken, or that the job is to take.
     """
 
     kind: JobKind
@@ -51,6 +53,19 @@ class Enqueue:
     note: str = ""
     answer: str | None = None
     driven_on: bool = False
+    looks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeepLooks:
+    """Write down what a planning of that kind wants to see in that round."""
+
+    kind: JobKind
+    step: int | None
+    revision: int
+    pass_no: int
+    round_no: int
+    looks: tuple[Look, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +214,7 @@ class ReportRun:
 
 Decision = (
     Enqueue
+    | KeepLooks
     | CancelJobs
     | CancelAttempt
     | OpenIntervention

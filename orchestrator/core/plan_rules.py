@@ -2,11 +2,19 @@
 
 from dataclasses import replace
 
-from orchestrator.core.decisions import AddSteps, CancelJobs, CloseInterventions, Decision
-from orchestrator.core.state import RunState, StepState
-from orchestrator.core.step_rules import after_draft, ask_for_draft, ask_planner
+from orchestrator.core.decisions import (
+    AddSteps,
+    CancelJobs,
+    CloseInterventions,
+    Decision,
+    InterventionKind,
+    OpenIntervention,
+)
+from orchestrator.core.state import RunState, StepState, WaitsFor
+from orchestrator.core.step_rules import StepAdvance, after_draft, ask_planner
 from shared.domain.facts import PlanRevised, QuestionAnswered
-from shared.domain.plan import OnFailure, Step, open_questions
+from shared.domain.look import NOT_LOOKED
+from shared.domain.plan import Draft, OnFailure, Step, open_questions
 from shared.domain.task import StepPhase
 
 NOT_BEGUN = frozenset({StepPhase.NOT_STARTED, StepPhase.SKIPPED})
@@ -34,10 +42,10 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     """
     present, last = state.steps[fact.step], max(state.steps)
     if fact.known != last:
-        asked = replace(present, postponed=0, draft=None)
+        asked = replace(present, postponed=0, draft=None, looks=NOT_LOOKED)
         return state.with_step(asked), (ask_planner(asked),)
     if open_questions(fact.steps):
-        waiting, decisions = ask_for_draft(present, fact)
+        waiting, decisions = _ask_for_draft(present, fact)
         return state.with_step(waiting), decisions
     if not all(step.subtasks for step in fact.steps):
         waiting, decisions = after_draft(present, state.policy, fact)
@@ -85,6 +93,32 @@ def answer_draft(state: RunState, fact: QuestionAnswered) -> tuple[RunState, tup
     )
     after, decisions = change_plan(state.with_step(goes_on), changed)
     return after, (CloseInterventions(fact.step), *decisions)
+
+
+def _ask_for_draft(step: StepState, fact: PlanRevised) -> StepAdvance:
+    """Ask a person what the steps of a changed plan ask, each question once."""
+    asked = {each.ask_question: each for each in open_questions(fact.steps)}
+    waiting = replace(
+        step,
+        phase=StepPhase.WAITING,
+        waits_for=WaitsFor.ANSWER,
+        postponed=0,
+        reason=next(iter(asked)),
+        draft=Draft(fact.known, fact.steps, fact.reason),
+    )
+    return waiting, (
+        CancelJobs(step.ordinal),
+        *(
+            OpenIntervention(
+                InterventionKind.QUESTION,
+                step.ordinal,
+                each.ask_question,
+                "replan",
+                options=each.ask_options,
+            )
+            for each in asked.values()
+        ),
+    )
 
 
 def _is_asked(step: Step, question: str) -> bool:

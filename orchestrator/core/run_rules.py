@@ -20,6 +20,7 @@ from orchestrator.core.decisions import (
     ReportRun,
 )
 from orchestrator.core.lessons import with_lesson
+from orchestrator.core.look_rules import after_looks, is_of_other_planning, overtaken_looks
 from orchestrator.core.plan_rules import OUT_OF_REACH, answer_draft, change_plan, is_met
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
@@ -41,6 +42,7 @@ from orchestrator.core.step_rules import (
 from shared.domain import facts as f
 from shared.domain.config import ASK, with_limits
 from shared.domain.jobs import JobKind
+from shared.domain.look import NOT_LOOKED
 from shared.domain.plan import OnFailure, Recovery, open_questions
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
@@ -107,6 +109,8 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
             return not (_waits_for(step, WaitsFor.ANSWER, fact.pass_no) and _asks(step, fact))
         case f.RetryAdvised():
             return not _awaits_advice(step) or step.pass_no != fact.pass_no
+        case f.LooksRequested() | f.LooksTaken():
+            return overtaken_looks(step, fact)
         case f.CommandLeftRunning() | f.CleanupFinished():
             return overtaken_cleanup(step, fact)
         case f.JobFailed(kind=JobKind.CLEAN_UP):
@@ -149,9 +153,9 @@ def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
     expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
     return (
         step.phase not in expected
+        or is_of_other_planning(step, fact)
         or step.pass_no != fact.pass_no
         or step.postponed != fact.postponed
-        or _asked_above(step) is not (fact.kind if fact.kind in _ABOVE else None)
     )
 
 
@@ -160,16 +164,6 @@ def _overtaken_loss(step: StepState, fact: f.WorkerLost) -> bool:
         return step.phase is not StepPhase.CANCELLED or step.cleanups == 0
     expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
     return step.phase not in expected or step.pass_no != fact.pass_no
-
-
-_ABOVE = frozenset({JobKind.REPLAN, JobKind.DETAIL})
-
-
-def _asked_above(step: StepState) -> JobKind | None:
-    """Whether a step that was handed up waits for the changed plan or for its details."""
-    if not step.handed_up:
-        return None
-    return JobKind.REPLAN if step.draft is None else JobKind.DETAIL
 
 
 def apply(state: RunState, fact: f.RunFact) -> Advance:
@@ -232,6 +226,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
             return after_reply(step, fact)
         case f.RetryAdvised():
             return after_advice(step, fact)
+        case f.LooksRequested() | f.LooksTaken():
+            return after_looks(step, fact)
         case f.AttemptCancelRequested():
             return step, (CancelAttempt(fact.key),)
         case f.CommandLeftRunning():
@@ -279,6 +275,7 @@ def _cancel(state: RunState) -> Advance:
             phase=StepPhase.CANCELLED,
             waits_for=None,
             draft=None,
+            looks=NOT_LOOKED,
             reason="cancelled by an operator",
         )
         for ordinal, step in state.steps.items()

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from shared.domain.config import Policy
 from shared.domain.errors import Defect
+from shared.domain.look import NOT_LOOKED, Looking
 from shared.domain.plan import (
     Author,
     Draft,
@@ -42,7 +43,8 @@ class StepState:
     may still run; `handed_up` that the planner of the task is asked to change what remains, and
     `draft` what it has answered, while that asks a person or bare steps of it are being detailed;
     `generation` counts the changes of the plan that led to it; `cleanups` is the number of the try
-    to end what the step left running when it was cancelled, and 0 while no such try is under way.
+    to end what the step left running when it was cancelled, and 0 while no such try is under way;
+    `looks` says how far its planning has looked.
     """
 
     ordinal: int
@@ -66,6 +68,7 @@ class StepState:
     draft: Draft | None = None
     generation: int = 0
     cleanups: int = 0
+    looks: Looking = NOT_LOOKED
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -109,7 +112,7 @@ class TaskState:
     """A task: its plan as far as it is known, and the phases of its runs.
 
     `unrefined` says that the taskmaster still owes its answer, `asking` that it waits for a
-    person's.
+    person's. `looks` says how far each planning has looked, by step, and by 0 for the plan itself.
     """
 
     phase: TaskPhase = TaskPhase.SUBMITTED
@@ -119,6 +122,7 @@ class TaskState:
     postponed: int = 0
     unrefined: bool = False
     asking: bool = False
+    looks: Mapping[int, Looking] = field(default_factory=dict)
     reason: str = ""
 
     def open_questions(self) -> tuple[Step, ...]:

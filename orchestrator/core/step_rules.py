@@ -33,8 +33,9 @@ from shared.domain.facts import (
     StepHandedUp,
 )
 from shared.domain.jobs import JobKind
+from shared.domain.look import NOT_LOOKED
 from shared.domain.next_step import Advice
-from shared.domain.plan import Draft, OnFailure, PlanningRole, open_questions
+from shared.domain.plan import Draft, OnFailure, PlanningRole
 from shared.domain.question import Reply
 from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.spending import SPENDING
@@ -42,7 +43,9 @@ from shared.domain.task import StepPhase
 
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
 
-WITH_EVIDENCE = frozenset({JobKind.REVISE, JobKind.REPLAN, JobKind.DETAIL, JobKind.ADVISE})
+WITH_EVIDENCE = frozenset(
+    {JobKind.REVISE, JobKind.REPLAN, JobKind.DETAIL, JobKind.ADVISE, JobKind.LOOK}
+)
 """The jobs that answer a bundle: if one fails, the evidence has been gathered."""
 
 
@@ -55,6 +58,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         waits_for=None,
         handed_up=False,
         draft=None,
+        looks=NOT_LOOKED,
     )
     return ready, (
         Enqueue(
@@ -120,7 +124,7 @@ def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
 
     `hold_bundles` holds every bundle, whoever asked for it.
     """
-    step = replace(step, postponed=0)
+    step = replace(step, postponed=0, looks=NOT_LOOKED)
     following = Next.REVISE if step.forced else _next(step, policy)
     if following is Next.RETRY and retry_limit(policy, ErrorClass.OTHER).ask:
         return replace(step, phase=StepPhase.REPLANNING), (_again(step, JobKind.ADVISE),)
@@ -143,6 +147,7 @@ def after_sending(step: StepState, fact: BundleSent) -> StepAdvance:
         postponed=0,
         handed_up=False,
         draft=None,
+        looks=NOT_LOOKED,
     )
     if step.author.backend == "human":
         waiting, decisions = _ask_person(sent)
@@ -155,7 +160,7 @@ def after_handing_up(step: StepState, policy: Policy, fact: StepHandedUp) -> Ste
 
     A step that came of `human_escalation_threshold` changes of the plan is not replanned again.
     """
-    told = replace(step, postponed=0, reason=fact.reason)
+    told = replace(step, postponed=0, looks=NOT_LOOKED, reason=fact.reason)
     used_up = step.generation >= policy.human_escalation_threshold
     if used_up or fact.planner.backend == "human":
         return _wait(told, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="revise")
@@ -171,34 +176,9 @@ def after_draft(step: StepState, policy: Policy, fact: PlanRevised) -> StepAdvan
         reason = f"the planner has changed the plan, and a person is to detail it: {bare}"
         told = replace(step, postponed=0, draft=None, reason=reason)
         return _wait(told, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="replan")
-    drafted = replace(step, postponed=0, draft=Draft(fact.known, fact.steps, fact.reason))
+    draft = Draft(fact.known, fact.steps, fact.reason)
+    drafted = replace(step, postponed=0, looks=NOT_LOOKED, draft=draft)
     return drafted, (_again(drafted, JobKind.DETAIL),)
-
-
-def ask_for_draft(step: StepState, fact: PlanRevised) -> StepAdvance:
-    """Ask a person what the steps of a changed plan ask, each question once."""
-    asked = {each.ask_question: each for each in open_questions(fact.steps)}
-    waiting = replace(
-        step,
-        phase=StepPhase.WAITING,
-        waits_for=WaitsFor.ANSWER,
-        postponed=0,
-        reason=next(iter(asked)),
-        draft=Draft(fact.known, fact.steps, fact.reason),
-    )
-    return waiting, (
-        CancelJobs(step.ordinal),
-        *(
-            OpenIntervention(
-                InterventionKind.QUESTION,
-                step.ordinal,
-                each.ask_question,
-                "replan",
-                options=each.ask_options,
-            )
-            for each in asked.values()
-        ),
-    )
 
 
 def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
@@ -283,7 +263,7 @@ def put_off_or_wait(
     if may_postpone(fact.family, step.postponed, policy):
         later = replace(failed, postponed=step.postponed + 1)
         delay = put_off(policy, fact, later.postponed, seed, step.ordinal)
-        again = _asked_again(later, fact.kind)
+        again = enqueue_again(later, fact.kind)
         return later, (replace(again, delay=delay, postponed=later.postponed),)
     if fact.kind is JobKind.ADVISE:  # nobody advises against it: the count alone decides
         delay = pause(policy, policy.retry_delay, step.failures, seed, step.ordinal)
@@ -338,16 +318,18 @@ def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER)
 
 
 def _gather(step: StepState) -> StepAdvance:
-    replanning = replace(step, phase=StepPhase.REPLANNING, waits_for=None)
+    replanning = replace(step, phase=StepPhase.REPLANNING, waits_for=None, looks=NOT_LOOKED)
     return replanning, (_again(replanning, JobKind.GATHER),)
 
 
 def _again(step: StepState, kind: JobKind) -> Enqueue:
-    asked = Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no)
+    place = Enqueue(kind, step.ordinal, revision=step.revision, pass_no=step.pass_no)
+    asked = replace(place, looks=step.looks.rounds)
     return replace(asked, note=step.note, answer=step.answer) if kind is JobKind.EXECUTE else asked
 
 
-def _asked_again(step: StepState, kind: JobKind) -> Enqueue:
+def enqueue_again(step: StepState, kind: JobKind) -> Enqueue:
+    """Ask for the same work again: what its planning has looked at is not forgotten."""
     match kind:
         case JobKind.REVISE:
             return _ask_author(step)
@@ -390,7 +372,7 @@ def _wait(
     records: tuple[HostRecord, ...] = (),
 ) -> StepAdvance:
     """Ask a person, and withdraw every open job of the step."""
-    waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for)
+    waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for, looks=NOT_LOOKED)
     reason = step.reason
     return waiting, (
         CancelJobs(step.ordinal),

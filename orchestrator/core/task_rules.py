@@ -18,6 +18,12 @@ from orchestrator.core.decisions import (
     StartRuns,
     TellPolicy,
 )
+from orchestrator.core.look_rules import (
+    after_task_looks,
+    is_of_other_turn,
+    looking_of,
+    overtaken_task_looks,
+)
 from orchestrator.core.retry_rules import put_off
 from orchestrator.core.state import TaskState
 from shared.domain import facts as f
@@ -64,10 +70,12 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
             )
         case f.HostKeyChanged():
             return False  # the task does not remember which hosts are disabled
+        case f.LooksRequested() | f.LooksTaken():
+            return overtaken_task_looks(state, fact)
         case f.JobFailed():
-            return PLANNING_JOBS.get(fact.kind) is not state.phase or _is_answered(state, fact)
+            return _phase_of(fact) is not state.phase or _is_answered(state, fact)
         case f.WorkerLost():
-            return PLANNING_JOBS.get(fact.kind) is not state.phase
+            return _phase_of(fact) is not state.phase
         case f.CancelRequested():
             return state.phase in ENDED_TASK
         case f.ResumeRequested():
@@ -124,10 +132,19 @@ def _has_begun(state: TaskState) -> bool:
     return state.phase is TaskPhase.RUNNING or not untouched.issuperset(state.runs.values())
 
 
+def _phase_of(fact: f.JobFailed | f.WorkerLost) -> TaskPhase | None:
+    """The phase in which a task has such a job."""
+    if fact.kind is JobKind.LOOK:
+        return TaskPhase.PLANNING if fact.step is None else TaskPhase.DETAILING
+    return PLANNING_JOBS.get(fact.kind)
+
+
 def _is_answered(state: TaskState, fact: f.JobFailed) -> bool:
-    if fact.kind is JobKind.DETAIL and fact.step not in state.bare_steps():
+    if is_of_other_turn(looking_of(state, fact.step), fact):
         return True
-    return fact.kind is not JobKind.DETAIL and fact.postponed != state.postponed
+    if fact.step is not None:
+        return fact.step not in state.bare_steps()
+    return fact.postponed != state.postponed
 
 
 def apply(  # noqa: C901, PLR0912 - one case a fact
@@ -151,6 +168,8 @@ def apply(  # noqa: C901, PLR0912 - one case a fact
             return _follow(state, fact)
         case f.HostKeyChanged():
             return state, (DisableHost(fact.host, fact.reason),)
+        case f.LooksRequested() | f.LooksTaken():
+            return after_task_looks(state, fact)
         case f.JobFailed():
             return _after_failed_job(state, fact)
         case f.WorkerLost():
@@ -189,7 +208,7 @@ def _refine(state: TaskState) -> Advance:
 def _plan(state: TaskState) -> Advance:
     if state.policy.planner == "human":
         return _wait(state, "a person is to plan this task", stage="plan")
-    return replace(state, phase=TaskPhase.PLANNING), (
+    return replace(state, phase=TaskPhase.PLANNING, looks={}), (
         Enqueue(JobKind.PLAN, role=PlanningRole.PLANNER),
     )
 
@@ -208,7 +227,7 @@ def _detail(state: TaskState) -> Advance:
         numbers = ", ".join(map(str, missing))
         waiting, asked = _wait(state, f"a person is to detail step {numbers}", stage="detail")
         return waiting, (CloseInterventions(), *asked)
-    detailing = replace(state, phase=TaskPhase.DETAILING)
+    detailing = replace(state, phase=TaskPhase.DETAILING, looks={})
     return detailing, (
         CloseInterventions(),
         *(Enqueue(JobKind.DETAIL, ordinal) for ordinal in missing),
@@ -313,8 +332,10 @@ def _after_failed_job(state: TaskState, fact: f.JobFailed) -> Advance:
     if may_postpone(fact.family, fact.postponed, state.policy):
         delay = put_off(state.policy, fact, fact.postponed + 1, *state.runs)
         role = PlanningRole.PLANNER if fact.kind is JobKind.PLAN else PlanningRole.SUBTASK_PLANNER
-        again = Enqueue(fact.kind, fact.step, role=role, delay=delay, postponed=fact.postponed + 1)
-        counted = state.postponed + (fact.kind is not JobKind.DETAIL)
+        rounds = looking_of(state, fact.step).rounds
+        again = Enqueue(fact.kind, fact.step, role=role, delay=delay, looks=rounds)
+        again = replace(again, postponed=fact.postponed + 1)
+        counted = state.postponed + (fact.step is None)
         return replace(state, postponed=counted, reason=fact.reason), (again,)
     if fact.kind is JobKind.REFINE and fact.family == "rejected":
         return _plan(replace(state, postponed=0, unrefined=False, reason=fact.reason))
@@ -333,7 +354,7 @@ def _wait(
     next_step: Advice | None = None,
     kind: InterventionKind = InterventionKind.PLAN,
 ) -> Advance:
-    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, postponed=0)
+    waiting = replace(state, phase=TaskPhase.WAITING, reason=reason, postponed=0, looks={})
     return waiting, (OpenIntervention(kind, step, reason, stage, next_step),)
 
 

@@ -13,8 +13,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.records import RecordsAnswer
 
-_TOLD_BY_OTHERS = (f.RunStarted, f.RunChanged, f.BundleReady)
-"""Facts that other messages cover: the first pass, the end, the evidence being sent."""
+_TOLD_BY_OTHERS = (f.RunStarted, f.RunChanged, f.BundleReady, f.LooksTaken)
+"""Facts that other messages cover: the first pass, the end, the evidence being sent, each look."""
 
 _TOLD_OF_THE_TASK = (f.PolicyChanged, f.CancelRequested, f.ResumeRequested)
 """A task passes these on to its runs; one message, of the task, is enough."""
@@ -39,6 +39,7 @@ _WORK: Mapping[JobKind, str] = {
     JobKind.EXECUTE: "while it carried out step {step}",
     JobKind.GATHER: "while it gathered the evidence of step {step}",
     JobKind.ADVISE: "while it judged step {step}",
+    JobKind.LOOK: "while it looked at the host for the planner",
     JobKind.CLEAN_UP: "while it cleaned up step {step}",
 }
 
@@ -161,6 +162,10 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.TASK, Tone.ATTENTION, _loss(fact)
         case f.QuestionAnswered():
             return MessageKind.INTERVENTION, Tone.PLAIN, f"{fact.given_by}: {fact.answer}"
+        case f.LooksRequested():
+            return MessageKind.PLAN, Tone.PLAIN, _looks(fact)
+        case f.LooksTaken():
+            return MessageKind.PLAN, Tone.PLAIN, f"the looks of round {fact.round_no} were taken"
         case f.PolicyChanged():
             changes = ", ".join(f"{key}={value}" for key, value in fact.changes.items())
             return MessageKind.TASK, Tone.PLAIN, f"an operator changed limits: {changes}"
@@ -170,6 +175,13 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.TASK, Tone.PLAIN, "an operator resumed it"
         case _:
             assert_never(fact)
+
+
+def _looks(fact: f.LooksRequested) -> str:
+    planner = "the planner" if fact.step is None else f"the planner of step {fact.step}"
+    asked = "; ".join(f"{look.command}{_why(look.why)}" for look in fact.looks)
+    count = count_of(len(fact.looks), "look")
+    return f"{planner} asks for {count} before it answers (round {fact.round_no}): {asked}"
 
 
 def _why(reason: str) -> str:

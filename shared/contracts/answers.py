@@ -6,6 +6,7 @@ from pydantic import Field
 
 from shared.contracts.complaints import Document, unknown
 from shared.contracts.fields import Command, Name, Text
+from shared.contracts.look_answer import MayLook
 from shared.contracts.planstep import PlanStep
 from shared.domain.config import LIMITS
 from shared.domain.errors import Rejected
@@ -125,7 +126,7 @@ class StepAnswer(PlanStep):
     ]
 
 
-class PlanAnswer(Document):
+class PlanAnswer(MayLook):
     """The main steps of a task."""
 
     summary: Annotated[Text, Field(description="The plan in one or two sentences.")]
@@ -236,7 +237,7 @@ class SubtaskAnswer(Document):
         )
 
 
-class DetailAnswer(Document):
+class DetailAnswer(MayLook):
     """The subtasks of a step."""
 
     subtasks: Annotated[
@@ -253,7 +254,7 @@ class DetailAnswer(Document):
         return _subtasks_of(self.subtasks)
 
 
-class RevisionAnswer(Document):
+class RevisionAnswer(MayLook):
     """A step, revised from the evidence."""
 
     diagnosis: Annotated[

@@ -220,7 +220,9 @@ class Attempt:
     counts within the pass; 0 is the command as planned. `correction` names the rule that changed
     the command, None for the planned one. `result` is None when nothing ran; `check` is the check
     that ran afterwards, None if there is none. A `rollback` undoes, in a later pass, what the
-    subtask of that number and revision did. `reason` is text for people: no code reads it.
+    subtask of that number and revision did. A `look` shows a planner something before it answers:
+    its subtask is 0, and its step is 0 while the task as a whole is planned. `reason` is text for
+    people: no code reads it.
     `prediction` is the result of a dry run; `told_by_person` is a person's answer about an unknown
     outcome.
     """
@@ -244,6 +246,7 @@ class Attempt:
     check: CommandResult | None = None
     never_red: bool = False
     rollback: bool = False
+    look: bool = False
     prediction: Prediction | None = None
     told_by_person: Answer | None = None
 
@@ -260,4 +263,4 @@ class Attempt:
     @property
     def counted(self) -> bool:
         """True when it counts as an error of its step."""
-        return self.outcome in COUNTED and not self.rollback
+        return self.outcome in COUNTED and not self.rollback and not self.look

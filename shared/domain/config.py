@@ -37,6 +37,7 @@ class Policy:
     fix_memory: bool = True
     retry_strategy: str = "fixed"
     retry_jitter: float = 0.25
+    look_rounds: int = 2
 
 
 LIMITS: dict[str, tuple[float, float]] = {
@@ -51,6 +52,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "approval_ttl": (1, 604_800),
     "task_cost_cap": (0, 100_000),
     "retry_jitter": (0, 1),
+    "look_rounds": (0, 10),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 

@@ -15,6 +15,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
 from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind, LossSign
+from shared.domain.look import Look
 from shared.domain.next_step import Advice
 from shared.domain.plan import Author, DroppedCheck, Plan, Step, Subtask
 from shared.domain.question import Question
@@ -280,6 +281,34 @@ class QuestionAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class LooksRequested:
+    """A planner wants to see something before it answers; the planning job `kind` has ended.
+
+    `round_no` counts such requests of one planning from 1. In a run the numbers are those of the
+    pass whose evidence it answers; before there are runs they are 0, and `step` is None while the
+    task as a whole is planned.
+    """
+
+    kind: JobKind
+    step: int | None
+    revision: int
+    pass_no: int
+    round_no: int
+    looks: tuple[Look, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LooksTaken:
+    """A worker has taken the looks of that round; their outputs are in the attempts."""
+
+    kind: JobKind
+    step: int | None
+    revision: int
+    pass_no: int
+    round_no: int
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyChanged:
     """An operator changed limits of a task that is under way, by name (S1.24)."""
 
@@ -306,6 +335,8 @@ TaskFact = (
     | RunChanged
     | HostKeyChanged
     | QuestionAnswered
+    | LooksRequested
+    | LooksTaken
     | PolicyChanged
     | JobFailed
     | WorkerLost
@@ -329,6 +360,8 @@ StepFact = (
     | CommandLeftRunning
     | CleanupFinished
     | QuestionAnswered
+    | LooksRequested
+    | LooksTaken
     | JobFailed
     | WorkerLost
 )

@@ -17,6 +17,7 @@ class JobKind(StrEnum):
     EXECUTE = "execute"  # one pass
     GATHER = "gather"  # evidence -> bundle
     ADVISE = "advise"  # bundle -> whether another try is worth it
+    LOOK = "look"  # what a planner wants to see before it answers
     CLEAN_UP = "clean_up"  # end what a cancelled step left running, and start nothing
 
 
@@ -57,6 +58,7 @@ _QUEUES = {
     JobKind.EXECUTE: QueueName.EXECUTION,
     JobKind.GATHER: QueueName.ESCALATION,
     JobKind.ADVISE: QueueName.SUBTASK_PLANNING,
+    JobKind.LOOK: QueueName.EXECUTION,
     JobKind.CLEAN_UP: QueueName.EXECUTION,
 }
 
@@ -87,8 +89,9 @@ class Job:
 
     `postponed` counts how often in a row the same work was postponed as transient; `note` is an
     operator's note for the planner; `answer` is a person's answer to the question of the step;
-    `cancel_attempt` is the key of the attempt of this pass that an operator cancelled; `age` is the
-    seconds since the job was created.
+    `cancel_attempt` is the key of the attempt of this pass that an operator cancelled; `looks` are
+    the rounds of looks that its planning has taken, or that it is to take; `age` is the seconds
+    since the job was created.
     """
 
     id: int
@@ -104,6 +107,7 @@ class Job:
     note: str = ""
     answer: str | None = None
     cancel_attempt: str | None = None
+    looks: int = 0
     age: float = 0.0
     token: str = ""
 

@@ -2,6 +2,7 @@
 
 from shared.guard.guard import Guard, PlanGuard
 from shared.guard.policy.defaults import default_entries
+from shared.guard.policy.hidden import hidden_variable
 from shared.guard.policy.policy import (
     CommandPolicy,
     Forbidden,
@@ -9,6 +10,7 @@ from shared.guard.policy.policy import (
     load_site,
     looks,
     only_forbidden,
+    planner_looks,
 )
 from shared.guard.policy.policy import shipped_forbidden as default_forbidden
 
@@ -20,7 +22,9 @@ __all__ = [
     "Site",
     "default_entries",
     "default_forbidden",
+    "hidden_variable",
     "load_site",
     "looks",
     "only_forbidden",
+    "planner_looks",
 ]

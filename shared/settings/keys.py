@@ -226,6 +226,7 @@ _ABOUT = {
     "task_cost_cap": "cap on the cost of models for the task, in dollars; 0: no cap",
     "fix_memory": "whether to remember fixes and to try them first when a step fails",
     "retry_strategy": "what decides on another try: a fixed count, by_class of error, or the model",
+    "look_rounds": "times that a planner may look at hosts before it answers; 0: never",
     "retry_jitter": "share of each waiting time by which it is shortened at random",
 }
 

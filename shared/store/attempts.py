@@ -241,12 +241,10 @@ def drop_output(connection: Connection, keys: Sequence[str]) -> None:
 
 
 def of_step(connection: Connection, run_id: int, step: int) -> tuple[Attempt, ...]:
-    """The attempts of a step in a run that have ended, oldest first."""
-    found = connection.execute(
-        select(AttemptRow.__table__)
-        .where(AttemptRow.run_id == run_id, AttemptRow.step == step, AttemptRow.outcome != RUNNING)
-        .order_by(AttemptRow.id)
-    )
+    """The attempts of a step in a run that have ended, oldest first, without planners' looks."""
+    place = (AttemptRow.run_id == run_id, AttemptRow.step == step, ~AttemptRow.look)
+    query = select(AttemptRow.__table__).where(*place, AttemptRow.outcome != RUNNING)
+    found = connection.execute(query.order_by(AttemptRow.id))
     return tuple(attempt_of(row) for row in found)
 
 
@@ -272,6 +270,7 @@ def attempt_of(row: Any) -> Attempt:
         check=_check(row),
         never_red=row.never_red,
         rollback=row.rollback,
+        look=row.look,
         prediction=None if row.prediction is None else Prediction(row.prediction),
         told_by_person=None if row.told_by_person is None else Answer(row.told_by_person),
     )
@@ -328,6 +327,7 @@ def _row(entry: AttemptWrite, blobs: dict[str, bytes]) -> dict[str, Any]:
         "counted": entry.ended and attempt.counted,
         "never_red": attempt.never_red,
         "rollback": attempt.rollback,
+        "look": attempt.look,
         "reason": _clean(attempt.reason),
         "prediction": attempt.prediction,
         "rule": attempt.rule,

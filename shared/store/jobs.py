@@ -23,16 +23,16 @@ _RANDOM = "substr(replace(gen_random_uuid()::text, '-', ''), 1, 16)"
 
 _COLUMNS = f"""
     id, kind, task_id, run_id, step, revision, pass_no, postponed, note, answer, fence, claims,
-    cancel_attempt, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age,
+    cancel_attempt, looks, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age,
     coalesce({_HELD_CLAIM}, '') AS token
 """
 
 _ENQUEUE = text("""
     INSERT INTO jobs
         (kind, queue, task_id, run_id, step, revision, pass_no, postponed, note, answer,
-         cancel_attempt, due_at, fence)
+         looks, cancel_attempt, due_at, fence)
     VALUES (:kind, :queue, :task_id, :run_id, :step, :revision, :pass_no, :postponed, :note,
-            :answer, CASE WHEN :postponed > 0 THEN
+            :answer, :looks, CASE WHEN :postponed > 0 THEN
                 (SELECT before.cancel_attempt FROM jobs before
                  WHERE before.run_id = :run_id AND before.step = :step AND before.kind = :kind
                    AND before.pass_no = :pass_no
@@ -43,6 +43,7 @@ _ENQUEUE = text("""
     DO UPDATE SET
         queue = excluded.queue, revision = excluded.revision, pass_no = excluded.pass_no,
         postponed = excluded.postponed, note = excluded.note, answer = excluded.answer,
+        looks = excluded.looks,
         due_at = excluded.due_at, cancel_attempt = excluded.cancel_attempt,
         owner = NULL, lease_until = NULL, presence = NULL, lost_at = NULL, rung_at = NULL,
         claims = 0, fence = jobs.fence + 1
@@ -160,6 +161,7 @@ class NewJob:
     """A job for a worker; `delay` is in seconds from now.
 
     `driven_on` says that an earlier job was for the same pass: its worker is not the first.
+    `looks` are the rounds of looks that its planning has taken, or that it is to take.
     """
 
     kind: JobKind
@@ -174,6 +176,7 @@ class NewJob:
     answer: str | None = None
     delay: float = 0.0
     driven_on: bool = False
+    looks: int = 0
 
 
 def enqueue(connection: Connection, jobs: Sequence[NewJob]) -> None:
@@ -332,6 +335,7 @@ def _fields(job: NewJob) -> dict[str, Any]:
         "answer": job.answer,
         "delay": job.delay,
         "driven_on": job.driven_on,
+        "looks": job.looks,
     }
 
 

@@ -17,6 +17,7 @@ from shared.store.intervention_tables import (
     SettledClaimRow,
     UnknownPassRow,
 )
+from shared.store.look_tables import LookRoundRow
 from shared.store.output_tables import BlobRow, OutputRow
 from shared.store.row import DOLLARS, Row, now, number
 
@@ -34,6 +35,7 @@ __all__ = [
     "InboxRow",
     "InterventionRow",
     "JobRow",
+    "LookRoundRow",
     "ModelCallRow",
     "OutputRow",
     "RevisionRow",
@@ -51,7 +53,8 @@ class TaskRow(Row):
     """A task: both versions of the prompt, its policy, its plan as soon as there is one.
 
     `cost_cap` is the cap on model costs that a person has set, in dollars; while it is empty, the
-    policy's cap holds. `replies` holds the taskmaster's questions with a person's answers.
+    policy's cap holds. `replies` holds the taskmaster's questions with a person's answers; `looks`
+    says how far each planning has looked.
     """
 
     __tablename__ = "tasks"
@@ -67,6 +70,7 @@ class TaskRow(Row):
     unrefined: Mapped[bool] = mapped_column(server_default=text("false"))
     asking: Mapped[bool] = mapped_column(server_default=text("false"))
     replies: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    looks: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
     reason: Mapped[str] = mapped_column(server_default="")
     cost_cap: Mapped[Decimal | None] = mapped_column(DOLLARS)
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
@@ -163,6 +167,8 @@ class RunStepRow(Row):
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
     cleanups: Mapped[int] = mapped_column(server_default=text("0"))
+    looks: Mapped[int] = mapped_column(server_default=text("0"))
+    looking: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 
@@ -218,6 +224,7 @@ class JobRow(Row):
     note: Mapped[str] = mapped_column(server_default="")
     answer: Mapped[str | None]
     cancel_attempt: Mapped[str | None]
+    looks: Mapped[int] = mapped_column(server_default=text("0"))
     state: Mapped[str] = mapped_column(server_default="open")
     due_at: Mapped[datetime]
     owner: Mapped[str | None]
@@ -281,10 +288,11 @@ class EventRow(Row):
 class AttemptRow(Row):
     """An attempt; `outcome` is 'running' until it has ended, `rollback` marks an undo.
 
-    `reason` is text for people, which no code reads; code reads `told_by_person` (written only when
-    a person answers), `ended_by`, `unknown`, `left_over` and `prediction`. `body` is the result of
-    an agent; a command's result has its own columns. Text is safe and capped; whatever did not fit
-    is in `blobs` under its digest.
+    `look` marks a planner's look: its subtask is 0, and its step is 0 while the task as a whole is
+    planned. `reason` is text for people, which no code reads; code reads `told_by_person` (written
+    only when a person answers), `ended_by`, `unknown`, `left_over` and `prediction`. `body` is the
+    result of an agent; a command's result has its own columns. Text is safe and capped; whatever
+    did not fit is in `blobs` under its digest.
     """
 
     __tablename__ = "attempts"
@@ -304,6 +312,7 @@ class AttemptRow(Row):
     counted: Mapped[bool]
     never_red: Mapped[bool]
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
+    look: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     told_by_person: Mapped[str | None]
     prediction: Mapped[str | None]

@@ -17,6 +17,7 @@ from orchestrator.core.decisions import (
     Enqueue,
     FreeJob,
     Grant,
+    KeepLooks,
     Learn,
     OpenIntervention,
     ReportRun,
@@ -380,8 +381,8 @@ class MemoryUnit:
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
                     opened["open"] &= not fits or opened["step"] in sparing
-            case AddSteps() | DisableHost() | Learn() | FreeJob() | SettleClaims():
-                pass  # this store keeps no plans, no hosts, no fixes and no presence
+            case AddSteps() | DisableHost() | Learn() | FreeJob() | SettleClaims() | KeepLooks():
+                pass  # this store keeps no plans, no looks, no hosts, no fixes and no presence
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact
             case _:

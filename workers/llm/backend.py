@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from shared.contracts.answers import (
     RevisionAnswer,
 )
 from shared.contracts.complaints import Document, describe
+from shared.contracts.look_answer import looks_in, without_looks
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, PlanningRole, Subtask
@@ -31,12 +32,14 @@ from workers.llm.answer_rules import (
 from workers.llm.calls import CallLog, FaultKind, Model, ModelQuestion, ModelReply
 from workers.llm.model import LanguageModel
 from workers.llm.parsing import NotAnAnswer, object_in
-from workers.llm.prompts import PromptTexts
+from workers.llm.prompts import NO_MORE_LOOKS, PromptTexts
 from workers.llm.schema_forms import Schema, in_words, without_nulls
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
 from workers.planning import (
     DetailRequest,
+    Looks,
+    LooksFirst,
     NotAsPlanned,
     PlanRequest,
     ReplanRequest,
@@ -93,7 +96,7 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(PlanningRole.PLANNER.value),
-            schema=schema_of("plan-answer"),
+            schema=_schema("plan-answer", request.looks),
         )
         author = Author(PlanningRole.PLANNER, self._settings.provider.value)
         return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
@@ -104,7 +107,7 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(PlanningRole.SUBTASK_PLANNER.value),
-            schema=schema_of("detail-answer"),
+            schema=_schema("detail-answer", request.looks),
         )
         return self._ask(
             question, DetailAnswer, lambda answer: self._checked_subtasks(answer, request)
@@ -116,7 +119,7 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(request.step.author.role.value),
-            schema=schema_of("revision-answer"),
+            schema=_schema("revision-answer", request.looks),
         )
         return self._ask(
             question,
@@ -131,7 +134,7 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(PlanningRole.PLANNER.value),
-            schema=schema_of("plan-answer"),
+            schema=_schema("plan-answer", request.looks),
         )
         author = Author(PlanningRole.PLANNER, self._settings.provider.value)
         return self._ask(
@@ -218,7 +221,8 @@ class ModelBackend:
         explain = self._explain_at("")
         refuse_other_hosts(subtasks, wanted, explain)
         found = (step.found for step in request.done)
-        read = (request.facts, *request.past_fixes, *found, request.evidence)
+        seen = _printed(request.looks)
+        read = (request.facts, *request.past_fixes, *found, request.evidence, *seen)
         refuse_copied(subtasks, read, (request.prompt, *_answers(request.replies)), explain)
         return subtasks
 
@@ -229,7 +233,7 @@ class ModelBackend:
         explain = self._explain_at(bundle.target)
         wanted = f"{bundle.prompt}\n{bundle.improved_prompt}\n{bundle.step_instruction}"
         refuse_other_hosts(subtasks, f"{wanted}\n{request.note}", explain)
-        read = (*output_of(bundle), *request.past_fixes)
+        read = (*output_of(bundle), *request.past_fixes, *_printed(request.looks))
         said = (*texts_of(request.subtasks), bundle.prompt, *_answers(request.replies))
         refuse_copied(subtasks, read, said, explain)
         return RevisionDraft(subtasks, answer.diagnosis, rollback)
@@ -242,6 +246,11 @@ class ModelBackend:
 def _answers(replies: tuple[Reply, ...]) -> tuple[str, ...]:
     """The words of the person alone: a question may hold text of a host."""
     return tuple(reply.answer for reply in replies)
+
+
+def _printed(looks: Looks) -> tuple[str, ...]:
+    """Everything that looks have printed on hosts."""
+    return tuple(output for look in looks.seen for output in (look.stdout, look.stderr))
 
 
 class _Unusable(Exception):
@@ -260,13 +269,21 @@ class _RefusedError(Rejected):
     """The model refuses; asking it the same again does not help."""
 
 
+def _schema(name: str, looks: Looks) -> dict[str, Any]:
+    """The form of an answer; a planner that may not look hears nothing of looks."""
+    return schema_of(name) if looks.allowed else without_looks(schema_of(name))
+
+
 def _read(
     reply: ModelReply, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
 ) -> Value:
     if reply.fault is not None:
         raise _Unusable(reply.fault.reason, complaint=reply.fault.complaint)
     try:
-        answer = kind.model_validate(without_nulls(object_in(reply.text)))
+        found = without_nulls(object_in(reply.text))
+        if wanted := looks_in(found):
+            raise LooksFirst(wanted) if question.looks_left else _Unusable(NO_MORE_LOOKS)
+        answer = kind.model_validate(found)
     except NotAnAnswer as error:
         raise _Unusable(str(error), question.schema) from error
     except ValidationError as error:

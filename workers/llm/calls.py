@@ -36,7 +36,8 @@ class ModelQuestion:
     `system` holds the parts that come first and are the same for many questions. The provider
     caches them, so they contain nothing about a task. `purpose` is the stage that errors name,
     `role` the role that asks, `prompt` the version of the prompt, `schema` the JSON Schema of the
-    answer, and `next_step` what a person can do if there is no answer.
+    answer, and `next_step` what a person can do if there is no answer. `looks_left` says how many
+    more rounds of looks the model may ask for before it answers.
     """
 
     purpose: str
@@ -48,6 +49,7 @@ class ModelQuestion:
     schema: Mapping[str, Any]
     effort: str | None = None
     next_step: Advice | None = None
+    looks_left: int = 0
 
     @property
     def characters(self) -> int:

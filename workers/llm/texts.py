@@ -26,4 +26,5 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         repair=text("repair"),
         advise=text("advise"),
         replan=text("replan"),
+        looks=text("looks"),
     )

@@ -14,7 +14,7 @@ from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
 from shared.domain.records import HostRecord
-from shared.guard import Guard, PlanGuard, Site, load_site, looks
+from shared.guard import Guard, PlanGuard, Site, load_site, looks, planner_looks
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
 from shared.store import claims
@@ -233,16 +233,25 @@ class HeldLog:
 class Guards:
     """One guard for each policy, which remembers its verdicts."""
 
-    def __init__(self, policy_file: Path | None = None, forbidden: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        policy_file: Path | None = None,
+        forbidden: tuple[str, ...] = (),
+        *,
+        own: Iterable[Path] = (),
+    ) -> None:
         """Read the site's policy; raises Misconfigured if it cannot be used.
 
-        `forbidden` is the installation's own list, which applies whatever a task says.
+        `forbidden` is the installation's own list, which applies whatever a task says; `own` are
+        its folders, which no planner may look at.
         """
+        self._own = tuple(str(place) for place in own)
         self._forbidden = forbidden
         self._site: Site = load_site(policy_file)
         self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
         self._by_version: dict[str, Guard] = {}
         self._looks: Guard | None = None
+        self._planner_looks: Guard | None = None
         self._lock = threading.Lock()
 
     def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
@@ -265,6 +274,13 @@ class Guards:
             if self._looks is None:
                 self._looks = Guard(looks())
             return self._looks
+
+    def planner_looks(self) -> Guard:
+        """The guard that allows only what a planner may look at."""
+        with self._lock:
+            if self._planner_looks is None:
+                self._planner_looks = Guard(planner_looks(self._own))
+            return self._planner_looks
 
 
 def shown_record(record: HostRecord, masker: Masker) -> HostRecord:

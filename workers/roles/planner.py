@@ -7,6 +7,7 @@ from workers.planning import PlanRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
+from workers.roles.looks import looks_of
 from workers.store import task_brief
 
 
@@ -32,6 +33,7 @@ class Planner:
                 facts=briefing.facts,
                 rules=briefing.rules,
                 replies=task.replies,
+                looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
             )
         )
         check_steps(plan.steps)

@@ -7,6 +7,7 @@ from workers.planning import ReplanRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
+from workers.roles.looks import looks_of
 from workers.store import step_with_evidence
 
 
@@ -40,6 +41,7 @@ class Replanner:
             rules=briefing.rules,
             replies=brief.replies,
             done=brief.done,
+            looks=looks_of(self._database, job, policy, brief.host.name),
         )
         draft = self._backends.get(policy.planner).replan(request)
         check_steps(draft.steps)

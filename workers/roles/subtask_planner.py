@@ -15,6 +15,7 @@ from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
+from workers.roles.looks import looks_of
 from workers.store import StepBrief, draft_of, step_with_evidence, task_brief
 
 
@@ -51,6 +52,7 @@ class SubtaskPlanner:
                 past_fixes=past_fixes(self._database, task.targets)
                 if task.policy.fix_memory
                 else (),
+                looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
             )
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
@@ -125,6 +127,7 @@ class Reviser:
             rules=briefing.rules,
             past_fixes=past_fixes_for(self._database, stored.failure),
             replies=brief.replies,
+            looks=looks_of(self._database, job, brief.task.policy, brief.host.name),
         )
         try:
             draft = backend.revise(request)

@@ -88,6 +88,25 @@ def looks() -> CommandPolicy:
     )
 
 
+def planner_looks(own: Iterable[str] = ()) -> CommandPolicy:
+    """The policy for what a planner may look at: `looks`, but nothing that may hold a secret.
+
+    What it prints goes to a model. `looks.yaml` lists what is denied; `own` are the folders of this
+    installation.
+    """
+    table = LevelText.read(_shipped_text("looks"), _origin("looks"))
+    hidden = (*table.places.secret, *(part for place in own for part in (place, f"{place}/*")))
+    policy = looks()
+    territory = replace(policy.territory, secret=(*policy.territory.secret, *hidden))
+    return replace(
+        policy,
+        forbidden=(*policy.forbidden, *_forbidden(table.forbid, "looks")),
+        territory=territory,
+        checks=tuple(_checks(table)),
+        source="what a planner may look at",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """The shipped policy with a site's additions; `for_host` gives the policy of one host."""

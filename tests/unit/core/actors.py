@@ -18,6 +18,7 @@ from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_key
 from tests.unit.core.drawn import other_limits, records_settled, some_plan, some_policy
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
+from tests.unit.core.lookers import look, looks
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
 APPROVALS = (Approval("d", ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
@@ -82,6 +83,8 @@ def obliging_worker(world: World, job: OpenJob, *, ending: Ending = Ending.DONE)
 def _answer(  # noqa: C901 - one case a kind of job
     world: World, job: OpenJob, ending: Ending
 ) -> f.Fact:
+    if looks(world, job):
+        return look(world, job)
     match job.kind:
         case JobKind.REFINE:
             if world.rng.random() < 0.3:

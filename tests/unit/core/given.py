@@ -11,12 +11,14 @@ from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.jobs import JobKind
+from shared.domain.look import Look
 from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
 SUBTASK_PLANNER = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 PLANNER = Author(PlanningRole.PLANNER, "anthropic")
 BY_HAND = Author(PlanningRole.HUMAN, "human")
+LOOKS = (Look("ss -ltnp", "who has the port"),)
 
 
 def subtasks(*commands: str) -> tuple[Subtask, ...]:

@@ -26,6 +26,7 @@ from shared.domain.spending import SPENDING
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.given import (
     BY_HAND,
+    LOOKS,
     PLANNER,
     at,
     bare,
@@ -114,6 +115,8 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         f.AttemptCancelRequested(9, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning(9, 0, 1),
         f.CleanupFinished(9, 0, 1),
+        f.LooksRequested(JobKind.REVISE, 9, 0, 1, 1, LOOKS),
+        f.LooksTaken(JobKind.REVISE, 9, 0, 1, 1),
         f.WorkerLost(JobKind.EXECUTE, 9, 0, 1, "executor.7@web1", LossSign.PRESENCE),
     ],
     ids=lambda fact: type(fact).__name__,
@@ -153,6 +156,8 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.AttemptCancelRequested: f.AttemptCancelRequested(1, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning: f.CommandLeftRunning(1, 0, 1),
         f.CleanupFinished: f.CleanupFinished(1, 0, 1),
+        f.LooksRequested: f.LooksRequested(JobKind.REVISE, 1, 0, 1, 1, LOOKS),
+        f.LooksTaken: f.LooksTaken(JobKind.REVISE, 1, 0, 1, 1),
         f.WorkerLost: f.WorkerLost(JobKind.EXECUTE, 1, 0, 1, "w", LossSign.LEASE),
     }
     after, decisions = advance(RunState(), told[fact])

@@ -57,6 +57,7 @@ class OpenJob:
     postponed: int
     role: PlanningRole
     started: bool = False
+    looks: int = 0
 
 
 @dataclass
@@ -83,6 +84,7 @@ class World:
     decided: set[type] = field(default_factory=set)
     left_running: set[tuple[int, int]] = field(default_factory=set)
     disabled: set[str] = field(default_factory=set)
+    looks: dict[tuple[int | None, int | None], d.KeepLooks] = field(default_factory=dict)
 
     def submit(self, fact: f.TaskSubmitted) -> None:
         """The first fact of all."""
@@ -184,7 +186,7 @@ class World:
 
     def _check_told_twice(self, state: RunState | TaskState, fact: Any) -> None:
         """The same fact once more changes nothing (a failed detailing has no number)."""
-        if isinstance(fact, f.JobFailed) and fact.kind is JobKind.DETAIL:
+        if isinstance(fact, f.JobFailed) and fact.kind in {JobKind.DETAIL, JobKind.LOOK}:
             return
         again, _ = advance(state, fact)
         assert again == state, f"{fact} told twice"
@@ -195,6 +197,8 @@ class World:
         match decision:
             case d.Enqueue():
                 self._enqueue(run, decision)
+            case d.KeepLooks():
+                self.looks[run, decision.step] = decision
             case d.CancelJobs(step):
                 self._cancel_jobs(run, step)
             case d.CancelAttempt(key):
@@ -270,6 +274,7 @@ class World:
         self.jobs[run, asked.step, asked.kind] = OpenJob(
             run, asked.step, asked.kind, asked.revision, asked.pass_no, asked.postponed, asked.role
         )
+        self.jobs[run, asked.step, asked.kind].looks = asked.looks
 
     def _cancel_jobs(self, run: int | None, step: int | None) -> None:
         for key, job in list(self.jobs.items()):
@@ -311,10 +316,15 @@ class World:
         if self.task.phase is TaskPhase.WAITING:
             assert self.asked, "the task waits and nobody was asked"
         if self.task.phase in PLANNING:
-            assert (None, None, PLANNING[self.task.phase]) in self.jobs
+            self._check_planned(None, PLANNING[self.task.phase])
         if self.task.phase is TaskPhase.DETAILING:
             for ordinal in self.task.bare_steps():
-                assert (None, ordinal, JobKind.DETAIL) in self.jobs
+                self._check_planned(ordinal, JobKind.DETAIL)
+
+    def _check_planned(self, step: int | None, kind: JobKind) -> None:
+        looking = self.task.looks.get(step or 0)
+        looks = looking is not None and looking.under_way
+        assert (None, step, JobKind.LOOK if looks else kind) in self.jobs
 
     def _check_step_at_rest(self, run: int, ordinal: int, phase: StepPhase) -> None:
         open_kinds = {kind for of, at, kind in self.jobs if (of, at) == (run, ordinal)}
@@ -330,6 +340,7 @@ class World:
             asked = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
             above = JobKind.REPLAN if step.draft is None else JobKind.DETAIL
             kinds = {above} if step.handed_up else asked
+            kinds = {JobKind.LOOK} if step.looks.under_way else kinds
             assert open_kinds & kinds, "a revision nobody works at"
         if phase not in AT_WORK | {StepPhase.REPLANNING}:
             assert not open_kinds, "a job for a step at rest"
