@@ -10,6 +10,7 @@ from orchestrator.cli.posted import place_answer
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import moment, plain
 from shared.domain.bundle import Bundle
+from shared.domain.cause import describe_cause
 from shared.domain.ids import parse_ref
 
 group = typer.Typer(name="bundle", no_args_is_help=True)
@@ -64,6 +65,7 @@ def send(
 def _show_fields(console: Console, bundle: Bundle) -> None:
     """Show a bundle that was stored without its text."""
     console.print(f"{plain(bundle.step_title)}: {plain(bundle.reason)}")
+    _paragraph(console, "wrong on the host", tuple(map(describe_cause, bundle.causes)))
     _paragraph(console, "failed assumptions", bundle.failed_assumptions)
     _paragraph(console, "already tried", bundle.hypotheses)
     _paragraph(console, "earlier revisions", bundle.earlier_revisions)

@@ -8,8 +8,12 @@ from enum import StrEnum
 
 from sqlalchemy import Connection, text
 
+from orchestrator.views.causes import causes_in
+from shared.domain.cause import Cause
+
 _GATHERED = text("""
-    SELECT b.run_id, b.step, b.revision, b.pass_no, b.created_at, given.recipient
+    SELECT b.run_id, b.step, b.revision, b.pass_no, b.created_at, b.body -> 'causes' AS causes,
+        given.recipient
     FROM bundles b
     LEFT JOIN LATERAL (
         SELECT jobs.created_at AS at, CASE
@@ -58,12 +62,16 @@ class Recipient(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """A bundle, by its pass, and who received it, in order; empty when nobody has yet."""
+    """A bundle, by its pass, and who received it, in order; empty when nobody has yet.
+
+    `causes` are what the host said was wrong.
+    """
 
     revision: int
     pass_no: int
     at: datetime
     recipients: tuple[Recipient, ...]
+    causes: tuple[Cause, ...] = ()
 
 
 def escalations(
@@ -73,14 +81,19 @@ def escalations(
     chosen = {"run_ids": list(run_ids), "step": step}
     passes: dict[tuple[int, int, int, int], list[Recipient]] = {}
     moments: dict[tuple[int, int, int, int], datetime] = {}
+    causes: dict[tuple[int, int, int, int], object] = {}
     for row in connection.execute(_GATHERED, chosen):
         place = row.run_id, row.step, row.revision, row.pass_no
         given = passes.setdefault(place, [])
         moments[place] = row.created_at
+        causes[place] = row.causes
         if row.recipient is not None and given[-1:] != [row.recipient]:
             given.append(Recipient(row.recipient))
     found: dict[tuple[int, int], list[Escalation]] = defaultdict(list)
     for (run_id, ordinal, revision, pass_no), given in passes.items():
-        at = moments[run_id, ordinal, revision, pass_no]
-        found[run_id, ordinal].append(Escalation(revision, pass_no, at, tuple(given)))
+        place = run_id, ordinal, revision, pass_no
+        wrong = causes_in(causes[place])
+        found[run_id, ordinal].append(
+            Escalation(revision, pass_no, moments[place], tuple(given), wrong)
+        )
     return {place: tuple(listed) for place, listed in found.items()}

@@ -16,9 +16,11 @@ from orchestrator.views.approvals import (
     approval_view,
     asked_in,
 )
+from orchestrator.views.causes import newest_causes
 from orchestrator.views.unknown_outcomes import Evidence, UnknownOutcome, unknown_outcomes
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
+from shared.domain.cause import Cause
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
@@ -28,6 +30,9 @@ from shared.wire import decode_next_step, from_json
 
 _DIGITS = 18
 _APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL})
+_ESCALATED = frozenset(
+    {InterventionKind.ESCALATION, InterventionKind.REVISION, InterventionKind.HELD_BUNDLE}
+)
 _ANSWERED_ONCE = frozenset({InterventionKind.QUESTION, InterventionKind.FORGOTTEN})
 _ALL = (
     select(InterventionRow.__table__, RunRow.target)
@@ -44,7 +49,8 @@ class InterventionView:
     `evidence`, the kind `approval` the texts that are `wanted`; once answered, both have the
     `answer`, an approval also who it was `answered_by`. The kind `question` asks its `reason`;
     `options` are the answers to choose from, or empty when any answer is allowed. The kind
-    `forgotten` has `records`, which a host has and the database does not know.
+    `forgotten` has `records`, which a host has and the database does not know. `causes` are what
+    the host says is wrong, where evidence was gathered before a person was asked.
     """
 
     id: int
@@ -61,6 +67,7 @@ class InterventionView:
     answered_by: str | None = None
     options: tuple[str, ...] = ()
     records: tuple[HostRecord, ...] = ()
+    causes: tuple[Cause, ...] = ()
 
     @property
     def name(self) -> str:
@@ -124,7 +131,17 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     known = unknown_outcomes(connection, unknown)
     said = approval_answers(connection, [row.id for row in rows if row.kind in _APPROVALS])
     said |= asked.answers(connection, [row.id for row in rows if row.kind in _ANSWERED_ONCE])
-    return tuple(_view(row, known.get(row.id, UnknownOutcome()), said.get(row.id)) for row in rows)
+    escalated = {row.id: (row.run_id, row.step) for row in rows if row.kind in _ESCALATED}
+    causes = newest_causes(connection, {place for place in escalated.values() if None not in place})
+    return tuple(
+        _view(
+            row,
+            known.get(row.id, UnknownOutcome()),
+            said.get(row.id),
+            causes.get(escalated.get(row.id, (0, 0)), ()),
+        )
+        for row in rows
+    )
 
 
 def intervention(connection: Connection, name: str) -> InterventionView:
@@ -155,7 +172,9 @@ def _row(connection: Connection, name: str) -> Any:
     return row
 
 
-def _view(row: Any, question: UnknownOutcome, word: GivenAnswer | None) -> InterventionView:
+def _view(
+    row: Any, question: UnknownOutcome, word: GivenAnswer | None, causes: tuple[Cause, ...]
+) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     records = tuple(from_json(HostRecord, record) for record in row.records)
     return InterventionView(
@@ -181,6 +200,7 @@ def _view(row: Any, question: UnknownOutcome, word: GivenAnswer | None) -> Inter
         answered_by=None if word is None else word.by,
         options=tuple(row.options),
         records=records,
+        causes=causes,
     )
 
 

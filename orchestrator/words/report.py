@@ -11,7 +11,7 @@ from orchestrator.views.proofs import StepProof
 from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
-from orchestrator.words import approvals, postponed, proofs, unknown_outcomes
+from orchestrator.words import approvals, causes, postponed, proofs, unknown_outcomes
 from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import describe_left
@@ -105,8 +105,15 @@ def _step(view: StepView) -> list[str]:
                 lines += [
                     "",
                     f"Escalated after {count_of(count, 'error')}: {_recipients(each, author)}.",
+                    *_causes(each),
                 ]
     return lines
+
+
+def _causes(escalation: Escalation) -> list[str]:
+    """What the host said was wrong."""
+    told = [line for _, text in causes.describe(escalation.causes) for line in text.splitlines()]
+    return ["", "Wrong on the host:", "", *(f"- {line}" for line in told)] if told else []
 
 
 def _proofs(steps: tuple[StepProof, ...]) -> list[str]:
@@ -179,6 +186,7 @@ def _evidence(waits: InterventionView) -> list[str]:
     parts = [part for wanted in waits.wanted for part in approvals.describe(wanted)]
     if waits.evidence is not None:
         parts += unknown_outcomes.describe(waits.evidence)
+    parts += causes.describe(waits.causes)
     lines = []
     for name, text in parts:
         first, *rest = text.split("\n")

@@ -15,7 +15,7 @@ steps:
   - title: It names a secret, and fails
     planner: human
     subtasks:
-      - command: test -n ${secret:KEPT} && false
+      - command: test -n ${secret:KEPT} && cat /nowhere/kept
 """
 
 
@@ -45,3 +45,11 @@ def test_another_worker_hides_what_only_the_pass_has_fetched(
     ((bundle,),) = coordinated.rows("SELECT body FROM bundles")
     assert "‹secret:KEPT›" in bundle["snapshot"]["os"]
     assert value not in json.dumps(bundle, ensure_ascii=False)
+    waiting = "SELECT id FROM interventions WHERE kind = 'revision'"
+    eventually(lambda: coordinated.rows(waiting), "a person who is asked for a revision")
+    (asked,) = coordinated.json("intervention", "list")["details"]["interventions"]
+    missing = {"kind": "path_missing", "subject": "/nowhere/kept", "by": "/nowhere", "subtask": 1}
+    assert missing.items() <= asked["causes"][0].items()
+    shown = coordinated("intervention", "show", f"I{asked['id']}")
+    assert "/nowhere/kept does not exist, because there is no /nowhere" in shown.out
+    assert "/nowhere/kept does not exist" in coordinated("task", "report", "T1").out

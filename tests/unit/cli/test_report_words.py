@@ -17,6 +17,7 @@ from orchestrator.views.tasks import RunView, TaskView
 from orchestrator.words.messages import words_of
 from orchestrator.words.report import markdown
 from shared.domain.attempt import Outcome
+from shared.domain.cause import Cause, CauseKind
 from shared.domain.config import Policy
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
@@ -162,6 +163,15 @@ def test_it_says_who_really_got_the_evidence(recipients: tuple[Recipient, ...], 
     assert f"Escalated after 2 errors: {said}" in told
 
 
+def test_it_says_what_the_host_said_was_wrong() -> None:
+    report = compiled()
+    (step,) = report.steps
+    held = Cause(CauseKind.PORT_HELD, "8080", 1, by="legacy.service", pid=61)
+    gathered = (Escalation(0, 1, AT, (Recipient.PERSON,), (held,)),)
+    told = markdown(replace(report, steps=(replace(step, escalations=gathered),)))
+    assert "Wrong on the host:\n\n- port 8080 is held by legacy.service (process 61)\n" in told
+
+
 def test_its_parts_stand_in_the_order_in_which_they_happened() -> None:
     told = markdown(compiled())
     places = [told.index(part) for part in ("#1@web1", "#2@web1", "Escalated", "Revision 1")]
@@ -180,9 +190,12 @@ def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
         (NextStep.of("task show", "T7"),),
         AT,
         None,
+        causes=tuple(Cause(CauseKind.PORT_CLOSED, str(port), 1) for port in range(1, 11)),
     )
     told = markdown(replace(report, task=replace(report.task, interventions=(waits,))))
     assert "**Waits for you** (escalation): nobody knows" in told
+    assert "    wrong on the host: nothing listens on port 1\n" in told
+    assert "        and 2 more\n" in told
     assert "\n    replan task show T7" in told
 
 
