@@ -11,6 +11,7 @@ from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.submission import Submission
 from orchestrator.acts.submission import submit as put_in
+from orchestrator.acts.unused_settings import refuse_unused
 from orchestrator.acts.verbs import act
 from orchestrator.acts.watch import wait_until
 from orchestrator.views.cancellations import Word
@@ -67,6 +68,7 @@ def _submission(settings: Settings, request: TaskRequest) -> Submission:
     if plan.autonomy is not None:  # the plan's choice, unless the request overrides it
         wanted = [f"autonomy={plan.autonomy}", *request.settings]
         policy = settings.with_agent(wanted).agent
+    refuse_unused(request.settings, plan, policy, request.plan.name)
     prompt = request.prompt or plan.summary or request.plan.stem
     return Submission(prompt, request.targets, policy, plan, request.key)
 

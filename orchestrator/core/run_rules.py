@@ -67,7 +67,7 @@ def overtaken(state: RunState, fact: f.RunFact) -> bool:
         case f.CancelRequested():
             return state.phase in ENDED_RUN
         case f.ResumeRequested():
-            return not any(_resumable(s) or _has_failed(s) for s in state.steps.values())
+            return not any(map(_resumable, state.steps.values()))
         case f.PolicyChanged():
             return state.phase in {RunPhase.NOT_STARTED, RunPhase.DONE} or (
                 with_limits(state.policy, fact.changes) == state.policy
@@ -290,18 +290,17 @@ def _resumable(step: StepState) -> bool:
     return step.phase in RESUMABLE and step.waits_for not in TOLD_BY_A_PERSON
 
 
-def _has_failed(step: StepState) -> bool:
-    """Whether it is running and has failed before: a resumption clears that count, too."""
-    return step.phase in AT_WORK and step.failures > 0
-
-
 def _resume(state: RunState) -> Advance:
-    """Clear the counters and run again what failed, but nothing that is done (S1.13–S1.15)."""
+    """Clear the counters and run again what failed, but nothing that is done (S1.13–S1.15).
+
+    That includes the counter of a step at work (S1.13 says all). A resumption that brings nothing
+    back changes nothing, so several in a row allow no more tries than one.
+    """
     unanswered = tuple(s.ordinal for s in state.steps.values() if s.waits_for in TOLD_BY_A_PERSON)
     decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
     after = state
     for step in state.steps.values():
-        if _has_failed(step):
+        if step.phase in AT_WORK:
             after = after.with_step(replace(step, failures=0))
         if not _resumable(step):
             continue
