@@ -13,7 +13,7 @@ from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_answer, post_answer, resume_answer
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
+from orchestrator.cli.tables import first_line, plain
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 
@@ -113,31 +113,13 @@ def calls(
     call: Invocation, ref: Annotated[str, typer.Argument(metavar="REF", help="T12, or T12.2.")]
 ) -> Result:
     """List the model calls of a task or a step: tokens, cost, and how each call ended."""
+    from orchestrator.cli.calls_table import show_calls
     from orchestrator.views.spending import calls_of
 
     with call.reading() as connection:
         found = calls_of(connection, parse_ref(ref))
 
-    def show(console: Console) -> None:
-        rows = [
-            (
-                str(c.id),
-                c.ref,
-                plain(c.role),
-                plain(c.model),
-                str(c.input_tokens + c.cache_read_tokens + c.cache_written_tokens),
-                str(c.output_tokens),
-                "?" if c.cost is None else f"${c.cost:.4f}",
-                span(c.seconds),
-                in_colour(plain(c.error or c.stop_reason or ("running" if not c.ended_at else ""))),
-                first_line(c.reason, 60),
-            )
-            for c in found.calls
-        ]
-        heads = ("call", "for", "role", "model", "in", "out", "cost", "took", "ended", "")
-        console.print(listing(heads, rows) if rows else "no model calls")
-
-    return Result("plan.calls", found, show, items=found.calls)
+    return Result("plan.calls", found, lambda c: show_calls(c, found), items=found.calls)
 
 
 @add(group, "replay", example="replan plan replay T12 --step 2 --model claude-opus-5-5")
@@ -169,6 +151,9 @@ def replay(
             console.print(plain(readable(answers[name]["answer"])), highlight=False)
         if answers["replayed"]["fault"]:
             console.print(f"[yellow]{plain(answers['replayed']['fault'])}[/]")
+        if answers["replayed"]["refused"]:
+            told = f"this answer would be refused: {answers['replayed']['refused']}"
+            console.print(f"[yellow]{plain(told)}[/]")
         used = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in usage.items())
         console.print(f"\n{used}", highlight=False)
 

@@ -1,6 +1,6 @@
 """The model calls of a task and their cost, in words."""
 
-from orchestrator.views.spending import Spending, SpendingLine
+from orchestrator.views.spending import CallLine, Spending, SpendingLine
 from orchestrator.words.quantities import count_of
 from shared.domain.spending import exact
 
@@ -29,6 +29,26 @@ def amount(dollars: float, *, estimated: bool = False) -> str:
     shown = f"{dollars:.4f}"
     digits = exact(dollars) if dollars and not float(shown) else shown
     return f"{'about ' if estimated else ''}${digits}"
+
+
+def ending(call: CallLine) -> str:
+    """How a call ended, in a word."""
+    if call.ended_at is None:
+        return "lost" if call.lost else "running"
+    return call.error or call.stop_reason or ""
+
+
+def remark(call: CallLine) -> str:
+    """What there is to say about a call besides its numbers; mostly nothing."""
+    if call.lost:
+        counted = "" if call.input_cost is None else f"; it counts for {_question_cost(call)}"
+        return f"its worker is gone, so nobody knows what it cost{counted}"
+    broke_off = "what came of its answer is an estimate" if call.estimated else ""
+    return "; ".join(part for part in (call.reason, broke_off) if part)
+
+
+def _question_cost(call: CallLine) -> str:
+    return f"its question, {amount(call.input_cost or 0.0, estimated=True)}"
 
 
 def _sums(calls: int, tokens: int | None, cost: str) -> str:

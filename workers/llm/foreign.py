@@ -13,7 +13,8 @@ from shared.domain.errors import (
     Transient,
     Unavailable,
 )
-from shared.domain.next_step import Advice, NextStep, ShellCommand
+from shared.domain.next_step import Advice, Blank, NextStep
+from workers.llm.providers import SET_MODEL
 
 FAMILIES: dict[str, type[ReplanError]] = {
     # nobody has to act: it will probably work later; Unavailable means down or busy, so wait
@@ -120,7 +121,7 @@ _FAMILY_OF_STATUS: Final[dict[int, type[ReplanError]]] = {
 """Status codes that mean the same whatever class of error a library makes of them."""
 
 _REFUSED_ENTRY = frozenset({401, 403})
-_SET_MODEL = ShellCommand("export REPLAN_MODEL=NAME")
+_ONCE_PAID = NextStep.of("task resume", Blank("TASK"))
 
 
 def family_of(error: BaseException) -> type[ReplanError]:
@@ -177,7 +178,9 @@ def is_library_error(error: BaseException) -> bool:
 def _way_in(error: BaseException, sign_in: Advice | None) -> Advice:
     status = getattr(error, "status_code", None)
     if status == HTTPStatus.NOT_FOUND:
-        return _SET_MODEL
+        return SET_MODEL
+    if status == HTTPStatus.PAYMENT_REQUIRED or getattr(error, "code", None) in _SPENT_CODES:
+        return _ONCE_PAID
     by_key = status in _REFUSED_ENTRY or status is None
     return sign_in if by_key and sign_in is not None else NextStep.of("config show")
 

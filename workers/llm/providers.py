@@ -83,3 +83,8 @@ PROVIDERS = {
         _MESSAGES, ShellCommand("export ANTHROPIC_FOUNDRY_API_KEY=KEY")
     ),
 }
+
+SET_MODEL = ShellCommand("export REPLAN_MODEL=NAME")
+
+SET_WHERE_PLANNERS_RUN = (SET_MODEL, *(info.sign_in for info in PROVIDERS.values()))
+"""What helps only in the environment of the planners, which they read when they start."""

@@ -5,11 +5,11 @@ from urllib.parse import urlsplit
 
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
-from shared.domain.next_step import NextStep, ShellCommand
+from shared.domain.next_step import NextStep
 from shared.domain.plan import PlanningRole
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
-from workers.llm.providers import PROVIDERS, ProviderInfo
+from workers.llm.providers import PROVIDERS, SET_MODEL, ProviderInfo
 
 _USUAL = ServerSettings()
 
@@ -141,7 +141,7 @@ class LlmSettings:
             raise Misconfigured(
                 f"no model is set: the provider {self.provider} has no default model",
                 stage="model",
-                next_step=ShellCommand("export REPLAN_MODEL=NAME"),
+                next_step=SET_MODEL,
             )
         self.info.require_library(self.provider)
 

@@ -19,6 +19,7 @@ from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
 from workers.llm.calls import CallRecord, ModelQuestion, Usage, estimate_tokens
 from workers.llm.prices import Prices
+from workers.llm.providers import SET_WHERE_PLANNERS_RUN
 from workers.process.leases import Hold
 
 log = structlog.get_logger()
@@ -91,7 +92,10 @@ class ModelCalls:
 
         def run(hold: Hold) -> Fact:
             with self.context(CallContext.of(hold)):
-                return perform(hold)
+                try:
+                    return perform(hold)
+                except Misconfigured as error:
+                    raise _with_place(error, f"T{hold.job.task_id}") from error
 
         return run
 
@@ -163,6 +167,18 @@ class ModelCalls:
                 "raise daily_cost_cap where the planners run and restart them, or go on tomorrow",
                 NextStep.of("task resume", task),
             )
+
+
+def _with_place(error: Misconfigured, task: str) -> Misconfigured:
+    """The error, with where its next command has to be typed: not where a person reads it."""
+    if error.next_step not in SET_WHERE_PLANNERS_RUN:
+        return error
+    return Misconfigured(
+        f"{error.reason}; put it right where the planners run (`replan up`, or their workers), "
+        f"start them again, then resume the task: replan task resume {task}",
+        stage=error.stage,
+        next_step=error.next_step,
+    )
 
 
 def _is_spent(cap: Decimal, spent: Decimal, input_cost: Decimal) -> bool:

@@ -11,6 +11,7 @@ from shared.settings import Settings
 from shared.store import model_calls
 from shared.store.database import Database
 from workers.installation_secrets import own_secrets
+from workers.llm.answer_form import why_refused
 from workers.llm.calls import ModelQuestion, Speaker, Turn
 from workers.llm.model import LanguageModel
 from workers.llm.prices import Prices
@@ -31,6 +32,8 @@ _SCHEMAS = {
 
 def replay(settings: Settings, number: int, model: str, environ: dict[str, str]) -> dict[str, Any]:
     """Ask `model` the question of call `number`; returns both answers and the tokens used.
+
+    In `refused` is why the new answer would not be used, as far as the answer alone tells.
 
     The new call is recorded like any other and counts towards the caps. Raises Rejected if no such
     call is stored, and what a call to a model raises.
@@ -58,6 +61,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
             "model": model,
             "answer": secrecy.text(reply.text),
             "fault": "" if reply.fault is None else reply.fault.reason,
+            "refused": "" if reply.fault else secrecy.text(why_refused(row.purpose, reply.text)),
         },
         "usage": asdict(reply.usage),
     }

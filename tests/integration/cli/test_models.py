@@ -111,6 +111,8 @@ def test_a_revision_that_could_not_be_asked_for_is_asked_for_and_no_command_runs
     answer = cli.json("task", "watch", ref, code=3)
     assert [each["kind"] for each in answer["details"]["interventions"]] == ["operator"]
     assert answer["next_step_cmd"] == "export ANTHROPIC_API_KEY=KEY"
+    assert "where the planners run (`replan up`, or their workers)" in answer["reason"]
+    assert f"replan task resume {ref}" in answer["reason"]
     cli.json("task", "resume", ref)
     assert cli.json("task", "watch", ref)["details"]["phase"] == "done"
     assert cli.rows("SELECT revision FROM run_steps") == [(1,)]
@@ -169,6 +171,7 @@ def test_every_call_is_kept_whatever_came_of_it_and_asked_again_of_another_model
     assert replayed["kept"] == {"model": "claude-sonnet-5-5", "answer": "nonsense"}
     assert replayed["replayed"]["model"] == "claude-opus-5-5"
     assert "elsewhere" in replayed["replayed"]["answer"]
+    assert replayed["replayed"]["refused"] == ""
     first, _, third = model.asked
     assert third.body["model"] == "claude-opus-5-5"
     assert third.body["messages"] == first.body["messages"]
@@ -180,6 +183,9 @@ def test_every_call_is_kept_whatever_came_of_it_and_asked_again_of_another_model
     (again,) = cli.rows("SELECT replay_of, cost FROM model_calls WHERE replay_of IS NOT NULL")
     assert again.replay_of == listed[0]["id"]
     assert float(again.cost) == pytest.approx(0.0006164)
+    model.will(Says(plan_answer()), wanted="PlanAnswer")
+    empty = cli("plan", "replay", ref, "--model", "claude-opus-5-5")
+    assert "this answer would be refused" in empty.out
 
 
 def test_a_provider_that_is_away_is_waited_for_in_sight(
