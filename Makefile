@@ -31,7 +31,7 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up
 
 ##@ Check it
-.PHONY: test check static chaos bench bench-peers bench-beside bench-plans journey-postgres services format
+.PHONY: test check static chaos bench bench-peers bench-beside bench-plans journey-postgres journey-looks services format
 test: static services ## Everything: checks, and all tests on real services
 	$(BIN)/pytest --quiet tests/chaos/test_short.py
 	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile -m 'not slow' \
@@ -67,6 +67,9 @@ bench-plans: $(STAMP) services ## Break hosts, see what mends them and write PLA
 
 journey-postgres: $(STAMP) services ## PostgreSQL on a real Debian whose repository is missing (root; minutes)
 	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_postgresql.py
+
+journey-looks: $(STAMP) services ## Failures on a real Debian whose cause only a look tells (root; minutes)
+	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_looks_on_debian.py
 
 services: $(STAMP) ## Download the servers that only tests need, where none is installed
 	@$(BIN)/python -m tests.services
