@@ -213,16 +213,33 @@ def left_alone(taking: Taking | None) -> str:
 
 
 def failures(results: Sequence[Result]) -> Iterator[str]:
-    """What did not go as its author expected."""
+    """What did not go as its author expected, or was not known again, and what came of it."""
     odd = [each for each in results if not each.as_expected]
-    if not odd:
-        return
-    yield "## Not as expected\n"
-    for each in odd:
-        told = "; ".join(
-            f"{round_}: {taking.reason}" for round_, taking in each.takings.items() if taking.reason
-        )
-        yield f"- {each.name} (expected: {each.way}): {each.fault or told or 'solved otherwise'}"
+    missed = [
+        each
+        for each in results
+        if each.solved(Round.LOOKING) and not each.solved(Round.OTHER_NAMES) and not each.fault
+    ]
+    for told, listed, rounds in (
+        ("Not as expected", odd, tuple(Round)),
+        ("Not known again under other names", missed, (Round.OTHER_NAMES,)),
+    ):
+        if listed:
+            yield f"## {told}\n"
+            yield from (f"- {each.name}: {_what_came(each, rounds)}" for each in listed)
+            yield ""
+
+
+def _what_came(result: Result, rounds: Sequence[Round]) -> str:
+    """What became of a scenario in those rounds, where that tells something."""
+    takings = [(each, result.takings[each]) for each in rounds if each in result.takings]
+    told = "; ".join(
+        f"{round_}: {taking.reason}"
+        for round_, taking in takings
+        if taking.reason and round_ not in {Round.NOTHING, Round.OTHER_CAUSE}
+    )
+    acted = "; the memory acted under another cause" * result.did_harm
+    return f"{result.fault or told or f'expected to be solved by {result.way}'}{acted}"
 
 
 def solved(results: Sequence[Result], round_: Round) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from benchmarks.plans.hints import hints_in
 from benchmarks.plans.scenario import Scenario
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask
@@ -66,16 +67,20 @@ class Planner(ScriptedPlanner):
 class Reader(ScriptedPlanner):
     """Knows nothing of its own: it answers with what the memory tells it, or not at all.
 
-    So what it solves is what the hint holds: the commands, and what stands for what here.
+    It takes the first fix for a failure like this one, puts what the hint says in the place of what
+    it names there, and keeps the check of its own step. So what it solves is what the hint holds.
     """
+
+    step: Sequence[Subtask]
 
     def decide(self, asked: Asked) -> dict[str, Any]:
         """The hint with the names of this step."""
-        subtasks = subtasks_in(said(asked))
-        if not subtasks:
+        hint = next(hints_in(said(asked)), None)
+        if hint is None:
             return impossible(NOTHING_KNOWN)
         self.hints += 1
-        return revision(subtasks, "A fix that has helped before, under the names of this step.")
+        why = "A fix that has helped before, under the names of this step."
+        return revision(hint.adapted(self.step), why)
 
 
 class Refuser(ScriptedPlanner):
@@ -84,11 +89,6 @@ class Refuser(ScriptedPlanner):
     def decide(self, asked: Asked) -> dict[str, Any]:  # noqa: ARG002
         """Nothing that could be carried out."""
         return impossible("It is not what was meant; a person has to decide.")
-
-
-def subtasks_in(told: str) -> tuple[Subtask, ...]:  # noqa: ARG001
-    """The subtasks of the first hint in what a planner is told; empty if there is none."""
-    return ()
 
 
 def said(asked: Asked) -> str:

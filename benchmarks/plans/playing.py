@@ -102,7 +102,9 @@ def _planner(scenario: Scenario, round_: Round, under: Policy) -> ScriptedPlanne
     """Who answers in that round, where no real model does."""
     if round_ is Round.OTHER_CAUSE:
         return Refuser()
-    return Reader() if round_.from_memory else Planner(scenario=scenario, policy=under)
+    if round_.from_memory:
+        return Reader(step=scenario.planned("anthropic", under).steps[0].subtasks)
+    return Planner(scenario=scenario, policy=under)
 
 
 def _reason(ended: Ended, green: bool) -> str:

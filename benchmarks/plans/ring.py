@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,9 @@ from workers.roles.executor import Guards
 PATIENCE: Final = 180.0
 """Seconds after which a task has no end."""
 
+LOOK_ROUNDS: Final = 2
+"""How often a planner that may look does so, at most."""
+
 _POLICY: Final = Path(__file__).with_name("policy.yaml")
 _SHIPPED: Final = Guards()
 """The guard as it is without a policy of a site's own."""
@@ -33,7 +36,8 @@ _CHARACTERS_PER_TOKEN: Final = 4
 _RAN = text("""
     SELECT a.outcome, a.correction, a.command, a.reason, a.stderr
     FROM attempts a JOIN runs r ON r.id = a.run_id
-    WHERE r.task_id = :id AND a.outcome IN ('ok', 'failed', 'check_failed', 'timed_out')
+    WHERE r.task_id = :id AND NOT a.look
+        AND a.outcome IN ('ok', 'failed', 'check_failed', 'timed_out')
     ORDER BY a.id
 """)
 _BY_ITSELF = "SELECT count(*) FROM fix_uses WHERE task_id = :id"
@@ -122,20 +126,15 @@ class Ring:
             return connection.execute(text(query), {"id": task}).scalar()
 
 
-_LOOKS: Final = {"look_rounds"}
-_KNOWN: Final = {each.name for each in fields(Policy)}
-
-
 def policy(*, corrections: bool, memory: bool, looks: bool) -> Policy:
     """What a task of the bench runs under."""
-    more: dict[str, Any] = {} if looks or not _LOOKS <= _KNOWN else dict.fromkeys(_LOOKS, 0)
     return Policy(
-        **more,
         auto_correction_enabled=corrections,
         human_escalation_threshold=2,
         subtask_timeout=60.0,
         check_timeout=15.0,
         fix_memory=memory,
+        look_rounds=LOOK_ROUNDS if looks else 0,
     )
 
 

@@ -12,7 +12,7 @@ from tests.services.ring import Ring
 
 
 def test_rules_and_a_planner_mend_what_a_plan_alone_does_not(ring: Ring, tmp_path: Path) -> None:
-    """One host that a correction mends, one that only a revision does, one that is not broken."""
+    """One host that a correction mends, one that a planner does after a look, one not broken."""
     known = scenarios()
     sound = known["missing-directory"].model_dump() | {"check": "true"}
     with model_server() as model:
@@ -21,7 +21,7 @@ def test_rules_and_a_planner_mend_what_a_plan_alone_does_not(ring: Ring, tmp_pat
         ring.worker("all")
         players = Players(Bench(ring.database, model), Places(tmp_path))
         mended = players.round(known["missing-directory"], Round.CORRECTIONS)
-        revised = players.round(known["missing-variable"], Round.BLIND)
+        revised = players.round(known["missing-variable"], Round.LOOKING)
         (odd,) = players.play({"sound": Scenario.model_validate(sound)})
         ring.stop()
 
@@ -30,7 +30,8 @@ def test_rules_and_a_planner_mend_what_a_plan_alone_does_not(ring: Ring, tmp_pat
     assert (mended.calls, mended.tokens) == (0, 0)
 
     assert revised.solved, revised
-    assert (revised.attempts, revised.corrections, revised.calls) == (4, (), 2)
+    assert (revised.attempts, revised.corrections) == (2, ())
+    assert (revised.calls, revised.looks) == (2, 1)
     assert revised.tokens > 1000
 
     assert odd.fault == "its check is green before anything was done"

@@ -18,6 +18,7 @@ from benchmarks.plans.takings import Document, Recall, Result, Round, Taking
 from shared.contracts.answers import RevisionAnswer
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
+from shared.guard import Guard, planner_looks
 
 SHIPPED = scenarios()
 ENOUGH = 80
@@ -53,6 +54,18 @@ def _gives_away(scenario: Scenario) -> bool:
     texts = [text for each in step.subtasks for text in (each.command, each.check or "")]
     told = (step.title, step.instruction, *texts, *scenario.looks)
     return scenario.is_told_by("\n".join(told))
+
+
+def test_a_planner_may_look_at_what_shows_the_cause() -> None:
+    """A look that the guard refuses would show nothing, and be the planner's fault."""
+    guard = Guard(planner_looks())
+    refused = [
+        (name, look)
+        for name, variant in itertools.product(SHIPPED, Variant)
+        for look in met(name, variant).looks
+        if not guard.judge(look).allowed
+    ]
+    assert refused == []
 
 
 def test_other_names_leave_no_place_open_and_another_cause_leaves_the_step() -> None:
@@ -186,8 +199,8 @@ def test_what_is_not_as_expected_is_told_with_its_reason() -> None:
             result("two", "corrections", Round.NOTHING, Round.CORRECTIONS),
         )
     )
-    assert "- one (expected: planner): nothing: it stays broken" in told
-    assert "- two (expected: corrections)" in told
+    assert "- one: corrections: it stays broken; blind: it stays broken" in told
+    assert "- two: blind: it stays broken; looking: it stays broken" in told
 
 
 def test_a_run_that_was_kept_gives_the_same_page(tmp_path: Path) -> None:
