@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.domain.cause import Cause, CauseKind
 from tests.unit.planning.given import attempt, bundle
 from workers.llm.evidence import EVIDENCE_CHARS, clean, cut, evidence
 from workers.llm.prompt_text import set_apart
@@ -49,6 +50,21 @@ def test_a_check_and_a_correction_are_told() -> None:
     assert "reason: the check is red" in text
     assert "check (exit 1) $ test -e /done" in text
     assert "check output: no such file" in text
+
+
+def test_what_is_wrong_on_the_host_comes_before_the_attempts() -> None:
+    """Cleaned like all output; the first ones if there are many."""
+    held = Cause(CauseKind.PORT_HELD, "8080", 2, by="legacy.service", pid=61)
+    said = Cause(CauseKind.LOG_LINE, "/var/log/a.log", line="\x1b]0;pwn\x07full")
+    many = tuple(Cause(CauseKind.PORT_CLOSED, str(port)) for port in range(1, 40))
+    text = evidence(bundle(causes=(held, said, *many)))
+    heading = "What is wrong on the machine, as it says itself:\n"
+    told = text[text.index(heading) + len(heading) : text.index("Subtasks as planned")]
+    assert told.startswith("- subtask 2: port 8080 is held by legacy.service (process 61)\n")
+    assert "- the log /var/log/a.log says: full\n" in told
+    assert told.count("nothing listens") == 18
+    assert text.index(heading) < text.index("Attempts, oldest first")
+    assert heading not in evidence(bundle())
 
 
 def test_what_failed_is_kept_longer_than_what_went_well() -> None:
