@@ -1,7 +1,5 @@
 """What came of a revision, remembered in the commit in which its pass ended."""
 
-from collections.abc import Sequence
-
 import structlog
 from sqlalchemy import Connection
 
@@ -9,7 +7,7 @@ from orchestrator.core.decisions import Learn
 from shared.domain.facts import StepRevised
 from shared.domain.fix import FailurePattern, Fix, apply, essence, learnt
 from shared.domain.plan import Subtask
-from shared.secrets.masking import Masker
+from shared.secrets.written import holds_secret
 from shared.store import fixes
 from shared.store.fixes import Lesson
 
@@ -74,19 +72,3 @@ def _keep(  # noqa: PLR0917 - what is kept, and where it comes from
 def _ran(fix: Fix, lesson: Lesson) -> bool:
     """Whether any of it had something to do: what was put right by others is no fix of ours."""
     return any(subtask.ordinal in lesson.ran for subtask in fix.replacement)
-
-
-def holds_secret(subtasks: Sequence[Subtask]) -> bool:
-    """Whether something in them has the form of a secret: commands name theirs, and hold none."""
-    masker = Masker()
-    return any(
-        masker.text(text) != text
-        for subtask in subtasks
-        for text in (
-            subtask.title,
-            subtask.command,
-            subtask.check or "",
-            subtask.rollback or "",
-            *subtask.preconditions,
-        )
-    )

@@ -77,7 +77,8 @@ class DetailRequest:
 
     `facts`, `rules`, `replies` and `looks` are as in `PlanRequest`; `past_fixes` describes fixes
     that helped before; `done` are the steps that are done on the target. For a step of a changed
-    plan, `why` is the planner's reason to change it, and `evidence` what made it do so.
+    plan, `why` is the planner's reason to change it, and `evidence` what made it do so. `hosts` are
+    the names of the targets, under whose policies the commands would run.
     """
 
     prompt: str
@@ -93,6 +94,7 @@ class DetailRequest:
     why: str = ""
     evidence: str = ""
     looks: Looks = NO_LOOKS
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class ReviseRequest:
     `note` comes from the operator. `earlier` holds all lists that have failed, the current one
     last; none of them may be proposed again (`workers.repetition`). `evidence` is the stored text
     of the bundle, or empty. `target` says how the host is reached; `rules`, `past_fixes`,
-    `replies` and `looks` are as in `DetailRequest`.
+    `replies` and `looks` are as in `DetailRequest`. `acceptance` are the checks of the first plan
+    that stand for the step's result (`shared.domain.acceptance`).
     """
 
     bundle: Bundle
@@ -117,6 +120,7 @@ class ReviseRequest:
     past_fixes: tuple[str, ...] = ()
     replies: tuple[Reply, ...] = ()
     looks: Looks = NO_LOOKS
+    acceptance: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

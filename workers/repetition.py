@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from shared.domain.acceptance import is_added
 from shared.domain.errors import Rejected
 from shared.domain.plan import Revision, Subtask
 
@@ -12,7 +13,8 @@ def refuse_repetition(
     """Raise Rejected for a list that has already failed, and for a rollback that does not exist.
 
     Two lists are the same if their commands, checks and preconditions are equal and the new one
-    gives no command more time. A list that undoes something first is never a repetition.
+    gives no command more time; what the program has added to a list does not count. A list that
+    undoes something first is never a repetition.
     """
     known = tuple(earlier)
     for key in rollback:
@@ -41,6 +43,7 @@ def _refuse_unknown(key: str, known: Sequence[Revision]) -> None:
 
 
 def _is_repeated(proposed: Sequence[Subtask], failed: Sequence[Subtask]) -> bool:
+    proposed, failed = ([s for s in given if not is_added(s)] for given in (proposed, failed))
     return len(proposed) == len(failed) and all(
         (new.command, new.check, new.preconditions) == (old.command, old.check, old.preconditions)
         and new.timeout <= old.timeout

@@ -360,7 +360,7 @@ def _backends(
             LlmSettings.of(server, provider),
             log=calls,
             mask=secrecy.text,
-            guard_for=lambda host: guards((), host),
+            guard_for=guards,
         )
 
     def runbook() -> PlannerBackend:

@@ -8,11 +8,11 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.verbs import act
-from orchestrator.learning import holds_secret
 from orchestrator.views.fixes import require_fix
 from shared.contracts.planfile import load_revision
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
+from shared.secrets.written import holds_secret
 from shared.store import fixes
 
 

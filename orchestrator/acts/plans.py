@@ -9,6 +9,7 @@ from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
 from orchestrator.acts.caller import Caller
+from orchestrator.acts.check_warnings import notes, warnings_on_plan
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
@@ -80,7 +81,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
         )
     entry = Act("plan.provide", str(view.ref), {"file": given.name})
     taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
-    return Done(_task(caller, ref), taken)
+    return Done(_task(caller, ref), taken, notes(warnings_on_plan(plan)))
 
 
 def preview_approval(caller: Caller, ref: Ref) -> PlanApproval:

@@ -1,8 +1,12 @@
 """What a person may do with a step in a run: revise it, have it revised, abandon it."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
-from orchestrator.acts.done import Done
+from orchestrator.acts.check_warnings import notes, warnings_on_list
+from orchestrator.acts.done import Done, Note
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
 from orchestrator.acts.verbs import act
@@ -10,11 +14,14 @@ from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, StepView, step_view
 from orchestrator.views.tasks import task_view
 from shared.contracts.planfile import load_revision, rollback_of
+from shared.domain.acceptance import acceptance_of, missing_checks
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.ids import Ref
 from shared.domain.next_step import Blank, NextStep
+from shared.domain.plan import DroppedCheck, Revision, Subtask
+from shared.guard.proofs import proof_rules
 from shared.secrets.sent import check_secrets
 
 
@@ -25,7 +32,8 @@ def revise(
     """Give a step new subtasks or, without any, have its planner revise it now.
 
     The step keeps its author: later evidence goes to its first planner. `given` may name subtasks
-    of earlier lists under `rollback`: those that ran are undone first. Raises Rejected when
+    of earlier lists under `rollback`: those that ran are undone first. Acceptance checks that it
+    does not make any more are recorded as dropped, with the note. Raises Rejected when
     nothing is left to revise, when there is no evidence for a revision, and for subtasks that
     cannot be carried out.
     """
@@ -40,7 +48,9 @@ def revise(
             next_step=NextStep.of("step show", step.ref),
         )
     if given is not None:
-        return _post(caller, "step.revise", ref, _revision_fact(view, policy, given, note))
+        fact = _revision_fact(view, policy, given, note)
+        told = (*_notes_on_drops(fact), *notes(warnings_on_list(step.ordinal, fact.subtasks)))
+        return replace(_post(caller, "step.revise", ref, fact), notes=told)
     if step.phase in {"not_started", "error", "skipped"}:
         raise Rejected(
             f"{step.ref} is {step.phase}: there is no evidence for a revision",
@@ -71,7 +81,35 @@ def _revision_fact(view: StepView, policy: Policy, given: PlanText, note: str) -
     _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")
     reason = note or f"given by hand: {given.name}"
-    return StepRevised(step.ordinal, step.revision + 1, step.author, subtasks, reason, undone)
+    return StepRevised(
+        step.ordinal,
+        step.revision + 1,
+        step.author,
+        subtasks,
+        reason,
+        undone,
+        dropped_checks=tuple(DroppedCheck(check, reason) for check in _dropped(view, subtasks)),
+    )
+
+
+def _dropped(view: StepView, subtasks: Sequence[Subtask]) -> tuple[str, ...]:
+    """The acceptance checks of the first plan that a new list does not make."""
+    revisions = [
+        Revision(
+            view.step.ordinal,
+            each.revision,
+            each.author,
+            each.subtasks,
+            dropped_checks=each.dropped_checks,
+        )
+        for each in view.revisions
+    ]
+    return missing_checks(acceptance_of(revisions, proof_rules()), subtasks)
+
+
+def _notes_on_drops(fact: StepRevised) -> Iterator[Note]:
+    for each in fact.dropped_checks:
+        yield Note(f"the check `{each.check}` of the first plan is dropped: {each.reason}")
 
 
 def _refuse_unknown(undone: tuple[str, ...], view: StepView, next_step: NextStep) -> None:

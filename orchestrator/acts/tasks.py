@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
+from orchestrator.acts.check_warnings import CheckWarning, notes, warnings_on_plan
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
@@ -43,10 +44,11 @@ class TaskRequest:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The new task, and its targets."""
+    """The new task, its targets, and what is wrong with the checks of a plan given by hand."""
 
     ref: RefValue
     targets: tuple[str, ...]
+    warnings: tuple[CheckWarning, ...] = ()
 
 
 @act("task.submit")
@@ -55,8 +57,10 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
 
     Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
     """
-    number = put_in(caller.database, _submission(caller.settings, request), caller.actor)
-    return Done(Submitted(Ref(number), request.targets))
+    submission = _submission(caller.settings, request)
+    warnings = () if submission.plan is None else warnings_on_plan(submission.plan)
+    number = put_in(caller.database, submission, caller.actor)
+    return Done(Submitted(Ref(number), request.targets, warnings), notes=notes(warnings))
 
 
 def _submission(settings: Settings, request: TaskRequest) -> Submission:

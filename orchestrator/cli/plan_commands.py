@@ -11,7 +11,7 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_answer, post_answer, resume_answer
+from orchestrator.cli.posted import place_answer, post_answer, resume_answer, with_notes
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, plain
 from shared.domain.ids import parse_ref
@@ -105,7 +105,7 @@ def provide(
 
     given = PlanText(read_text(file), str(file))
     done = plans.provide(call.caller, parse_ref(ref), given)
-    return place_answer("plan.provide", done.value, taken=done.taken)
+    return with_notes(place_answer("plan.provide", done.value, taken=done.taken), done)
 
 
 @add(group, "calls", example="replan plan calls T12")

@@ -64,7 +64,11 @@ def unread_answer(kind: str, details: Any) -> Result:
 
 def resume_answer(kind: str, details: Placed, done: "Done[TaskView]") -> Result:
     """The answer to a resumption, with what still waits for an answer."""
-    answer = post_answer(kind, details, taken=done.taken)
+    return with_notes(post_answer(kind, details, taken=done.taken), done)
+
+
+def with_notes(answer: Result, done: "Done[Any]") -> Result:
+    """The answer with what else the act has to say, as warnings."""
     return replace(answer, warnings=tuple(map(_line, done.notes)))
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_answer
+from orchestrator.cli.posted import place_answer, with_notes
 from orchestrator.cli.reply import Result
 from orchestrator.cli.revision_text import show_history
 from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
@@ -85,7 +85,7 @@ def revise(
         )
     given = None if file is None else PlanText(read_text(file), str(file))
     done = steps.revise(call.caller, parse_ref(ref), given, note)
-    return place_answer("step.revise", done.value, taken=done.taken)
+    return with_notes(place_answer("step.revise", done.value, taken=done.taken), done)
 
 
 @add(group, "abandon", example="replan step abandon T12.2@web1")

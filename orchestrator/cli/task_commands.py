@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import post_answer, resume_answer
+from orchestrator.cli.posted import post_answer, resume_answer, with_notes
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
     AFTER,
@@ -81,16 +81,18 @@ def submit(
         plan=None if plan is None else PlanText(read_text(plan), str(plan)),
         key=key,
     )
-    submitted = submit_task(call.caller, request).value
+    done = submit_task(call.caller, request)
+    submitted = done.value
     ref = submitted.ref
     if wait:
-        return follow(call, ref)
-    return Result(
+        return with_notes(follow(call, ref), done)
+    answer = Result(
         "task.submit",
         submitted,
         lambda console: _show_submission(console, ref),
         next_step=NextStep.of("task watch", ref),
     )
+    return with_notes(answer, done)
 
 
 @add(group, "list", example="replan task list --phase waiting")

@@ -12,6 +12,7 @@ from shared.domain.config import LIMITS
 from shared.domain.errors import Rejected
 from shared.domain.plan import (
     Author,
+    DroppedCheck,
     OnFailure,
     Plan,
     Step,
@@ -249,9 +250,29 @@ class DetailAnswer(MayLook):
     ]
     impossible: Impossible
 
+    def listed(self) -> tuple[Subtask, ...]:
+        """The subtasks as they are given; `check_subtasks` tells whether they fit together."""
+        return _subtasks_of(self.subtasks)
+
     def to_subtasks(self) -> tuple[Subtask, ...]:
         """The subtasks; raises Rejected when they do not fit together."""
-        return _subtasks_of(self.subtasks)
+        subtasks = self.listed()
+        check_subtasks(subtasks)
+        return subtasks
+
+
+class DroppedCheckAnswer(Document):
+    """A check of the first plan that a revision no longer makes."""
+
+    check: Annotated[Command, Field(description="The check, word for word.")]
+    reason: Annotated[
+        Text,
+        Field(
+            min_length=1,
+            description="Why the step is done without it, with the output that shows it; a person "
+            "reads this, and may be asked to confirm it.",
+        ),
+    ]
 
 
 class RevisionAnswer(MayLook):
@@ -279,11 +300,29 @@ class RevisionAnswer(MayLook):
             "run before your list begins; usually none. Only what has run is undone."
         ),
     ]
+    dropped_checks: Annotated[
+        list[DroppedCheckAnswer],
+        Field(
+            max_length=MOST_SUBTASKS,
+            description="The checks that stand for the step's result and that your list no longer "
+            "makes; normally empty, because a revision keeps them.",
+        ),
+    ] = Field(default_factory=list)
     impossible: Impossible
+
+    def listed(self) -> tuple[Subtask, ...]:
+        """The subtasks as they are given; `check_subtasks` tells whether they fit together."""
+        return _subtasks_of(self.subtasks)
 
     def to_subtasks(self) -> tuple[Subtask, ...]:
         """The subtasks; raises Rejected when they do not fit together."""
-        return _subtasks_of(self.subtasks)
+        subtasks = self.listed()
+        check_subtasks(subtasks)
+        return subtasks
+
+    def dropped(self) -> tuple[DroppedCheck, ...]:
+        """The checks that its author says it gives up."""
+        return tuple(DroppedCheck(each.check, each.reason) for each in self.dropped_checks)
 
 
 class AdviceAnswer(Document):
@@ -325,6 +364,4 @@ def _ordinal(key: str, step: str, ordinals: dict[str, int]) -> int:
 
 
 def _subtasks_of(answers: list[SubtaskAnswer]) -> tuple[Subtask, ...]:
-    subtasks = tuple(answer.subtask(ordinal) for ordinal, answer in enumerate(answers, 1))
-    check_subtasks(subtasks)
-    return subtasks
+    return tuple(answer.subtask(ordinal) for ordinal, answer in enumerate(answers, 1))

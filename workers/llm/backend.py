@@ -1,11 +1,9 @@
 """The planner backend that asks a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
-
-from pydantic import ValidationError
 
 from shared.contracts.answers import (
     AdviceAnswer,
@@ -14,13 +12,16 @@ from shared.contracts.answers import (
     RefineAnswer,
     RevisionAnswer,
 )
-from shared.contracts.complaints import Document, describe
-from shared.contracts.look_answer import looks_in, without_looks
+from shared.contracts.complaints import Document
+from shared.contracts.look_answer import without_looks
 from shared.contracts.schemas import schema_of
-from shared.domain.errors import Rejected
-from shared.domain.plan import Author, Plan, PlanningRole, Subtask
+from shared.domain.acceptance import dropped_by, keep_checks, missing_checks
+from shared.domain.config import PLAN, Policy
+from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.plan import Author, Plan, PlanningRole, Subtask, check_subtasks
 from shared.domain.question import Question, Reply
 from shared.guard import Guard, load_site
+from shared.guard.proofs import proof_rules
 from workers.llm import prompts
 from workers.llm.answer_rules import (
     Explain,
@@ -30,16 +31,24 @@ from workers.llm.answer_rules import (
     texts_of,
 )
 from workers.llm.calls import CallLog, FaultKind, Model, ModelQuestion, ModelReply
+from workers.llm.judged import (
+    Judged,
+    Review,
+    faults_in,
+    faults_of,
+    judged,
+    no_review,
+    read,
+)
 from workers.llm.model import LanguageModel
-from workers.llm.parsing import NotAnAnswer, object_in
-from workers.llm.prompts import NO_MORE_LOOKS, PromptTexts
-from workers.llm.schema_forms import Schema, in_words, without_nulls
+from workers.llm.prompts import PromptTexts
+from workers.llm.review import GuardFor, Reviewer, left_out
+from workers.llm.schema_forms import in_words
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
 from workers.planning import (
     DetailRequest,
     Looks,
-    LooksFirst,
     NotAsPlanned,
     PlanRequest,
     ReplanRequest,
@@ -49,9 +58,6 @@ from workers.planning import (
 )
 from workers.repetition import refuse_repetition
 
-GuardFor = Callable[[str], Guard]
-"""Returns the guard of the host with that name, or a general guard for an empty name."""
-
 Answer = TypeVar("Answer", bound=Document)
 Value = TypeVar("Value")
 
@@ -60,9 +66,11 @@ class ModelBackend:
     """Asks a model and accepts only valid plans.
 
     An answer that cannot be used (not JSON, cut off, of another form, with a cycle, for another
-    host, copied from a log) is sent back once with a description of the fault. A second such answer
-    raises Rejected, as does the model's statement that the task cannot or must not be done. A model
-    that refuses is not asked again: the next of `model_ladder` is, or Rejected is raised.
+    host, copied from a log, with a secret in it) is sent back once, and so is one that the guard
+    would stop or ask a person about, or whose checks prove nothing (`workers.llm.review`): with
+    all its faults together. A second answer that cannot be used raises Rejected, as does the
+    model's statement that the task cannot or must not be done. A model that refuses is not asked
+    again: the next of `model_ladder` is, or Rejected is raised.
     """
 
     uses_facts = True
@@ -76,7 +84,7 @@ class ModelBackend:
         guard_for: GuardFor | None = None,
     ) -> None:
         self._model = model
-        self._guard_for = guard_for or (lambda _: _shipped_guard())
+        self._guard_for = guard_for or (lambda _forbidden, _host: _shipped_guard())
         self._settings = settings or LlmSettings()
         self._texts = texts or prompt_texts()
 
@@ -88,7 +96,7 @@ class ModelBackend:
             model=self._settings.model_of(prompts.TASKMASTER),
             schema=schema_of("refine-answer"),
         )
-        return self._ask(question, RefineAnswer, lambda answer: answer.question or answer.prompt)
+        return self._ask(question, RefineAnswer, _refined)
 
     def plan(self, request: PlanRequest) -> Plan:
         """The main steps, without subtasks (S0.26)."""
@@ -99,7 +107,7 @@ class ModelBackend:
             schema=_schema("plan-answer", request.looks),
         )
         author = Author(PlanningRole.PLANNER, self._settings.provider.value)
-        return self._ask(question, PlanAnswer, lambda answer: answer.plan(author))
+        return self._ask(question, PlanAnswer, lambda answer: judged(lambda: answer.plan(author)))
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
         """The subtasks of a step (S0.28)."""
@@ -109,8 +117,10 @@ class ModelBackend:
             model=self._settings.model_of(PlanningRole.SUBTASK_PLANNER.value),
             schema=_schema("detail-answer", request.looks),
         )
+        others = [s for step in request.plan.steps for s in step.subtasks]
+        review = self._reviewer(request.policy, request.hosts, others)
         return self._ask(
-            question, DetailAnswer, lambda answer: self._checked_subtasks(answer, request)
+            question, DetailAnswer, lambda answer: self._detailed(answer, request, review), review
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
@@ -121,10 +131,12 @@ class ModelBackend:
             model=self._settings.model_of(request.step.author.role.value),
             schema=_schema("revision-answer", request.looks),
         )
+        review = self._reviewer(request.policy, (request.bundle.target,), request.subtasks)
         return self._ask(
             question,
             RevisionAnswer,
-            lambda answer: self._revision_draft(answer, request),
+            lambda answer: self._revised(answer, request, review),
+            review,
             revision=request.bundle.revision + 1,
         )
 
@@ -140,7 +152,7 @@ class ModelBackend:
         return self._ask(
             question,
             PlanAnswer,
-            lambda answer: answer.plan(author),
+            lambda answer: judged(lambda: answer.plan(author)),
             revision=request.bundle.revision + 1,
         )
 
@@ -153,14 +165,17 @@ class ModelBackend:
             schema=schema_of("advice-answer"),
         )
         return self._ask(
-            question, AdviceAnswer, lambda a: RetryAdvice(a.retry, a.delay_seconds, a.reason)
+            question,
+            AdviceAnswer,
+            lambda a: Judged(RetryAdvice(a.retry, a.delay_seconds, a.reason)),
         )
 
     def _ask(
         self,
         question: ModelQuestion,
         kind: type[Answer],
-        value: Callable[[Answer], Value],
+        judge: Callable[[Answer], Judged[Value]],
+        review: Review = no_review,
         *,
         revision: int = 0,
     ) -> Value:
@@ -171,76 +186,134 @@ class ModelBackend:
         *first, last = self._settings.models_for(question.role, revision)
         for model in first:
             try:
-                return self._ask_model(replace(question, model=model), kind, value)
+                return self._ask_model(replace(question, model=model), kind, judge, review)
             except _RefusedError:
                 continue
-        return self._ask_model(replace(question, model=last), kind, value)
+        return self._ask_model(replace(question, model=last), kind, judge, review)
 
     def _ask_model(
-        self, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
+        self,
+        question: ModelQuestion,
+        kind: type[Answer],
+        judge: Callable[[Answer], Judged[Value]],
+        review: Review,
     ) -> Value:
+        """The value of the answer, or of the second one, if the first has faults.
+
+        A second answer that keeps faults which the pass itself deals with is used as it is. The
+        first one is used if it had only such faults and there is no second one that can be used.
+        """
         first = self._model.ask(question)
-        try:
-            return self._read(first, question, kind, value)
-        except _Unusable as error:
-            repair = prompts.complaint(self._texts, error.complaint, error.form)
-        second = self._model.ask(question.again(first.text, repair))
-        try:
-            return self._read(second, question, kind, value)
-        except _Unusable as error:
+        answer = self._read(first, question, kind, judge, review)
+        if answer.faults:
+            repair = prompts.complaint(self._texts, answer.complaint, answer.form)
+            again = question.again(first.text, repair)
+            answer = self._ask_again(again, kind, judge, review, answer)
+        if answer.value is None or not answer.usable:
             raise Rejected(
-                f"the model gave two answers that cannot be used; the second: {error}",
+                f"the model gave two answers that cannot be used; the second: {answer.reason}",
                 stage=question.purpose,
                 next_step=question.next_step,
-            ) from error
+            )
+        return answer.value
+
+    def _ask_again(
+        self,
+        question: ModelQuestion,
+        kind: type[Answer],
+        judge: Callable[[Answer], Judged[Value]],
+        review: Review,
+        first: Judged[Value],
+    ) -> Judged[Value]:
+        """The better one of two answers, the first of which is paid for already."""
+        try:
+            reply = self._model.ask(question)
+            second = self._read(reply, question, kind, judge, review)
+        except (Rejected, Misconfigured) as error:  # a spending cap, for instance
+            if first.usable and not isinstance(error, NotAsPlanned):
+                return first
+            raise
+        return second.or_else(first)
 
     def _read(
         self,
         reply: ModelReply,
         question: ModelQuestion,
         kind: type[Answer],
-        value: Callable[[Answer], Value],
-    ) -> Value:
-        """The value of an answer; one that cannot be used is recorded as such."""
+        judge: Callable[[Answer], Judged[Value]],
+        review: Review,
+    ) -> Judged[Value]:
+        """The answer, judged; one that has faults is recorded as such."""
         if reply.fault is not None and reply.fault.kind is FaultKind.REFUSED:
             raise _RefusedError(
                 reply.fault.reason, stage=question.purpose, next_step=question.next_step
             )
-        try:
-            return _read(reply, question, kind, value)
-        except _Unusable as error:
-            if reply.fault is None:
-                self._model.refuse(reply, str(error))
-            raise
+        answer = read(reply, question, kind, judge, review)
+        if answer.faults and reply.fault is None:
+            self._model.refuse(reply, answer.reason)
+        return answer
 
-    def _checked_subtasks(
-        self, answer: DetailAnswer, request: DetailRequest
-    ) -> tuple[Subtask, ...]:
-        subtasks = answer.to_subtasks()
+    def _detailed(
+        self, answer: DetailAnswer, request: DetailRequest, review: Review
+    ) -> Judged[tuple[Subtask, ...]]:
+        subtasks = answer.listed()
         wanted = f"{request.prompt}\n{request.step.instruction}"
-        explain = self._explain_at("")
-        refuse_other_hosts(subtasks, wanted, explain)
         found = (step.found for step in request.done)
         seen = _printed(request.looks)
-        read = (request.facts, *request.past_fixes, *found, request.evidence, *seen)
-        refuse_copied(subtasks, read, (request.prompt, *_answers(request.replies)), explain)
-        return subtasks
+        shown = (request.facts, *request.past_fixes, *found, request.evidence, *seen)
+        said = (request.prompt, *_answers(request.replies))
+        faults = [*faults_of(lambda: check_subtasks(subtasks))]
+        for host in request.hosts or ("",):
+            explain = self._explain_at(request.policy, host)
+            faults += faults_in(subtasks, partial(_other_hosts, wanted, explain))
+            faults += faults_in(subtasks, partial(_copied, shown, said, explain))
+        return Judged(subtasks, (*dict.fromkeys(faults), *review(subtasks)))
 
-    def _revision_draft(self, answer: RevisionAnswer, request: ReviseRequest) -> RevisionDraft:
-        subtasks, bundle = answer.to_subtasks(), request.bundle
-        rollback = tuple(answer.rollback)
-        refuse_repetition(subtasks, rollback, request.earlier)
-        explain = self._explain_at(bundle.target)
-        wanted = f"{bundle.prompt}\n{bundle.improved_prompt}\n{bundle.step_instruction}"
-        refuse_other_hosts(subtasks, f"{wanted}\n{request.note}", explain)
-        read = (*output_of(bundle), *request.past_fixes, *_printed(request.looks))
+    def _revised(
+        self, answer: RevisionAnswer, request: ReviseRequest, review: Review
+    ) -> Judged[RevisionDraft]:
+        subtasks, bundle, rollback = answer.listed(), request.bundle, tuple(answer.rollback)
+        explain = self._explain_at(request.policy, bundle.target)
+        wanted = (bundle.prompt, bundle.improved_prompt or "", bundle.step_instruction)
+        shown = (*output_of(bundle), *request.past_fixes, *_printed(request.looks))
         said = (*texts_of(request.subtasks), bundle.prompt, *_answers(request.replies))
-        refuse_copied(subtasks, read, said, explain)
-        return RevisionDraft(subtasks, answer.diagnosis, rollback)
+        named = "\n".join((*wanted, request.note))
+        faults = (
+            *faults_of(lambda: check_subtasks(subtasks)),
+            *faults_of(lambda: refuse_repetition(subtasks, rollback, request.earlier)),
+            *faults_in(subtasks, partial(_other_hosts, named, explain)),
+            *faults_in(subtasks, partial(_copied, shown, said, explain)),
+        )
+        dropped = dropped_by(answer.dropped(), request.acceptance, subtasks)
+        given_up = {each.check for each in dropped}
+        missing = [
+            check for check in missing_checks(request.acceptance, subtasks) if check not in given_up
+        ]
+        draft = RevisionDraft(keep_checks(subtasks, missing), answer.diagnosis, rollback, dropped)
+        return Judged(draft, (*faults, *review(subtasks), *map(left_out, missing)))
 
-    def _explain_at(self, host: str) -> Explain:
-        guard = self._guard_for(host)
-        return guard.explain
+    def _reviewer(self, policy: Policy, hosts: Sequence[str], others: Sequence[Subtask]) -> Review:
+        return Reviewer(
+            self._guard_for,
+            proof_rules(),
+            hosts,
+            policy.forbidden_commands,
+            others,
+            asks_anyway=policy.autonomy == PLAN,
+        ).faults
+
+    def _explain_at(self, policy: Policy, host: str) -> Explain:
+        return self._guard_for(policy.forbidden_commands, host).explain
+
+
+def _other_hosts(wanted: str, explain: Explain, subtasks: Sequence[Subtask]) -> None:
+    refuse_other_hosts(subtasks, wanted, explain)
+
+
+def _copied(
+    shown: Sequence[str], said: Sequence[str], explain: Explain, subtasks: Sequence[Subtask]
+) -> None:
+    refuse_copied(subtasks, shown, said, explain)
 
 
 def _answers(replies: tuple[Reply, ...]) -> tuple[str, ...]:
@@ -253,18 +326,6 @@ def _printed(looks: Looks) -> tuple[str, ...]:
     return tuple(output for look in looks.seen for output in (look.stdout, look.stderr))
 
 
-class _Unusable(Exception):
-    """The answer cannot be used: why in words for a person, and in `complaint` for the model.
-
-    `form` is the schema of the answer, for a model that may never have heard of it.
-    """
-
-    def __init__(self, reason: str, form: Schema | None = None, *, complaint: str = "") -> None:
-        super().__init__(reason)
-        self.form = form
-        self.complaint = complaint or reason
-
-
 class _RefusedError(Rejected):
     """The model refuses; asking it the same again does not help."""
 
@@ -274,31 +335,8 @@ def _schema(name: str, looks: Looks) -> dict[str, Any]:
     return schema_of(name) if looks.allowed else without_looks(schema_of(name))
 
 
-def _read(
-    reply: ModelReply, question: ModelQuestion, kind: type[Answer], value: Callable[[Answer], Value]
-) -> Value:
-    if reply.fault is not None:
-        raise _Unusable(reply.fault.reason, complaint=reply.fault.complaint)
-    try:
-        found = without_nulls(object_in(reply.text))
-        if wanted := looks_in(found):
-            raise LooksFirst(wanted) if question.looks_left else _Unusable(NO_MORE_LOOKS)
-        answer = kind.model_validate(found)
-    except NotAnAnswer as error:
-        raise _Unusable(str(error), question.schema) from error
-    except ValidationError as error:
-        raise _Unusable(describe(error), question.schema) from error
-    why_not = getattr(answer, "impossible", "").strip()
-    if why_not:
-        raise NotAsPlanned(
-            f"the model says that this cannot be done: {why_not}",
-            stage=question.purpose,
-            next_step=question.next_step,
-        )
-    try:
-        return value(answer)
-    except Rejected as error:
-        raise _Unusable(error.reason) from error
+def _refined(answer: RefineAnswer) -> Judged[str | Question]:
+    return Judged(answer.question or answer.prompt)
 
 
 @cache

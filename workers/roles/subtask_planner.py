@@ -8,11 +8,13 @@ from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Plan, PlanningRole, Step, check_steps, check_subtasks
 from shared.domain.question import Reply
+from shared.guard.proofs import proof_rules
 from shared.store.database import Database
 from workers.fixes.recall import past_fixes, past_fixes_for, recall
 from workers.planning import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
+from workers.roles.acceptance import acceptance_in_force, with_drops
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
 from workers.roles.looks import looks_of
@@ -46,6 +48,7 @@ class SubtaskPlanner:
                 task.policy,
                 task.plan,
                 step,
+                hosts=task.targets,
                 facts=briefing.facts,
                 rules=briefing.rules,
                 replies=task.replies,
@@ -85,6 +88,7 @@ class SubtaskPlanner:
                 brief.task.policy,
                 plan,
                 step,
+                hosts=(brief.host.name,),
                 facts=briefing.facts,
                 rules=briefing.rules,
                 replies=brief.replies,
@@ -115,6 +119,7 @@ class Reviser:
             return from_memory
         backend = self._backends.get(brief.author.backend)
         briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
+        acceptance = acceptance_in_force(brief, proof_rules())
         request = ReviseRequest(
             bundle=stored.bundle,
             policy=brief.task.policy,
@@ -128,6 +133,7 @@ class Reviser:
             past_fixes=past_fixes_for(self._database, stored.failure),
             replies=brief.replies,
             looks=looks_of(self._database, job, brief.task.policy, brief.host.name),
+            acceptance=acceptance,
         )
         try:
             draft = backend.revise(request)
@@ -138,6 +144,7 @@ class Reviser:
             return StepHandedUp(
                 brief.step.ordinal, job.revision, job.pass_no, planner, error.reason
             )
+        draft = with_drops(draft, brief, acceptance)
         check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
         _refuse_repetition(brief, draft)
         return StepRevised(

@@ -40,6 +40,7 @@ class Forbidden:
 
 
 _NOWHERE_SPECIAL = Territory()
+_ANYWHERE = ("", ".", "~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,22 @@ def planner_looks(own: Iterable[str] = ()) -> CommandPolicy:
         territory=territory,
         checks=tuple(_checks(table)),
         source="what a planner may look at",
+    )
+
+
+@cache
+def changes() -> CommandPolicy:
+    """The policy for commands that are known to change something, wherever they do it."""
+    return CommandPolicy(
+        allowances=tuple(
+            allowance
+            for name in ("files", "packages", "services")
+            for allowance in _profile_allowances(name)
+        ),
+        territory=Territory(_ANYWHERE, _ANYWHERE, _ANYWHERE, dotfiles=(".*",), code=_ANYWHERE),
+        variables=("*",),
+        programs=tuple(_base().programs),
+        source="profiles that change something",
     )
 
 

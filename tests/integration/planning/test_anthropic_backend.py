@@ -68,9 +68,9 @@ def test_detail_gives_the_subtasks_of_the_step(planners: Planners) -> None:
 
 
 def test_revise_gives_new_subtasks_with_the_diagnosis(planners: Planners) -> None:
-    planners.model.will(Says(revision_answer(subtask_answer("repository", "add-repository"))))
+    planners.model.will(Says(revision_answer(subtask_answer("repository", "apt update"))))
     draft = planners.backend().revise(revise_request(note="there is a mirror at mirror.lan"))
-    assert [s.command for s in draft.subtasks] == ["add-repository"]
+    assert [s.command for s in draft.subtasks] == ["apt update"]
     assert "repository is missing" in draft.reason
     said = only(planners.model.asked).said[0]
     assert "there is a mirror at mirror.lan" in said

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.learning import holds_secret
+from shared.secrets.written import holds_secret
 from tests.unit.fixes.given import subtasks
 
 HARMLESS = (
