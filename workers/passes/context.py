@@ -32,7 +32,7 @@ class PassContext:
         approvals: Approvals | None,
     ) -> "PassContext":
         """The context of a new pass."""
-        history = History(order, means.waits)
+        history = History(order, means.waits, means.settles)
         recorder = Recorder(order, history, log, clock)
         gate = ApprovalGate(means, recorder, order.policy, approvals)
         return cls(order, means, log, clock, history, recorder, gate)

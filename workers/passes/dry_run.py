@@ -59,7 +59,8 @@ class DryRun:
             stopped = self._refusal("check", subtask.check)
             if stopped is not None:
                 return stopped
-            look, unseen = self._look(subtask.check)
+            if self._context.means.settles(subtask.check):
+                look, unseen = self._look(subtask.check)
             if look is not None and look.ok:
                 return _Predicted(Prediction.SATISFIED, "its check is green", look=look)
         denied = self._first_denial(subtask)

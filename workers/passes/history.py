@@ -1,7 +1,7 @@
 """What earlier attempts mean for a pass: what is done, which errors count, the next numbers."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
 from shared.secrets.sent import SentSubtask
@@ -20,8 +20,17 @@ def is_red(check: CommandResult | None) -> bool:
 class History:
     """The attempts of a step in a run: those in the order, and those of this pass."""
 
-    def __init__(self, order: PassOrder, waits: Collection[str] = ()) -> None:
-        """`waits` are the remedies that only wait (`workers.passes.means.Means.waits`)."""
+    def __init__(
+        self,
+        order: PassOrder,
+        waits: Collection[str] = (),
+        settles: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """`waits` are the remedies that only wait, `settles` tells which checks settle anything.
+
+        Both come from the means (`workers.passes.means.Means`).
+        """
+        self._settles = settles
         self._waits = waits
         self._pass_no = order.pass_no
         self._numbers: dict[int, int] = defaultdict(int)
@@ -86,7 +95,9 @@ class History:
         S1.15: finished work is not redone.
         """
         of_revision = self._revision[subtask.ordinal]
-        return subtask.check is None and bool(of_revision) and of_revision[-1].outcome in GREEN
+        if not of_revision or of_revision[-1].outcome not in GREEN:
+            return False
+        return subtask.check is None or not self._settles(subtask.check)
 
     def seen_red(self, subtask: int) -> bool:
         """Whether its check was red in any attempt of this revision."""

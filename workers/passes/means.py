@@ -87,6 +87,13 @@ class Means(Protocol):
         """The verdict on a text that may look at the target but change nothing."""
         ...
 
+    def settles(self, check: str) -> bool:
+        """Whether that check, green before the command, shows that the command need not run.
+
+        It does not if it looks at nothing, or changes what it looks at.
+        """
+        ...
+
     def permit(self, text: str, key: str) -> None:
         """Let a text run under that key: a person's approval was spent on it."""
         ...

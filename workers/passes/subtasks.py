@@ -82,12 +82,19 @@ class Tries:
         )
 
     def _first_attempt(self, subtask: SentSubtask) -> Attempt:
-        """Run the command as planned, unless its check is already green (S0.87)."""
+        """Run the command as planned, unless its check is already green (S0.87).
+
+        A check that settles nothing is not looked at before the command.
+        """
         recalled = self._attempts.recall(subtask)
         if recalled is not None:
             return self._run(subtask, recalled)
         red = False
-        if subtask.check is not None:
+        if subtask.check is not None and not self._context.means.settles(subtask.check):
+            refused = self._check_refusal(subtask, subtask.check)
+            if refused is not None:
+                return refused
+        elif subtask.check is not None:
             look = self._first_look(subtask, subtask.check)
             if isinstance(look, Attempt):
                 return look
@@ -97,14 +104,21 @@ class Tries:
 
     def _first_look(self, subtask: SentSubtask, check: str) -> CommandResult | Attempt:
         """The check before anything runs; an attempt, if that settles the subtask."""
-        verdict = self._context.gate.look(subtask, check)
-        if not verdict.allowed:
-            return self._context.recorder.record_refusal(subtask, check, "check", verdict)
+        refused = self._check_refusal(subtask, check)
+        if refused is not None:
+            return refused
         look = self._look(subtask, check)
         self._announcer.satisfied = look.ok
         if look.ok:
             return self._record_satisfied(subtask, look)
         return self._record_cancelled(subtask) if look.cancelled else look
+
+    def _check_refusal(self, subtask: SentSubtask, check: str) -> Attempt | None:
+        """The attempt of a subtask whose check may not run; None if it may."""
+        verdict = self._context.gate.look(subtask, check)
+        if verdict.allowed:
+            return None
+        return self._context.recorder.record_refusal(subtask, check, "check", verdict)
 
     def _unmet_precondition(self, subtask: SentSubtask) -> Attempt | None:
         """The attempt that an unmet precondition ends; None if all are met."""

@@ -15,6 +15,7 @@ from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
 from shared.domain.records import HostRecord
 from shared.guard import Guard, PlanGuard, Site, load_site, looks, planner_looks
+from shared.guard.proofs import proof_rules
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
 from shared.store import claims
@@ -141,6 +142,7 @@ class Executor:
             check_timeout=order.policy.check_timeout,
             looks=self._guards.looks() if order.policy.dry_run_mode else None,
             variables=known.variables,
+            proofs=proof_rules(),
         )
         try:
             result = carry_out(order, means, log, clock, approvals=approvals)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 
+from shared.domain.acceptance import Proofs
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
 from shared.domain.plan import SubtaskKind
 from shared.domain.question import Question
@@ -46,11 +47,14 @@ class ShellMeans:
         check_timeout: float,
         looks: Judge | None = None,
         variables: Variables | None = None,
+        proofs: Proofs | None = None,
     ) -> None:
         """`looks` judges looks at a host (default: the guard); `check_timeout` is in seconds.
 
-        `variables` are those that a command needs for its secrets.
+        `variables` are those that a command needs for its secrets. `proofs` tells what a check
+        proves; without it, every check does.
         """
+        self._proofs = proofs
         self._shell = shell
         self._door = Door(shell, guard, withdrawn=control.withdrawn, variables=variables)
         self._looks = looks or guard
@@ -71,6 +75,10 @@ class ShellMeans:
     def look_verdict(self, text: str) -> Verdict:
         """The verdict on a text that may only look."""
         return self._looks.judge(text)
+
+    def settles(self, check: str) -> bool:
+        """Whether it looks at the host, and changes nothing."""
+        return self._proofs is None or self._proofs.proves(check)
 
     def permit(self, text: str, key: str) -> None:
         """Let a text run under that key, unless the guard denies it."""
@@ -153,7 +161,7 @@ class ShellMeans:
 
     def _calls_of(self, each: Coming) -> Generator[Call]:
         subtask, timeout = each.subtask, self._check_timeout
-        if subtask.check is not None:
+        if subtask.check is not None and self.settles(subtask.check):
             yield Call(subtask.check, timeout, ends_well=each.satisfied)
             if each.satisfied:
                 return

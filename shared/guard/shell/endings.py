@@ -4,7 +4,7 @@ It follows the text without running anything, and takes what it does not know fo
 may fail. So a text that can only end well here can only end well on a host.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -46,7 +46,9 @@ _OK: Endings = frozenset({Ending(ok=True)})
 _FAILS: Endings = frozenset({Ending(ok=False)})
 _EITHER = _OK | _FAILS
 _NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-_SHELLS = frozenset({"sh", "bash", "dash", "ash"})
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "eval"})
+"""Programs that take a text as their program."""
+
 _MOST_NESTING = 8
 
 
@@ -70,6 +72,10 @@ class Followed:
     def text(self, text: str) -> Endings:
         """The endings of a whole text; raises Unreadable."""
         return _inside(self._block(self._parse(text), _OK))
+
+    def words(self, words: Sequence[str]) -> Endings:
+        """The endings of one command whose words are known; raises Unreadable."""
+        return _inside(self._words(words[0].rpartition("/")[2], list(words[1:]), {True}))
 
     def _block(self, block: Block, before: Endings) -> Endings:
         found: set[Ending] = set()
@@ -189,7 +195,7 @@ class Followed:
         if name == "set":
             self._set(words)
             return _OK
-        if name in _SHELLS | {"eval"}:
+        if name in SHELLS:
             return self._code(name, words)
         wrapped = without_wrapper(name, words)
         if wrapped is not None:

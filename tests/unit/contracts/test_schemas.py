@@ -73,7 +73,7 @@ def test_a_schema_lets_every_form_of_a_timeout_pass(timeout: object) -> None:
 
 
 RARE = {
-    *("ask_question", "ask_options", "step_type", "allowed_tools", "dropped_checks"),
+    *("ask_question", "ask_options", "step_type", "allowed_tools"),
     *("parallelizable", "parallelizable_reason"),
 }
 """What an answer says only where there is something to say."""

@@ -144,5 +144,6 @@ def revision_answer(*subtasks: dict[str, Any], impossible: str = "") -> dict[str
         "diagnosis": "The repository is missing: E: Unable to locate package.",
         "subtasks": list(subtasks),
         "rollback": [],
+        "dropped_checks": [],
         "impossible": impossible,
     }
