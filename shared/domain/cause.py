@@ -26,6 +26,7 @@ class CauseKind(StrEnum):
     PACKAGE_UNFINISHED = "package_unfinished"  # a package; state: how far it is installed
     NAME_UNRESOLVED = "name_unresolved"  # a host name
     ACCOUNT_MISSING = "account_missing"  # an account
+    ACCOUNT_IN_USE = "account_in_use"  # an account; by: a unit or program that runs under it
     GROUP_MISSING = "group_missing"  # a group
     LOGIN_REFUSED = "login_refused"  # an account; state: its shell
     LOG_LINE = "log_line"  # a log file; line: what it says
@@ -90,6 +91,7 @@ _WORDS: dict[CauseKind, str] = {
     CauseKind.PACKAGE_UNFINISHED: "the package {subject} is not completely installed",
     CauseKind.NAME_UNRESOLVED: "the host cannot resolve the name {subject}",
     CauseKind.ACCOUNT_MISSING: "the account {subject} does not exist",
+    CauseKind.ACCOUNT_IN_USE: "the account {subject} is in use by {by}",
     CauseKind.GROUP_MISSING: "the group {subject} does not exist",
     CauseKind.LOGIN_REFUSED: "the account {subject} has no login shell",
     CauseKind.LOG_LINE: "the log {subject} says",

@@ -103,10 +103,20 @@ def holders(failure: Failure, answers: Answers) -> Iterator[read.Listener]:
 def pids(failure: Failure, answers: Answers) -> Iterator[int]:
     """The processes in the way of a failure: who holds its ports and its locks."""
     yield from (each.pid for each in holders(failure, answers) if each.pid is not None)
-    yield from (int(pid) for _, pid, _ in _HELD.findall(failure.output))
+    for pattern in _HELD.values():
+        yield from (int(found["pid"]) for found in pattern.finditer(failure.output))
 
 
-_HELD = re.compile(r"lock (/[^\s.]\S*?)\.? It is held by process (\d{1,7})(?: \(([^)\n]+)\))?")
+_HELD: dict[CauseKind, re.Pattern[str]] = {
+    CauseKind.LOCK_HELD: re.compile(
+        r"lock (?P<what>/[^\s.]\S*?)\.? It is held by process (?P<pid>\d{1,7})"
+        r"(?: \((?P<by>[^)\n]+)\))?"
+    ),
+    CauseKind.ACCOUNT_IN_USE: re.compile(
+        r"user (?P<what>[\w.-]+) is currently used by process (?P<pid>\d{1,7})(?P<by>)"
+    ),
+}
+"""What a message says a process holds."""
 
 
 def deviates(answers: Answers, unit: str) -> bool:
@@ -230,10 +240,12 @@ _IN_USE = re.compile(r"already in use|EADDRINUSE|already allocated|in use by", r
 _REFUSED = re.compile(r"refused|[Ff]ailed to connect|[Cc]ould not connect|not listening")
 
 
-def _locks(finding: Finding) -> Iterator[Cause]:
-    for path, pid, program in _HELD.findall(finding.failure.output):
-        by = finding.holder(int(pid)) or program
-        yield finding.cause(CauseKind.LOCK_HELD, path, by=by, pid=int(pid))
+def _held(finding: Finding) -> Iterator[Cause]:
+    for kind, pattern in _HELD.items():
+        for found in pattern.finditer(finding.failure.output):
+            pid = int(found["pid"])
+            by = finding.holder(pid) or found["by"] or ""
+            yield finding.cause(kind, found["what"], by=by, pid=pid)
 
 
 def _packages(finding: Finding) -> Iterator[Cause]:
@@ -303,7 +315,7 @@ def telling_line(text: str, *, required: bool = False) -> str:
 
 OF_THINGS: tuple[Callable[[Finding], Iterator[Cause]], ...] = (
     _ports,
-    _locks,
+    _held,
     _packages,
     _names,
     _units,

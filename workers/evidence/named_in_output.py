@@ -60,7 +60,7 @@ _SAID: dict[ThingKind, tuple[re.Pattern[str], ...]] = {
             r"could not translate host name \"([\w.-]+)\"",
         ),
         ThingKind.ACCOUNT: (
-            r"(?:unknown|invalid|no such) user:? ['\"]?([\w.-]+)",
+            r"(?:unknown|invalid|no such) user:? (?!ID)['\"]?([\w.-]+)",
             rf"\b[Uu]ser {_NAME} does not exist",
             r"(?:^|[ '\"])([\w.-]+)['\"]?: no such user",
             r"getpwnam\(\"([\w.-]+)\"\)",

@@ -245,6 +245,13 @@ CASES: list[tuple[str, str, str, dict[str, str], list[str]]] = [
         ["the log /var/log/setup.log says: ERROR: Cannot allocate memory"],
     ),
     (
+        "an account is in use",
+        "usermod --home /srv/shop shop",
+        "usermod: user shop is currently used by process 61",
+        {"process 61": OF_LEGACY},
+        ["the account shop is in use by legacy.service (process 61)"],
+    ),
+    (
         "a lock is held",
         "apt-get install -y tree",
         "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 61 (apt)",

@@ -75,6 +75,7 @@ OUTPUTS = [
     ("chown: invalid user: 'shop:www'", "account:shop group:www"),
     ("runuser: user shop does not exist", "account:shop"),
     ("id: 'shop': no such user", "account:shop"),
+    ("useradd: invalid user ID '@number@'", ""),
     ("curl: (6) Could not resolve host: db.internal", "host:db.internal"),
     ("E: Temporary failure resolving 'deb.debian.org'", "host:deb.debian.org"),
     (
