@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Label, func, insert, literal_column, select, text, update
 
-from shared.store.tables import ModelCallRow, TaskRow
+from shared.store.tables import JobRow, ModelCallRow, TaskRow
 
 _BUDGET = text("""
     SELECT coalesce(cost_cap, (policy ->> 'task_cost_cap')::numeric, 0) AS cap,
@@ -103,6 +103,27 @@ def end(connection: Connection, number: int, ended: EndedCall) -> None:
         .where(ModelCallRow.id == number)
         .values({**_safe(asdict(ended)), "ended_at": func.clock_timestamp()})
     )
+
+
+def answered(
+    connection: Connection, job: int, model: str, turns: Sequence[Any], *, also: str
+) -> Any | None:
+    """The newest call of a job with these turns that has its whole answer; None if none has.
+
+    One that ended with the error `also` has it, too.
+    """
+    table = ModelCallRow.__table__
+    task = select(JobRow.task_id).where(JobRow.id == job).scalar_subquery()
+    query = select(table.c.id, table.c.answer).where(
+        table.c.task_id == task,
+        table.c.job_id == job,
+        table.c.model == model,
+        table.c.answer.is_not(None),
+        table.c.ended_at.is_not(None),
+        func.coalesce(table.c.error, also) == also,
+        table.c.question["turns"] == _safe(turns),
+    )
+    return connection.execute(query.order_by(table.c.id.desc()).limit(1)).one_or_none()
 
 
 def refuse(connection: Connection, number: int, error: str, reason: str) -> None:

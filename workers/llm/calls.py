@@ -166,6 +166,13 @@ CANCELLED = "cancelled"
 class CallLog(Protocol):
     """Records every call before it is made and again when it has ended."""
 
+    def recall(self, question: ModelQuestion) -> ModelReply | None:
+        """The whole answer that a lost worker has received to this very question of the same job.
+
+        It is paid for, so it is not asked for again.
+        """
+        ...
+
     def begin(self, question: ModelQuestion) -> int:
         """Record a call that is about to be made; returns its number.
 
@@ -189,6 +196,10 @@ class CallLog(Protocol):
 
 class NoLog:
     """Records nothing."""
+
+    def recall(self, question: ModelQuestion) -> ModelReply | None:  # noqa: ARG002 - as above
+        """Return None."""
+        return None
 
     def begin(self, question: ModelQuestion) -> int:  # noqa: ARG002 - a log's promise
         """Return 0."""

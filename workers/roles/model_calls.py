@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
+from typing import Any
 
 import structlog
 
@@ -14,10 +15,11 @@ from shared.domain.facts import Fact
 from shared.domain.jobs import Claim
 from shared.domain.next_step import NextStep
 from shared.domain.spending import SPENDING, UNUSABLE, exact
+from shared.secrets.marks import MARK
 from shared.store import jobs, model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
-from workers.llm.calls import CallRecord, ModelQuestion, Usage, estimate_tokens
+from workers.llm.calls import CallRecord, ModelQuestion, ModelReply, Usage, estimate_tokens
 from workers.llm.prices import Prices
 from workers.llm.providers import SET_WHERE_PLANNERS_RUN
 from workers.process.leases import Hold
@@ -98,6 +100,24 @@ class ModelCalls:
                     raise _with_place(error, f"T{hold.job.task_id}") from error
 
         return run
+
+    def recall(self, question: ModelQuestion) -> ModelReply | None:
+        """The answer that a lost worker has received to this question of the job; None if none has.
+
+        An answer in which something was masked is not the answer that arrived: it is asked for
+        again.
+        """
+        context = _CONTEXT.get()
+        if context.claim is None or context.claim.fence == 1:
+            return None
+        turns = _question_json(question)["turns"]
+        with self._database.begin() as connection:
+            known = model_calls.answered(
+                connection, context.claim.job, question.model, turns, also=UNUSABLE
+            )
+        if known is None or MARK.search(known.answer.encode()):
+            return None
+        return ModelReply(known.answer, Usage(), call=known.id)
 
     def begin(self, question: ModelQuestion) -> int:
         """Record a call; raises Misconfigured at stage `spending` if it may not be made.
@@ -220,13 +240,13 @@ def _new_row(
         prompt=question.prompt,
         model=question.model,
         effort=question.effort,
-        question={
-            "system": list(question.system),
-            "turns": [
-                {"speaker": turn.speaker.value, "text": turn.text} for turn in question.turns
-            ],
-        },
+        question=_question_json(question),
     )
+
+
+def _question_json(question: ModelQuestion) -> dict[str, Any]:
+    turns = [{"speaker": turn.speaker.value, "text": turn.text} for turn in question.turns]
+    return {"system": list(question.system), "turns": turns}
 
 
 def _result_row(record: CallRecord, cost: Decimal | None) -> EndedCall:
