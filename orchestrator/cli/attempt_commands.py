@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.intervention_text import show_reasons
+from orchestrator.cli.intervention_text import mark, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
@@ -52,7 +52,7 @@ def list_(
                 a.ref,
                 in_colour(a.outcome),
                 "" if a.exit_code is None else str(a.exit_code),
-                "rollback" if a.rollback else plain(a.correction or ""),
+                plain(mark(a)),
                 span(a.seconds),
                 first_line(a.command, 60),
             )
@@ -85,6 +85,8 @@ def show_(
             f"[bold]{attempt.ref}[/] {in_colour(attempt.outcome)} {plain(attempt.reason)}"
         )
         console.print(f"$ {plain(attempt.command)}", highlight=False)
+        if attempt.look:
+            console.print(f"  a look of its planner, revision {attempt.revision}")
         if attempt.rollback:
             console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
         if attempt.correction:

@@ -17,6 +17,13 @@ _EXPLAINED = frozenset({"unknown", "cancelled"})
 _COLOURS = {"awaited": "yellow", "ended": "green", "left_over": "red", "not_known": "red"}
 
 
+def mark(attempt: "AttemptLine") -> str:
+    """What sets an attempt apart from a command as planned: a look, a rollback, a correction."""
+    if attempt.look:
+        return "look"
+    return "rollback" if attempt.rollback else attempt.correction or ""
+
+
 def show_reasons(console: Console, attempts: Iterable["AttemptLine"]) -> None:
     """Print the reason of each attempt whose outcome does not explain itself."""
     for attempt in attempts:

@@ -20,7 +20,11 @@ def show_history(console: Console, view: "StepView") -> None:
         return
     before: frozenset[str] = frozenset()
     for revision in view.revisions:
-        tried = [a for a in view.attempts if a.revision == revision.revision and not a.rollback]
+        tried = [
+            a
+            for a in view.attempts
+            if a.revision == revision.revision and not (a.rollback or a.look)
+        ]
         console.print(f"\n[bold]revision {revision.revision}[/] {plain(_heading(revision))}")
         failed = sum(attempt.counted for attempt in tried)
         console.print(f"  [dim]attempts: {len(tried)}, failed: {failed}[/]")

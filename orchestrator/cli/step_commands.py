@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.files import read_text
-from orchestrator.cli.intervention_text import show_reasons, show_waiting
+from orchestrator.cli.intervention_text import mark, show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_answer, with_notes
 from orchestrator.cli.reply import Result
@@ -45,7 +45,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
                 (
                     a.ref,
                     in_colour(a.outcome),
-                    "rollback" if a.rollback else plain(a.correction or ""),
+                    plain(mark(a)),
                     span(a.seconds),
                     first_line(a.command, 60),
                 )

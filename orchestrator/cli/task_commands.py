@@ -177,6 +177,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
             console.print(listing(heads, rows))
         for line in (
+            *(f"{ref} its planner looks at a host" for ref in view.looking),
             *(f"{each.ref} {describe_postponed(each)}" for each in view.put_off),
             *summary_lines(view.spending),
         ):

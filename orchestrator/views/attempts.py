@@ -12,7 +12,7 @@ from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
 from shared.domain.attempt import GREEN, Answer, EndedBy, Outcome, explain
 from shared.domain.errors import Rejected
-from shared.domain.ids import Ref
+from shared.domain.ids import LOOKS, Ref
 from shared.domain.next_step import NextStep
 from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
@@ -42,7 +42,8 @@ class AttemptLine:
 
     `said` is the last line that a failed attempt printed, on standard error or by its check.
     `prediction` is that of a dry run, None for any other task. A `rollback` undid what the subtask
-    of that number had done under that revision. `told_by_person` is a person's answer about an
+    of that number had done under that revision; a `look` showed its planner something before it
+    answered. `told_by_person` is a person's answer about an
     unknown outcome, `ended_by` who or what ended the command, and `left_over` names its processes
     that still ran after its end; see `CommandResult`. `never_red` says that nobody has seen its
     check red: it may prove nothing.
@@ -67,6 +68,7 @@ class AttemptLine:
     seconds: float | None
     prediction: Prediction | None = None
     rollback: bool = False
+    look: bool = False
     told_by_person: Answer | None = None
     ended_by: EndedBy | None = None
     left_over: tuple[str, ...] = ()
@@ -133,7 +135,8 @@ class OutputPiece:
 
 def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
     """The attempt in a row."""
-    ref = Ref(task_id, step=row.step, subtask=row.subtask, attempt=row.number, target=target)
+    step = row.step or None  # a look for the plan itself belongs to no step
+    ref = Ref(task_id, step=step, subtask=row.subtask, attempt=row.number, target=target)
     ended = row.ended_at
     prediction = None if row.prediction is None else Prediction(row.prediction)
     answer = None if row.told_by_person is None else Answer(row.told_by_person)
@@ -157,6 +160,7 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
         prediction=prediction,
         rollback=row.rollback,
+        look=row.look,
         told_by_person=answer,
         ended_by=None if row.ended_by is None else EndedBy(row.ended_by),
         left_over=tuple(row.left_over),
@@ -228,6 +232,12 @@ def attempts_by_step(
     return {where: tuple(lines) for where, lines in found.items()}
 
 
+def looks_for_plan(connection: Connection, places: Sequence[RunPlace]) -> tuple[AttemptLine, ...]:
+    """What the planner of a task looked at on its targets before there were steps."""
+    by_step = attempts_by_step(connection, places, step=0)
+    return tuple(line for place in places for line in by_step.get((place.run_id, 0), ()))
+
+
 def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> AttemptView:
     """One attempt; without a number, the latest of its subtask. Raises Rejected when there is none.
 
@@ -268,7 +278,7 @@ def live_output(connection: Connection, key: str, after: int) -> tuple[OutputPie
 
 
 def _find(connection: Connection, ref: Ref) -> Any:
-    if ref.step is None or ref.subtask is None:
+    if ref.subtask is None:
         raise Rejected(
             f"{ref} is not an attempt; write one as T{ref.task}.1.1#1",
             stage="input",
@@ -289,8 +299,8 @@ def _find(connection: Connection, ref: Ref) -> Any:
 
 
 def _within(query: Select[Any], ref: Ref) -> Select[Any]:
-    if ref.step is not None:
-        query = query.where(AttemptRow.step == ref.step)
+    if ref.step is not None or ref.subtask == LOOKS:
+        query = query.where(AttemptRow.step == (ref.step or 0))
     if ref.subtask is not None:
         query = query.where(AttemptRow.subtask == ref.subtask)
     if ref.attempt is not None:

@@ -28,7 +28,7 @@ _CANCELLED = text("""
     LEFT JOIN LATERAL (
         SELECT attempts.* FROM attempts
         WHERE attempts.run_id = run_steps.run_id AND attempts.step = run_steps.step
-          AND attempts.pass_no = run_steps.pass_no
+          AND attempts.pass_no = run_steps.pass_no AND NOT attempts.look
         ORDER BY attempts.id DESC LIMIT 1
     ) AS tried ON true
     WHERE runs.task_id = :task_id AND run_steps.phase = 'cancelled'

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from orchestrator.views.attempts import AttemptLine, looks_for_plan
 from orchestrator.views.decisions import HumanDecision, human_decisions
 from orchestrator.views.places import RunPlace
 from orchestrator.views.proofs import StepProof, prove
@@ -17,8 +18,9 @@ from shared.domain.ids import Ref
 class Report:
     """A task with everything that happened in it.
 
-    `failed` counts the attempts that were errors, `escalations` the bundles, `revisions`
-    the lists of subtasks after the first. `decisions` are the acts of people.
+    `attempts` counts all but the looks of planners, which `looked` counts; `looks` are those of the
+    planner of the task. `failed` counts the attempts that were errors, `escalations` the bundles,
+    `revisions` the lists of subtasks after the first. `decisions` are the acts of people.
     `predictions` counts those of a dry run; it is empty for any other task. `proofs` say what
     proves each step; in a dry run nothing does.
     """
@@ -34,6 +36,8 @@ class Report:
     predictions: dict[str, int]
     decisions: tuple[HumanDecision, ...] = ()
     proofs: tuple[StepProof, ...] = ()
+    looked: int = 0
+    looks: tuple[AttemptLine, ...] = ()
 
 
 def report(connection: Connection, ref: Ref) -> Report:
@@ -41,7 +45,9 @@ def report(connection: Connection, ref: Ref) -> Report:
     task = task_view(connection, ref)
     places = [RunPlace(ref.task, run.run_id, run.target) for run in task.runs]
     steps = step_views(connection, ref.task, places)
-    tried = [attempt for step in steps for attempt in step.attempts]
+    all_of_it = [attempt for step in steps for attempt in step.attempts]
+    tried = [attempt for attempt in all_of_it if not attempt.look]
+    looks = looks_for_plan(connection, places)
     return Report(
         task=task,
         steps=steps,
@@ -54,4 +60,6 @@ def report(connection: Connection, ref: Ref) -> Report:
         predictions=dict(Counter(a.prediction for a in tried if a.prediction is not None)),
         decisions=human_decisions(connection, ref),
         proofs=tuple(prove(step) for step in steps),
+        looked=len(all_of_it) - len(tried) + len(looks),
+        looks=looks,
     )

@@ -40,7 +40,7 @@ _LATEST = text("""
     SELECT DISTINCT ON (a.run_id, a.step, a.subtask) a.run_id, a.step, a.subtask, a.outcome
     FROM attempts a
     JOIN run_steps s ON s.run_id = a.run_id AND s.step = a.step AND s.revision = a.revision
-    WHERE a.run_id = ANY(CAST(:run_ids AS bigint[]))
+    WHERE a.run_id = ANY(CAST(:run_ids AS bigint[])) AND NOT a.look
     ORDER BY a.run_id, a.step, a.subtask, a.id DESC
 """)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, text
 
 from orchestrator.views.cancellations import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
@@ -27,6 +27,12 @@ from shared.domain.question import Reply
 from shared.domain.task import ENDED_TASK, RunPhase, TaskPhase
 from shared.store.tables import InterventionRow, RunRow, TaskRow
 from shared.wire import from_json
+
+_LOOKING = text("""
+    SELECT jobs.step, runs.target FROM jobs LEFT JOIN runs ON runs.id = jobs.run_id
+    WHERE jobs.task_id = :task_id AND jobs.kind = 'look' AND jobs.state = 'open'
+    ORDER BY jobs.id
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,8 @@ class TaskView:
     `state` is its phase in the four words of S1.22. `now` is the database's clock, for measuring
     spans; `in_hand` is what workers were running when it was cancelled, and how that ended;
     `put_off` is postponed work, `spending` the model calls and their cost; `context` is what was
-    retried; `replies` are a person's answers before the planning.
+    retried; `replies` are a person's answers before the planning; `looking` are the task and the
+    steps, of its plan or of its runs, whose planner waits for a look.
     """
 
     ref: RefValue
@@ -101,6 +108,7 @@ class TaskView:
     state: str = ""
     context: TaskContext = NO_ERRORS
     replies: tuple[Reply, ...] = ()
+    looking: tuple[RefValue, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -182,6 +190,10 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
         spending=spending(connection, task_id),
         context=task_context(connection, task_id, ref.target),
         replies=tuple(from_json(Reply, reply) for reply in row.replies),
+        looking=tuple(
+            Ref(task_id, step=each.step, target=each.target)
+            for each in connection.execute(_LOOKING, {"task_id": task_id})
+        ),
     )
 
 

@@ -47,10 +47,20 @@ _ATTEMPTS = text("""
             AS each(run_id bigint, step bigint, attempt bigint)
     )
     SELECT attempts.*, runs.target, coalesce(told.attempt, 0) AS newest_told,
-           run_steps.phase = 'ready' AND run_steps.pass_no <= attempts.pass_no
+           NOT attempts.look AND run_steps.phase = 'ready' AND run_steps.pass_no <= attempts.pass_no
                AND attempts.started_at > clock_timestamp() - interval '2 seconds' AS early
     FROM runs
-    JOIN run_steps ON run_steps.run_id = runs.id
+    JOIN (
+        SELECT run_id, step, phase, pass_no FROM run_steps
+        UNION ALL  -- while a task is planned, its steps have no rows, and its planners may look
+        SELECT DISTINCT looked.id, coalesce(look_rounds.step, 0), '', 0
+        FROM look_rounds JOIN runs looked ON looked.task_id = look_rounds.task_id
+        WHERE look_rounds.task_id = :task_id AND look_rounds.run_id IS NULL
+          AND NOT EXISTS (
+              SELECT FROM run_steps known
+              WHERE known.run_id = looked.id AND known.step = coalesce(look_rounds.step, 0)
+          )
+    ) AS run_steps ON run_steps.run_id = runs.id
     LEFT JOIN told ON told.run_id = runs.id AND told.step = run_steps.step
     JOIN attempts ON attempts.run_id = runs.id AND attempts.step = run_steps.step
          AND (attempts.id > coalesce(told.attempt, 0)

@@ -33,7 +33,7 @@ _ASKED = text("""
     LEFT JOIN LATERAL (
         SELECT * FROM attempts
         WHERE attempts.run_id = asked.run_id AND attempts.step = asked.step
-          AND attempts.pass_no = ended.pass_no
+          AND attempts.pass_no = ended.pass_no AND NOT attempts.look
         ORDER BY id DESC LIMIT 1
     ) AS tried ON true
     LEFT JOIN LATERAL (

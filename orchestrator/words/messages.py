@@ -104,6 +104,8 @@ def _attempt_begun(attempt: AttemptLine) -> Words | None:
 
 def _attempt_ended(attempt: AttemptLine) -> Words:
     command = brief(attempt.command)
+    if attempt.look:
+        return MessageKind.PLAN, Tone.PLAIN, _look(attempt, command)
     if attempt.prediction is not None:
         tone = _FORETOLD.get(attempt.prediction, Tone.ATTENTION)
         return MessageKind.SUBTASK, tone, f"{attempt.reason} – {command}"
@@ -116,6 +118,11 @@ def _attempt_ended(attempt: AttemptLine) -> Words:
         text = f"nobody can say how it ended: {command} – {attempt.reason}"
         return MessageKind.ERROR, Tone.ATTENTION, text
     return MessageKind.ERROR, Tone.BAD, _failure(attempt, command)
+
+
+def _look(attempt: AttemptLine, command: str) -> str:
+    reason = f" – {brief(attempt.reason)}" if attempt.reason else ""
+    return f"look ({attempt.outcome.replace('_', ' ')}): {command}{reason}"
 
 
 def _success(attempt: AttemptLine, command: str) -> str:

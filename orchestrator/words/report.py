@@ -51,6 +51,7 @@ def markdown(compiled: Report) -> str:
         lines += ["", task.reason]
     for waits in task.put_off:
         lines += ["", f"{waits.ref}: {postponed.describe(waits)}"]
+    lines += _looks(compiled.looks)
     for step in compiled.steps:
         lines += _step(step)
     lines += _proofs(compiled.proofs)
@@ -69,8 +70,10 @@ def _quote(text: str) -> list[str]:
 
 
 def _counts(compiled: Report) -> str:
+    looks = f"{count_of(compiled.looked, 'look')}, " if compiled.looked else ""
     return (
-        f"{count_of(compiled.attempts, 'attempt')}, {compiled.failed} failed, {compiled.corrected} "
+        f"{looks}{count_of(compiled.attempts, 'attempt')}, {compiled.failed} failed, "
+        f"{compiled.corrected} "
         f"saved by a correction, {count_of(compiled.escalations, 'escalation')}, "
         f"{count_of(compiled.revisions, 'revision')}, "
         f"{compiled.seconds:.1f} s."
@@ -82,6 +85,13 @@ def _predictions(counts: dict[str, int]) -> list[str]:
         return []
     told = ", ".join(f"{count} {prediction}" for prediction, count in counts.items())
     return ["", f"This was a dry run: nothing was changed. Predictions for its subtasks: {told}."]
+
+
+def _looks(looks: tuple[AttemptLine, ...]) -> list[str]:
+    """What the planner of the task looked at."""
+    if not looks:
+        return []
+    return ["", "## What the planner looked at", "", *map(_attempt, looks)]
 
 
 def _step(view: StepView) -> list[str]:
@@ -198,6 +208,8 @@ def _evidence(waits: InterventionView) -> list[str]:
 def _attempt(attempt: AttemptLine) -> str:
     shown = _first_line(attempt.command)
     saved = f" after `{attempt.correction}`" if attempt.correction else ""
+    if attempt.look:
+        saved = " look"
     if attempt.rollback:
         saved = f" rollback in pass {attempt.pass_no}"
     said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason

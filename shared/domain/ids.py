@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 
+_NUMBER = "[1-9][0-9]{0,17}"
 _REF = re.compile(
-    r"T(?P<task>[1-9][0-9]{0,17})"
-    r"(?:\.(?P<step>[1-9][0-9]{0,17})(?:\.(?P<subtask>[1-9][0-9]{0,17})(?:#(?P<attempt>[1-9][0-9]{0,17}))?)?)?"
+    rf"T(?P<task>{_NUMBER})(?:\.(?P<step>{_NUMBER}))?"
+    rf"(?:\.(?:(?P<looks>look)|(?(step)(?P<subtask>{_NUMBER})|(?!)))(?:#(?P<attempt>{_NUMBER}))?)?"
     r"(?:@(?P<target>[A-Za-z0-9][A-Za-z0-9_.-]*))?",
 )
+
+LOOKS = 0
+"""What stands for the number of a subtask where planners look; printed as `look`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,7 @@ class Ref:
     """A place in a task: `T12`, `T12@web1`, `T12.2`, `T12.2.3`, `T12.2.3#2@web1`.
 
     `attempt` counts the attempts of one subtask number in one run, over all passes and revisions.
+    `T12.2.look#1@web1` is a look of the planner of a step, `T12.look#1@web1` of that of the task.
     """
 
     task: int
@@ -31,7 +36,7 @@ class Ref:
         if self.step is not None:
             text += f".{self.step}"
         if self.subtask is not None:
-            text += f".{self.subtask}"
+            text += ".look" if self.subtask == LOOKS else f".{self.subtask}"
         if self.attempt is not None:
             text += f"#{self.attempt}"
         return text if self.target is None else f"{text}@{self.target}"
@@ -59,6 +64,8 @@ def parse_ref(text: str) -> Ref:
         name: None if found[name] is None else int(found[name])
         for name in ("step", "subtask", "attempt")
     }
+    if found["looks"]:
+        numbers["subtask"] = LOOKS
     return Ref(task=int(found["task"]), target=found["target"], **numbers)
 
 

@@ -129,7 +129,7 @@ _DONE = text("""
         (SELECT jsonb_agg(DISTINCT attempts.subtask) FROM attempts
          WHERE attempts.run_id = :run_id AND attempts.step = :step
            AND attempts.revision = :revision AND attempts.outcome = 'ok'
-           AND NOT attempts.rollback) AS ran
+           AND NOT attempts.rollback AND NOT attempts.look) AS ran
     FROM revisions JOIN runs ON runs.id = revisions.run_id
     WHERE revisions.run_id = :run_id AND revisions.step = :step AND revisions.revision = :revision
       AND revisions.rollback = '[]'

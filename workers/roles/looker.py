@@ -203,24 +203,22 @@ def _all(asked: Iterable[AskedLook], why: str) -> dict[str, _Taken]:
 
 
 def _run(shell: Shell, judge: Judge, hold: Hold, asked: Sequence[AskedLook]) -> dict[str, _Taken]:
-    door = Door(shell, judge, withdrawn=lambda: _is_over(hold))
+    door = Door(shell, judge, withdrawn=hold.is_over)
 
     def look(each: AskedLook) -> _Taken:
         try:
             result = door.look(Call(each.command, LOOK_SECONDS))
         except ReplanError as error:
             return _Taken(Outcome.BLOCKED, f"not looked: {error.reason}")
-        outcome, _ = outcome_of(result, None)
+        outcome, told = outcome_of(result, None)
+        if outcome in {Outcome.UNKNOWN, Outcome.CANCELLED}:
+            return _Taken(Outcome.BLOCKED, f"not looked: {told}")
         told = each.why if result.ok else "; ".join(filter(None, (describe_end(result), each.why)))
         return _Taken(outcome, told, result=_bounded(result))
 
     with ThreadPoolExecutor(max_workers=MOST_LOOKS) as pool:
         taken = pool.map(look, asked)
         return {each.key: found for each, found in zip(asked, taken, strict=True)}
-
-
-def _is_over(hold: Hold) -> bool:
-    return hold.withdrawn.is_set() or hold.lost.is_set() or hold.given_up.is_set()
 
 
 def _bounded(result: CommandResult) -> CommandResult:

@@ -11,7 +11,7 @@ from shared.domain.question import Reply
 from shared.guard.proofs import proof_rules
 from shared.store.database import Database
 from workers.fixes.recall import past_fixes, past_fixes_for, recall
-from workers.planning import DetailRequest, NotAsPlanned, ReviseRequest, RevisionDraft
+from workers.planning import DetailRequest, Looks, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
 from workers.roles.acceptance import acceptance_in_force, with_drops
@@ -66,16 +66,23 @@ class SubtaskPlanner:
         with self._database.begin() as connection:
             draft = draft_of(connection, job)
         plan = Plan(draft.steps, draft.reason)
-        steps = tuple(
-            step if step.subtasks else self._detail_step(step, plan, brief, stored.evidence)
-            for step in draft.steps
-        )
+        looks = looks_of(self._database, job, brief.task.policy, brief.host.name)
+        steps = []
+        for step in draft.steps:
+            if step.subtasks:
+                steps.append(step)
+                continue
+            steps.append(self._detail_step(step, plan, brief, stored.evidence, looks))
+            # What is paid for is not thrown away: only the planner of the first may look.
+            looks = replace(looks, left=0)
         check_steps(steps)
         return PlanRevised(
-            brief.step.ordinal, job.revision, job.pass_no, draft.known, steps, draft.reason
+            brief.step.ordinal, job.revision, job.pass_no, draft.known, tuple(steps), draft.reason
         )
 
-    def _detail_step(self, step: Step, plan: Plan, brief: StepBrief, evidence: str) -> Step:
+    def _detail_step(
+        self, step: Step, plan: Plan, brief: StepBrief, evidence: str, looks: Looks
+    ) -> Step:
         name = brief.task.policy.subtask_planner
         backend = self._backends.get(name)
         briefing = self._briefings.of(
@@ -95,6 +102,7 @@ class SubtaskPlanner:
                 done=brief.done,
                 why=plan.summary,
                 evidence=evidence,
+                looks=looks,
             )
         )
         return replace(step, subtasks=subtasks, author=Author(PlanningRole.SUBTASK_PLANNER, name))

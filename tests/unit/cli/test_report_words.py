@@ -14,6 +14,7 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.report import Report
 from orchestrator.views.steps import RevisionView, StepLine, StepView
 from orchestrator.views.tasks import RunView, TaskView
+from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import words_of
 from orchestrator.words.report import markdown
 from shared.domain.attempt import Outcome
@@ -125,6 +126,18 @@ def test_it_says_what_was_done_where_errors_were_and_what_was_decided() -> None:
     assert "### Revision 1 by subtask_planner/runbook: the port is taken" in told
     assert "- **failed** T7.1.1#1@web1 (2.0 s): ``systemctl start web`` – address in use" in told
     assert "- **ok** after `another_port` T7.1.1#3@web1 (2.0 s): ``one …``" in told
+
+
+def test_it_says_what_planners_looked_at() -> None:
+    """A look is no attempt of a subtask and no error; the timeline says it in plain words."""
+    look = tried(1, "failed", ref=parse_ref("T7.look#1@web1"), look=True, counted=False, said="")
+    told = markdown(replace(compiled(), looked=1, looks=(look,)))
+    assert "1 look, 3 attempts, 2 failed" in told
+    heading = "## What the planner looked at\n\n- **failed** look T7.look#1@web1 (2.0 s)"
+    assert heading in told
+    found = words_of(Entry(AT, look.ref, AttemptEnded(look), ""))
+    assert found is not None
+    assert found[1:] == (Tone.PLAIN, "look (failed): systemctl start web – exit code 1")
 
 
 def test_it_says_what_a_command_left_running() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.errors import Rejected
-from shared.domain.ids import Ref, attempt_key, parse_ref
+from shared.domain.ids import LOOKS, Ref, attempt_key, parse_ref
 from shared.domain.next_step import command_line
 
 NUMBERS = st.integers(1, 10**9)
@@ -100,3 +100,24 @@ def test_no_two_attempts_share_a_key(places: list[tuple[int, int, int, int, int,
     keys = [attempt_key(*place) for place in places]
     assert len(set(keys)) == len(places)
     assert keys == [attempt_key(*place) for place in places]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("T12.look#1@web1", Ref(12, None, LOOKS, 1, "web1")),
+        ("T12.2.look#3@web1", Ref(12, 2, LOOKS, 3, "web1")),
+        ("T12.look", Ref(12, None, LOOKS)),
+    ],
+)
+def test_a_look_has_a_name(text: str, expected: Ref) -> None:
+    """It is one of the planner of the task, or of that of a step."""
+    assert parse_ref(text) == expected
+    assert str(expected) == text
+
+
+@pytest.mark.parametrize("text", ["T12.2#1", "T12.look.1", "T12.2.3.look", "T12.0", "T12.2.0#1"])
+def test_nothing_else_becomes_one(text: str) -> None:
+    """An attempt needs its subtask, and a look is of no subtask."""
+    with pytest.raises(Rejected):
+        parse_ref(text)
