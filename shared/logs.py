@@ -1,14 +1,19 @@
-"""Logs: one JSON object a line in services, colours on a terminal; never a URL's password."""
+"""Logs: one JSON object a line in services, colours on a terminal; never a URL's password.
+
+Text of others steers no terminal on which they are read.
+"""
 
 import logging
 import re
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
+
+from shared.visible import visible
 
 _QUIET = (
     "kombu",
@@ -84,10 +89,18 @@ def _without_secrets(mask: Callable[[str], str]) -> Processor:
     return discreet
 
 
+def _visible_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    return {key: visible(each) if isinstance(each, str) else each for key, each in event.items()}
+
+
+def _visible_line(_logger: WrappedLogger, _method: str, line: Any) -> str:
+    return visible(str(line))
+
+
 def _render_error(mask: Callable[[str], str]) -> Callable[[TextIO, ExcInfo], None]:
     def tell(out: TextIO, error: ExcInfo) -> None:
         text = "".join(traceback.format_exception(*error))
-        out.write(f"\n{mask_passwords(mask(text))}")
+        out.write(f"\n{visible(mask_passwords(mask(text)))}")
 
     return tell
 
@@ -97,11 +110,15 @@ def _rendering(
 ) -> list[Processor]:
     if terminal:
         # No traceback shows the values of its variables.
-        return [structlog.dev.ConsoleRenderer(exception_formatter=_render_error(mask))]
+        return [
+            _visible_values,
+            structlog.dev.ConsoleRenderer(exception_formatter=_render_error(mask)),
+        ]
     return [
         structlog.processors.format_exc_info,
         discreet,
         structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
+        _visible_line,
     ]
 
 

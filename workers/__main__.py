@@ -19,6 +19,7 @@ from shared.domain.host import Host
 from shared.domain.next_step import command_line
 from shared.logs import configure_logs
 from shared.settings import load_settings
+from shared.visible import visible
 from shared.wire import from_json, to_json
 
 
@@ -40,9 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
             "next_step": None if error.next_step is None else to_json(error.next_step),
         }
         if chosen.verb == "start":
-            print(f"{error.stage}: {error.reason}", file=sys.stderr)
+            print(visible(f"{error.stage}: {error.reason}"), file=sys.stderr)
             if error.next_step:
-                print(f"next: {command_line(error.next_step)}", file=sys.stderr)
+                print(visible(f"next: {command_line(error.next_step)}"), file=sys.stderr)
         else:
             print(json.dumps(problem))
         return int(code_of(error))

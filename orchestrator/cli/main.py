@@ -13,6 +13,7 @@ from orchestrator.cli.streams import make_lenient
 from shared.domain.errors import Rejected
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import ShellCommand
+from shared.visible import visible
 
 GROUPS = {
     "task": "What you asked for: submit it, watch it, read the report.",
@@ -86,7 +87,7 @@ def _refuse(given: list[str], error: "_click.ClickException") -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "replan"
     if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stdout.write(f"{error.format_message()}\n")
+        sys.stdout.write(f"{visible(error.format_message())}\n")
         return int(ExitCode.REFUSED)
     refused = Rejected(
         error.format_message(), stage="input", next_step=ShellCommand(f"{path} --help")

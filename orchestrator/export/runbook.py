@@ -13,6 +13,7 @@ from shared.contracts.yamltext import read_yaml
 from shared.domain.plan import Plan
 from shared.runbook import template
 from shared.runbook.entries import RunbookFile
+from shared.visible import visible_yaml
 
 _NAMES = frozenset({"planner", "recovery"})
 """Keys of a step in a plan file that a runbook does not need: its planner is the library."""
@@ -54,7 +55,10 @@ def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) 
         **_parameters(words),
         "steps": steps,
     }
-    text = yaml.safe_dump({"jobs": [job]}, sort_keys=False, allow_unicode=True, width=100)
+    jobs = {"jobs": [job]}
+    text = visible_yaml(
+        lambda unicode: yaml.safe_dump(jobs, sort_keys=False, allow_unicode=unicode, width=100)
+    )
     RunbookFile.read(read_yaml(text, origin), origin)
     return Runbook(name, text, flat, {word.name: word.value for word in words})
 

@@ -1,7 +1,5 @@
 """The final report as Markdown (S0.80)."""
 
-import re
-
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand
 from orchestrator.views.decisions import HumanDecision
@@ -12,10 +10,12 @@ from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
 from orchestrator.words import approvals, causes, postponed, proofs, unknown_outcomes
+from orchestrator.words.prose import code, prose
 from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import describe_left
 from shared.domain.next_step import command_line
+from shared.visible import visible
 
 _ACTS = {
     "task.cancel": "cancelled it",
@@ -43,14 +43,14 @@ def markdown(compiled: Report) -> str:
         "",
         *_quote(task.prompt),
         "",
-        *([f"Improved prompt: {task.improved_prompt}", ""] if task.improved_prompt else []),
+        *([f"Improved prompt: {prose(task.improved_prompt)}", ""] if task.improved_prompt else []),
         _counts(compiled),
         *_predictions(compiled.predictions),
     ]
     if task.reason:
-        lines += ["", task.reason]
+        lines += ["", prose(task.reason)]
     for waits in task.put_off:
-        lines += ["", f"{waits.ref}: {postponed.describe(waits)}"]
+        lines += ["", f"{waits.ref}: {prose(postponed.describe(waits))}"]
     lines += _looks(compiled.looks)
     for step in compiled.steps:
         lines += _step(step)
@@ -59,14 +59,14 @@ def markdown(compiled: Report) -> str:
     lines += _spending(task.spending)
     lines += _in_hand(task.in_hand)
     for asked in task.interventions:
-        lines += ["", f"**Waits for you** ({asked.kind}): {asked.reason}", ""]
+        lines += ["", f"**Waits for you** ({asked.kind}): {prose(asked.reason)}", ""]
         lines += _evidence(asked)
         lines += [f"    {command_line(step)}" for step in asked.next_steps]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def _quote(text: str) -> list[str]:
-    return [f"> {line}".rstrip() for line in text.splitlines()]
+    return [f"> {prose(line)}".rstrip() for line in text.splitlines()]
 
 
 def _counts(compiled: Report) -> str:
@@ -96,17 +96,17 @@ def _looks(looks: tuple[AttemptLine, ...]) -> list[str]:
 
 def _step(view: StepView) -> list[str]:
     step = view.step
-    author = str(step.author)
-    lines = ["", f"## {step.ref} {step.title}: {step.phase}", ""]
+    author = prose(str(step.author))
+    lines = ["", f"## {step.ref} {prose(step.title)}: {step.phase}", ""]
     lines.append(f"Planned by {author}; {step.done} of {count_of(step.subtasks, 'subtask')} done.")
     if step.reason:
-        lines += ["", f"Last reason: {step.reason}"]
+        lines += ["", f"Last reason: {prose(step.reason)}"]
     for revision in view.revisions:
-        said = f": {revision.reason}" if revision.reason else ""
-        by = str(revision.author)
+        said = f": {prose(revision.reason)}" if revision.reason else ""
+        by = prose(str(revision.author))
         lines += ["", f"### Revision {revision.revision} by {by}{said}", ""]
         if revision.rollback:
-            lines += [f"Undone first, if it ran: {', '.join(revision.rollback)}", ""]
+            lines += [f"Undone first, if it ran: {prose(', '.join(revision.rollback))}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
         lines += [_attempt(attempt) for attempt in tried] or ["No attempts."]
         for each in view.escalations:
@@ -123,7 +123,7 @@ def _step(view: StepView) -> list[str]:
 def _causes(escalation: Escalation) -> list[str]:
     """What the host said was wrong."""
     told = [line for _, text in causes.describe(escalation.causes) for line in text.splitlines()]
-    return ["", "Wrong on the host:", "", *(f"- {line}" for line in told)] if told else []
+    return ["", "Wrong on the host:", "", *(f"- {prose(line)}" for line in told)] if told else []
 
 
 def _proofs(steps: tuple[StepProof, ...]) -> list[str]:
@@ -132,13 +132,13 @@ def _proofs(steps: tuple[StepProof, ...]) -> list[str]:
         return []
     lines = ["", "## What was proved", "", proofs.summary(steps)]
     for step in steps:
-        lines += ["", f"{step.ref} {step.title}: {step.phase}", ""]
+        lines += ["", f"{step.ref} {prose(step.title)}: {step.phase}", ""]
         for each in step.subtasks:
-            check = "" if each.check is None else f": {_code(_first_line(each.check))}"
-            lines.append(f"- {each.ref}{check} – {proofs.describe(each)}")
+            check = "" if each.check is None else f": {code(_first_line(each.check))}"
+            lines.append(f"- {each.ref}{check} – {prose(proofs.describe(each))}")
         for dropped in step.dropped_checks:
-            check = _code(_first_line(dropped.check))
-            lines.append(f"- no longer asked: {check} – {dropped.reason}")
+            check = code(_first_line(dropped.check))
+            lines.append(f"- no longer asked: {check} – {prose(dropped.reason)}")
     return lines
 
 
@@ -169,7 +169,8 @@ def _decision(each: HumanDecision) -> str:
     answer = str(each.details.get("answer", "")) if each.verb == "intervention.answer" else ""
     said = each.said or answer or ", ".join(f"{key}={value}" for key, value in limits.items())
     what = _ACTS.get(each.verb, each.verb)
-    return f"- {each.ref}{about}: {each.by} {what}" + (f": {_first_line(said)}" if said else "")
+    told = f": {prose(_first_line(said))}" if said else ""
+    return f"- {each.ref}{about}: {prose(each.by)} {what}{told}"
 
 
 def _spending(spent: Spending) -> list[str]:
@@ -177,7 +178,7 @@ def _spending(spent: Spending) -> list[str]:
     if not spent.calls:
         return []
     whole, *lines = summary_lines(spent)
-    told = [f"- {line.strip()}" for line in lines]
+    told = [f"- {prose(line)}" for line in lines]
     return ["", "## Model calls", "", whole.removeprefix("models: "), "", *told]
 
 
@@ -187,8 +188,8 @@ def _in_hand(ended: tuple[InHand, ...]) -> list[str]:
         return []
     lines = ["", "## What was running when it was cancelled", ""]
     for each in ended:
-        command = f": {_code(_first_line(each.command))}" if each.command else ""
-        lines.append(f"- {each.ref}{command} – {each.told}")
+        command = f": {code(_first_line(each.command))}" if each.command else ""
+        lines.append(f"- {each.ref}{command} – {prose(each.told)}")
     return lines
 
 
@@ -214,19 +215,11 @@ def _attempt(attempt: AttemptLine) -> str:
         saved = f" rollback in pass {attempt.pass_no}"
     said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
     left = describe_left(attempt.left_over, attempt.ended_by)
-    why = "".join(f" – {each}" for each in (said, left) if each)
+    why = "".join(f" – {prose(each)}" for each in (said, left) if each)
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
-    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {_code(shown)}{why}"
+    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {code(shown)}{why}"
 
 
 def _first_line(command: str) -> str:
     first, _, rest = command.strip().partition("\n")
     return first + (" …" if rest else "")
-
-
-def _code(text: str) -> str:
-    """A code span that its text cannot end."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(2, longest + 1)
-    edge = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{edge}{text}{edge}{fence}"

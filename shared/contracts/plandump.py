@@ -15,6 +15,7 @@ from shared.domain.plan import (
     default_dependencies,
     default_needs,
 )
+from shared.visible import visible_yaml
 
 
 class _Dumper(yaml.SafeDumper):
@@ -58,7 +59,11 @@ def dump_subtasks(subtasks: tuple[Subtask, ...]) -> str:
 
 
 def _dump(document: dict[str, Any]) -> str:
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return visible_yaml(
+        lambda unicode: yaml.dump(
+            document, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=100
+        )
+    )
 
 
 def _step(step: Step, depends_on: tuple[int, ...], keys: dict[int, str]) -> dict[str, Any]:

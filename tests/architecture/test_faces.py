@@ -22,7 +22,7 @@ OF_A_FACE: Final = (
     *("orchestrator.embedded.*", "orchestrator.wiring", "orchestrator.process_command"),
     *("orchestrator.doctor", "orchestrator.probes.*"),
     *("shared.domain.*", "shared.contracts.*", "shared.settings", "shared.wire", "shared.logs"),
-    "shared.secrets.*",
+    *("shared.secrets.*", "shared.visible"),
 )
 OPENS: Final = {"at_once", "autocommit", "begin", "connect", "execute", "listen"}
 """What reaches a database without `Caller.reading`."""

@@ -13,7 +13,10 @@ from tests.integration.cli.calling import Cli
 from tests.integration.cli.test_every_answer import written
 
 MARK = "EVIL"
-HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202edesrever\u2066\x7f\r\x08evil"
+HOSTILE = (
+    "\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1b[2J\x9b31m\u202edesrever\u2066\x7f\r\x08"
+    "\u200bevil [link=https://evil.example]here[/link] [/nothing] [bold](https://evil.example)"
+)
 PLAN = """
 summary: EVIL
 planner: human
@@ -22,6 +25,14 @@ steps:
     subtasks:
       - {run: "echo EVIL; echo EVIL >&2; exit 3", check: test -e EVIL}
 """
+PLAN_OF_HOST = r"""
+planner: human
+steps:
+  - title: What a host says
+    subtasks:
+      - run: printf '\033]52;c;b3duZWQ=\007\033[2K\342\200\256desrever\n' >&2; exit 3
+"""
+LIVE = ("task", "submit", "--local", "--plan")
 OURS = re.compile(r"\r?\x1b\[(\?25[lh]|1A|2K|[0-9;]*m)")
 """Our own colours, and what `task watch` moves its last lines with."""
 NEVER_ALONE = {"worker.start", "coordinator.start", "up", "demo", "db.migrate", "secret.set"}
@@ -47,7 +58,7 @@ def poison(cli: Cli) -> None:
             connection.execute(text(statement), {"mark": MARK, "into": into})
 
 
-def showing(ref: str, done: str) -> dict[str, tuple[str, ...]]:
+def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
     """Each verb that only shows something, with what it takes."""
     return {
         **dict.fromkeys(("task.list", "host.list", "config.show", "guard.rules"), ()),
@@ -56,6 +67,8 @@ def showing(ref: str, done: str) -> dict[str, tuple[str, ...]]:
         **dict.fromkeys(("schema.show", "intervention.key"), ()),
         **{f"task.{verb}": (ref,) for verb in ("show", "watch", "report")},
         "task.export": (done,),
+        "attestation.create": (done,),
+        "attestation.verify": (signed,),
         "plan.show": (ref,),
         "plan.calls": (ref,),
         "step.show": (f"{ref}.1",),
@@ -80,8 +93,11 @@ def steering(printed: str) -> set[str]:
 
 
 @pytest.fixture
-def poisoned(working: Cli, tmp_path: Path) -> tuple[Cli, str, str]:
-    """A command line on rows full of hostile text; a task that waits, and one that is done."""
+def poisoned(working: Cli, tmp_path: Path) -> tuple[Cli, tuple[str, str, str]]:
+    """A command line on rows full of hostile text.
+
+    With it a task that waits, one that is done, and what is attested of that.
+    """
     fine = written(tmp_path, PLAN.replace("exit 3", "true").replace(", check: test -e EVIL", ""))
     done = working.json("task", "submit", "--plan", fine, "--local", "--wait")["details"]["ref"]
     plan = written(tmp_path, PLAN)
@@ -90,27 +106,32 @@ def poisoned(working: Cli, tmp_path: Path) -> tuple[Cli, str, str]:
     working.json("host", "add", "here", "--local", "--workdir", f"/tmp/{MARK}", "--no-check")
     working.json("token", "create", MARK, "--role", "viewer")
     poison(working)
-    return working, ref, done
+    signed = str(tmp_path / "signed.json")
+    working.json("attestation", "create", done, "--output", signed)
+    return working, (ref, done, signed)
 
 
 def test_every_verb_that_shows_something_is_tried() -> None:
     looks = {verb for verb, its in VERBS.items() if not its.changes}
-    assert showing("T1", "T2").keys() == looks | (ON_THE_MACHINE - NEVER_ALONE)
+    assert showing("T1", "T2", "").keys() == looks | (ON_THE_MACHINE - NEVER_ALONE)
 
 
 @pytest.mark.changes_rows
 def test_no_verb_lets_hostile_text_steer_the_terminal(
-    poisoned: tuple[Cli, str, str], monkeypatch: pytest.MonkeyPatch
+    poisoned: tuple[Cli, tuple[str, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    cli, ref, done = poisoned
+    cli, places = poisoned
     shown = ""
-    for verb, taken in showing(ref, done).items():
+    for verb, taken in showing(*places).items():
         for form in ("human", "min-json", "jsonl"):
             said = cli(*verb.split("."), "--format", form, "--", *taken)
             assert steering(said.out + said.err) == set(), (verb, form)
             shown += said.out
     assert shown.count("desrever") > 20, "nothing hostile was shown"
+    live = cli(*LIVE, written(tmp_path, PLAN_OF_HOST), "--wait")
+    assert steering(live.out + live.err) == set()
+    assert "desrever" in live.out
     monkeypatch.setenv("FORCE_COLOR", "1")
-    for verb, taken in showing(ref, done).items():
+    for verb, taken in showing(*places).items():
         said = cli(*verb.split("."), "--", *taken)
         assert steering(OURS.sub("", said.out + said.err)) == set(), verb

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.attempts import AttemptLine
@@ -24,6 +25,7 @@ from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
+from shared.visible import visible
 
 AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "runbook")
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -212,10 +214,51 @@ def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
     assert "\n    replan task show T7" in told
 
 
+ACTIVE = (
+    "\n\n## What was proved\n\n[click](https://evil.example) ![](https://evil.example/x.png) "
+    "<script>x</script> <https://evil.example> `a` ``b`` **done** [r]: https://evil.example "
+    "&#x202e; \x1b]52;c;b3duZWQ=\x07\u202e\\"
+)
+"""What Markdown would make a heading, links, an image, HTML or a character of."""
+
+
+def test_text_of_others_does_nothing_in_the_report() -> None:
+    """Of everything that is put into it, nothing becomes more than words."""
+    report = compiled()
+    (step,) = report.steps
+    tries = tuple(
+        replace(each, said=ACTIVE, command=ACTIVE, reason=ACTIVE) for each in step.attempts
+    )
+    changed = tuple(replace(each, reason=ACTIVE) for each in step.revisions)
+    hostile = replace(
+        report,
+        task=replace(report.task, prompt=ACTIVE, improved_prompt=ACTIVE, reason=ACTIVE),
+        steps=(
+            replace(
+                step,
+                step=replace(step.step, title=ACTIVE, reason=ACTIVE),
+                attempts=tries,
+                revisions=changed,
+            ),
+        ),
+    )
+    told = markdown(hostile)
+    assert visible(told) == told
+    found = [
+        inner for block in MarkdownIt().parse(told) for inner in (block, *(block.children or ()))
+    ]
+    kinds = {each.type for each in found}
+    assert kinds.isdisjoint({"link_open", "image", "html_block", "html_inline"})
+    usual = [each.type for each in MarkdownIt().parse(markdown(report))]
+    for counted in ("heading_open", "bullet_list_open", "blockquote_open"):
+        assert [each.type for each in found].count(counted) == usual.count(counted)
+    assert told.count("&#x202e;") == told.count("\\&#x202e;")
+
+
 def test_a_prompt_of_several_lines_stays_one_quotation() -> None:
     report = compiled()
     told = markdown(replace(report, task=replace(report.task, prompt="one\n\n# two")))
-    assert "> one\n>\n> # two\n" in told
+    assert "> one\n>\n> \\# two\n" in told
 
 
 def test_backticks_in_a_command_do_not_end_it() -> None:
