@@ -132,14 +132,14 @@ def _processes(text: str) -> Part:
 
 
 def _is_telling(fields: list[str]) -> bool:
-    """Whether a process is dead, cannot be interrupted, or uses most of a CPU."""
+    """Whether a process cannot be interrupted, or uses most of a CPU."""
     if len(fields) < 7 or fields[6] in {"ps", "head"}:  # noqa: PLR2004 - pid to comm
         return False
     try:
         busy = float(fields[4]) >= _BUSY
     except ValueError:
         return False
-    return busy or fields[2][0] in "DZ"
+    return busy or fields[2].startswith("D")
 
 
 def _failed_services(text: str) -> Part:

@@ -182,9 +182,13 @@ def test_it_says_what_the_host_said_was_wrong() -> None:
     report = compiled()
     (step,) = report.steps
     held = Cause(CauseKind.PORT_HELD, "8080", 1, by="legacy.service", pid=61)
-    gathered = (Escalation(0, 1, AT, (Recipient.PERSON,), (held,)),)
+    log = Cause(
+        CauseKind.LOG_LINE, "/var/log/a.log", 1, line="full\x1b]0;pwn\x07\u202e\nand # more"
+    )
+    gathered = (Escalation(0, 1, AT, (Recipient.PERSON,), (held, log)),)
     told = markdown(replace(report, steps=(replace(step, escalations=gathered),)))
     assert "Wrong on the host:\n\n- port 8080 is held by legacy.service (process 61)\n" in told
+    assert "- the log /var/log/a.log says: full?]0;pwn?? and # more" in told
 
 
 def test_its_parts_stand_in_the_order_in_which_they_happened() -> None:

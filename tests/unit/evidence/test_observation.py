@@ -111,7 +111,7 @@ def test_what_is_ordinary_is_one_line() -> None:
         "memory": "MemTotal: 1000 kB\nMemAvailable: 900 kB\n" + "Slab: 1 kB\n" * 40,
         "load": "0.10 0.1 0.1 1/9 9\n2",
         "disk": "/dev/sda1 20G 4G 16G 20% /",
-        "processes": "PID PPID STAT ELAPSED %CPU %MEM COMMAND\n1 0 Ss 1 0.0 0.1 init",
+        "processes": "PID PPID STAT TIME %CPU %MEM COMMAND\n1 0 Ss 1 0.0 0.1 init\n9 1 Z 1 0 0 sh",
         "network_errors": "eth0: 1 2 0 9 0 0 0 0 1 2 0 0 0 0 0 0",
         "names": "nameserver 192.0.2.1",
         "packages": "",
