@@ -5,8 +5,10 @@ from sqlalchemy import Connection
 
 from orchestrator.core.decisions import Learn
 from shared.domain.facts import StepRevised
-from shared.domain.fix import FailurePattern, Fix, apply, essence, learnt
+from shared.domain.fitting import apply
+from shared.domain.fix import FailurePattern, Fix, essence, learnt, lost_checks
 from shared.domain.plan import Subtask
+from shared.guard.remembered import changes_something
 from shared.secrets.written import holds_secret
 from shared.store import fixes
 from shared.store.fixes import Lesson
@@ -33,11 +35,11 @@ def _learn(connection: Connection, run_id: int, told: Learn) -> None:
     if fixes.settle(connection, *place, worked=told.worked) or not told.worked:
         return
     lesson = fixes.lesson(connection, *place)
-    if lesson is None:
+    if lesson is None or lost_checks(lesson.first, lesson.subtasks):
         return
     for failure, before in lesson.failures:
         fix = learnt(before, lesson.subtasks, failure)
-        if fix is None or not _ran(fix, lesson):
+        if fix is None or not changes_something(fix, _ran(fix, lesson)):
             continue
         if not holds_secret((*fix.replaced, *fix.replacement)):
             _keep(connection, failure, fix, lesson, before, told.step)
@@ -64,11 +66,11 @@ def _keep(  # noqa: PLR0917 - what is kept, and where it comes from
     for known in fixes.matching(connection, failure):
         given = apply(known.fix, before, failure)
         if given is not None and list(map(essence, given)) == found:
-            fixes.count_learnt(connection, known.id)
+            fixes.count_learnt(connection, known.id, lesson)
             return
     fixes.keep(connection, failure, fix, lesson, step)
 
 
-def _ran(fix: Fix, lesson: Lesson) -> bool:
-    """Whether any of it had something to do: what was put right by others is no fix of ours."""
-    return any(subtask.ordinal in lesson.ran for subtask in fix.replacement)
+def _ran(fix: Fix, lesson: Lesson) -> frozenset[int]:
+    """Its subtasks that had something to do: what others put right is no fix of ours."""
+    return frozenset(subtask.ordinal for subtask in fix.replacement) & lesson.ran

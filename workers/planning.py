@@ -75,10 +75,10 @@ class DoneStep:
 class DetailRequest:
     """What the subtask planner is told about a step; `plan` shows it the other steps.
 
-    `facts`, `rules`, `replies` and `looks` are as in `PlanRequest`; `past_fixes` describes fixes
-    that helped before; `done` are the steps that are done on the target. For a step of a changed
-    plan, `why` is the planner's reason to change it, and `evidence` what made it do so. `hosts` are
-    the names of the targets, under whose policies the commands would run.
+    `facts`, `rules`, `replies` and `looks` are as in `PlanRequest`; `done` are the steps that are
+    done on the target. For a step of a changed plan, `why` is the planner's reason to change it,
+    and `evidence` what made it do so. `hosts` are the names of the targets, under whose policies
+    the commands would run.
     """
 
     prompt: str
@@ -88,7 +88,6 @@ class DetailRequest:
     step: Step
     facts: str = ""
     rules: str = ""
-    past_fixes: tuple[str, ...] = ()
     replies: tuple[Reply, ...] = ()
     done: tuple[DoneStep, ...] = ()
     why: str = ""
@@ -103,9 +102,9 @@ class ReviseRequest:
 
     `note` comes from the operator. `earlier` holds all lists that have failed, the current one
     last; none of them may be proposed again (`workers.repetition`). `evidence` is the stored text
-    of the bundle, or empty. `target` says how the host is reached; `rules`, `past_fixes`,
-    `replies` and `looks` are as in `DetailRequest`. `acceptance` are the checks of the first plan
-    that stand for the step's result (`shared.domain.acceptance`).
+    of the bundle, or empty. `target` says how the host is reached; `past_fixes` describes fixes for
+    failures like this one; `rules`, `replies` and `looks` are as in `DetailRequest`. `acceptance`
+    are the checks of the first plan that stand for the step's result (`shared.domain.acceptance`).
     """
 
     bundle: Bundle

@@ -1,5 +1,6 @@
-"""Reads the hints of the memory as they are worded for a planner, and adapts them word for word."""
+"""Reads the hints of the memory as a planner gets them, and adapts them word for word."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,26 +15,28 @@ LIKE_THIS: Final = (
 )
 """How like this failure another one must have been."""
 
-_HINT = re.compile(
-    r"- F\d+ put this right where (?P<like>[^.]*)\.(?P<mapping>.*?)"
-    r"(?:Adapted to this step, it puts|It puts) this:(?P<new>.*?)in the place of:(?P<old>.*?)"
-    r"(?=\n- F\d+ put this right|\n\S*(?:fixes|END|end)\b|\Z)",
-    re.DOTALL,
-)
-_PAIR = re.compile(r"(\S+) there is (\S+) here\.")
-_SUBTASK = re.compile(r"`([^`]*)`(?: \(check: `([^`]*)`\))?;")
+_HINTS = re.compile(r"<(fixes-\w+)>\n(?P<listed>.*?)\n</\1>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What a hint says: commands with their checks, what they replaced, what stands for what."""
+    """What a hint says: commands with their checks, what they replaced, what stands for what.
+
+    With `whole`, the commands are those of the whole step, under its own names.
+    """
 
     new: tuple[tuple[str, str], ...]
     old: tuple[str, ...]
     mapping: Mapping[str, str]
+    whole: bool = False
 
     def adapted(self, step: Sequence[Subtask]) -> tuple[Subtask, ...]:
         """The step with the commands of the hint in the place of those that it replaces."""
+        if self.whole:
+            return tuple(
+                Subtask(number, f"fix-{number}", f"Fix {number}", command, check or None)
+                for number, (command, check) in enumerate(self.new, 1)
+            )
         places = [number for number, each in enumerate(step) if each.command in self.old]
         start, end = (places[0], places[-1] + 1) if places else (0, len(step))
         put = [
@@ -60,8 +63,11 @@ class Hint:
 
 def hints_in(told: str) -> Iterator[Hint]:
     """The hints of fixes for failures like this one, in their order."""
-    for found in _HINT.finditer(told):
-        new = tuple(_SUBTASK.findall(found["new"]))
-        if found["like"].startswith(LIKE_THIS) and new:
-            old = tuple(command for command, _ in _SUBTASK.findall(found["old"]))
-            yield Hint(new, old, dict(_PAIR.findall(found["mapping"])))
+    marked = _HINTS.search(told)
+    for line in [] if marked is None else marked["listed"].splitlines():
+        said = json.loads(line.removeprefix("- "))
+        if said["where"].startswith(LIKE_THIS):
+            whole = said.get("this_step_with_it")
+            new = tuple((s["command"], s.get("check", "")) for s in whole or said["helped_there"])
+            old = tuple(s["command"] for s in said.get("replaced_there", ()))
+            yield Hint(new, old, {} if whole else said["names"], whole=whole is not None)

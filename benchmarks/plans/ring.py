@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.embedded.stack import run_stack
-from shared.domain.config import Policy
+from shared.domain.config import FixMemory, Policy
 from shared.domain.host import Host
 from shared.domain.plan import Plan
 from shared.store import hosts
@@ -133,7 +133,7 @@ def policy(*, corrections: bool, memory: bool, looks: bool) -> Policy:
         human_escalation_threshold=2,
         subtask_timeout=60.0,
         check_timeout=15.0,
-        fix_memory=memory,
+        fix_memory=FixMemory.AUTO if memory else FixMemory.OFF,
         look_rounds=LOOK_ROUNDS if looks else 0,
     )
 

@@ -94,6 +94,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "plan.approve": _APPROVE,
     "host.add": _RULE,
     "host.remove": _RULE,
+    "host.label": _RULE,
     "token.create": _RULE,
     "token.rotate": _RULE,
     "token.revoke": _RULE,

@@ -1,7 +1,7 @@
-"""What a person may do with hosts: enrol them, check them, remove them."""
+"""What a person may do with hosts: enrol them, check them, label them, remove them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from shared.domain.secret import name_of
 from shared.store import hosts
 
 NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+LABEL_SHAPE = rf"{NAME_SHAPE}(?:=[A-Za-z0-9_.-]+)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,25 @@ def remove(caller: Caller, name: str) -> Done[NamedHost]:
     with caller.database.begin() as connection:
         hosts.remove(connection, name)
         audit.record(connection, caller.actor, Act("host.remove", name))
+    return Done(NamedHost(name))
+
+
+@act("host.label")
+def label(caller: Caller, name: str, labels: Sequence[str]) -> Done[NamedHost]:
+    """Give a host these labels in the place of all that it has. Raises Rejected.
+
+    Hosts with the same labels are one scope: what has worked in one is only a hint in another.
+    """
+    for each in labels:
+        if not re.fullmatch(LABEL_SHAPE, each):
+            raise Rejected(
+                f"{each!r} is not a valid label: write it as env=production or as one word",
+                stage="input",
+                next_step=NextStep.of("host label", help=True),
+            )
+    with caller.database.begin() as connection:
+        hosts.label(connection, name, labels)
+        audit.record(connection, caller.actor, Act("host.label", name, {"labels": [*labels]}))
     return Done(NamedHost(name))
 
 

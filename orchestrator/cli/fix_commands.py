@@ -36,7 +36,7 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 1000,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
-    """List the fixes that worked; they are tried first when a step fails in the same way."""
+    """List the fixes that worked; they help where a step fails in the same way."""
     from orchestrator.views.fixes import list_fixes
 
     with call.reading() as connection:
@@ -67,8 +67,9 @@ def list_(
 
 @add(group, "show", example="replan fix show F7")
 def show_(call: Invocation, fix: FixArgument) -> Result:
-    """Show a fix: what it is for, what it does, where it was learnt and where it was used."""
+    """Show a fix: what it is for and does, whether it acts by itself, and where it was used."""
     from orchestrator.views.fixes import fix_view, parse_fix
+    from orchestrator.words.fixes import tell_use
     from orchestrator.words.quantities import count_of
     from shared.contracts.plandump import dump_subtasks
 
@@ -86,6 +87,7 @@ def show_(call: Invocation, fix: FixArgument) -> Result:
             f"found {count_of(line.learnt, 'time')}; "
             f"offered {count_of(line.offered, 'time')}, worked {line.worked}, failed {line.failed}"
         )
+        console.print(plain(tell_use(view.obstacles, view.scopes)), highlight=False)
         console.print("\n[dim]── when this fails[/]")
         for told in line.failure:
             console.print(plain(told), highlight=False)

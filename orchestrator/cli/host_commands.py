@@ -110,11 +110,17 @@ def list_(call: Invocation) -> Result:
 
     def show(console: Console) -> None:
         rows = [
-            (h.name, h.connection.value, _where(h), "[red]disabled[/]" if h.distrusted else "")
+            (
+                h.name,
+                h.connection.value,
+                _where(h),
+                plain(", ".join(h.labels)),
+                "[red]disabled[/]" if h.distrusted else "",
+            )
             for h in found
         ]
         if rows:
-            console.print(listing(("host", "by", "where", ""), rows))
+            console.print(listing(("host", "by", "where", "labels", ""), rows))
         else:
             console.print("no host is enrolled yet; --local works without one")
             next_step(
@@ -146,6 +152,22 @@ def remove(call: Invocation, name: NameArgument) -> Result:
 
     removed = hosts.remove(call.caller, name).value
     return Result("host.remove", removed, lambda c: c.print(f"removed {plain(name)}"))
+
+
+@add(group, "label", example="replan host label web1 env=production role=web")
+def label(
+    call: Invocation,
+    name: NameArgument,
+    labels: Annotated[
+        list[str] | None, typer.Argument(metavar="[LABEL]…", help="All its labels; none: remove.")
+    ] = None,
+) -> Result:
+    """Label a host: what has worked on hosts with the same labels may be tried there first."""
+    from orchestrator.acts import hosts
+
+    labelled = hosts.label(call.caller, name, labels or []).value
+    said = ", ".join(labels or []) or "no labels"
+    return Result("host.label", labelled, lambda c: c.print(f"{plain(name)}: {plain(said)}"))
 
 
 def _check_answer(kind: str, done: "Done[HostCheck]") -> Result:

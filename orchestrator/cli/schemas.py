@@ -103,6 +103,7 @@ DETAILS: dict[str, Any] = {
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _view(HostCheck),
     "host.remove": lambda: _view(NamedHost),
+    "host.label": lambda: _view(NamedHost),
     "secret.list": lambda: _views("secrets", Entry),
     "secret.check": lambda: _view(Entry),
     "secret.set": lambda: _view(Entry),

@@ -3,7 +3,7 @@
 from orchestrator.core.decisions import Learn
 from orchestrator.core.step_rules import StepAdvance
 from shared.domain.budget import Ending
-from shared.domain.config import Policy
+from shared.domain.config import FixMemory, Policy
 from shared.domain.facts import PassFinished
 
 _WORKED = {
@@ -19,6 +19,7 @@ def with_lesson(advance: StepAdvance, policy: Policy, fact: PassFinished) -> Ste
     """Add what to remember of a pass: nothing of a first plan, or of a dry run."""
     after, decisions = advance
     worked = _WORKED.get(fact.ending)
-    if worked is None or fact.revision == 0 or not policy.fix_memory or policy.dry_run_mode:
+    silent = policy.fix_memory is FixMemory.OFF or policy.dry_run_mode
+    if worked is None or fact.revision == 0 or silent:
         return advance
     return after, (*decisions, Learn(fact.step, fact.revision, worked))

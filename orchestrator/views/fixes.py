@@ -7,9 +7,11 @@ from sqlalchemy import Connection, text
 
 from orchestrator.views.values import RefValue
 from shared.domain.errors import Rejected
+from shared.domain.fix import Proof
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
+from shared.guard.remembered import Obstacle, ObstacleKind, harm, unproven
 from shared.store import fixes
 from shared.store.fixes import StoredFix
 
@@ -50,12 +52,20 @@ class FixUse:
 
 @dataclass(frozen=True, slots=True)
 class FixView:
-    """A fix with what it replaces, the replacement, and its uses, newest first."""
+    """A fix with what it replaces, the replacement, and its uses, newest first.
+
+    `proofs` are the steps that it put right under the eye of their author. `obstacles` say why it
+    is only a hint to planners, wherever a step fails like that; without any, it is carried out by
+    itself on hosts with the labels in `scopes`, if the failed step names all that it names.
+    """
 
     fix: FixLine
     replaces: tuple[Subtask, ...]
     replacement: tuple[Subtask, ...]
     uses: tuple[FixUse, ...]
+    proofs: tuple[Proof, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+    scopes: tuple[str, ...] = ()
 
 
 USES_SHOWN = 20
@@ -103,6 +113,22 @@ def fix_view(connection: Connection, number: int) -> FixView:
             )
             for row in used
         ),
+        proofs=known.proofs,
+        obstacles=obstacles(known),
+        scopes=tuple(
+            dict.fromkeys(p.scope for p in known.proofs if not unproven(known.proofs, p.scope))
+        ),
+    )
+
+
+def obstacles(known: StoredFix) -> tuple[Obstacle, ...]:
+    """What stands against carrying out a fix by itself, on whatever host."""
+    worked, failed = known.recent
+    return (
+        *harm(known.fix.replaced, known.fix.replacement),
+        *([Obstacle(ObstacleKind.VAGUE)] if known.vague else []),
+        *unproven(known.proofs),
+        *([Obstacle(ObstacleKind.FAILED)] if failed > worked else []),
     )
 
 

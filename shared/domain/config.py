@@ -6,6 +6,23 @@ from enum import StrEnum
 from typing import Any
 
 
+class FixMemory(StrEnum):
+    """What the memory of fixes does: nothing, give hints to planners, or act where it is safe.
+
+    Older versions had a switch: `true` reads as `auto`, `false` as `off`.
+    """
+
+    OFF = "off"
+    HINT = "hint"
+    AUTO = "auto"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "FixMemory | None":
+        if isinstance(value, bool):
+            return cls.AUTO if value else cls.OFF
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The `agent` scope of the configuration (S0.9–S0.17); a task keeps its own.
@@ -34,10 +51,14 @@ class Policy:
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
     task_cost_cap: float = 5.0
-    fix_memory: bool = True
+    fix_memory: FixMemory = FixMemory.AUTO
     retry_strategy: str = "fixed"
     retry_jitter: float = 0.25
     look_rounds: int = 2
+
+    def __post_init__(self) -> None:
+        """Read `fix_memory` as settings and older versions wrote it."""
+        object.__setattr__(self, "fix_memory", FixMemory(self.fix_memory))
 
 
 LIMITS: dict[str, tuple[float, float]] = {

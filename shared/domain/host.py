@@ -1,5 +1,6 @@
 """A host: where commands run, and how it is reached."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,7 +23,8 @@ class Host:
     `jump` names the enrolled host through which this one is reached; `via` is that host after a
     look-up. `password`, `passphrase` (of the key file) and `sudo_password` name secrets,
     `${secret:NAME}`, and never hold one. With `sudo` commands run as root. `distrusted` says why
-    nothing may run there until a person has enrolled it anew.
+    nothing may run there until a person has enrolled it anew. `labels` are a person's words for its
+    role and environment: `env=production`.
     """
 
     name: str
@@ -39,8 +41,14 @@ class Host:
     sudo: bool = False
     sudo_password: str | None = None
     distrusted: str | None = None
+    labels: tuple[str, ...] = ()
     via: "Host | None" = None
 
 
 LOCALHOST = Host(name="localhost", connection=ConnectionKind.LOCAL)
 """The machine that the executor runs on; it needs no enrolment."""
+
+
+def scope_of(labels: Iterable[str]) -> str:
+    """The labels of a host as one text; hosts with the same ones are one scope."""
+    return ",".join(sorted(set(labels)))

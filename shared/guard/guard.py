@@ -185,18 +185,26 @@ class Guard:
         return Judged(worst(verdicts), code, self._list.writes_code(covered))
 
     def _read(self, command: str, interpreter: str, words: list[str] | None) -> Findings:
-        walk = Walk(self._shfmt)
-        try:
-            if words:
-                effect = walk.plain(words, command)
-            else:
-                effect = walk.text(command, interpreter, Scope(), Input())
-            walk.finish(effect)
-        except TooMuch as error:
-            walk.findings.doubts.append(Doubt("too-large", str(error)))
-        except RecursionError:
-            walk.findings.doubts.append(Doubt("too-large", "it is nested too deeply"))
-        return walk.findings
+        return read(self._shfmt, command, interpreter, words)
+
+
+def read(shfmt: Shfmt, command: str, interpreter: str, words: list[str] | None) -> Findings:
+    """What `interpreter` would run for a text; `words` are those of a text that has no syntax.
+
+    What cannot be followed to its end is a doubt.
+    """
+    walk = Walk(shfmt)
+    try:
+        if words:
+            effect = walk.plain(words, command)
+        else:
+            effect = walk.text(command, interpreter, Scope(), Input())
+        walk.finish(effect)
+    except TooMuch as error:
+        walk.findings.doubts.append(Doubt("too-large", str(error)))
+    except RecursionError:
+        walk.findings.doubts.append(Doubt("too-large", "it is nested too deeply"))
+    return walk.findings
 
 
 class PlanGuard:

@@ -150,7 +150,8 @@ class Run:
     writing. `feeders` are the runs whose output it takes as its program (shells, interpreters) or
     as its input (all others). `part` is the piece of the text that it comes from. `sure` is False
     where another reading of the text is as likely. `reads` are the files that a redirection opens
-    for reading, `sets` the variables that are handed to a program.
+    for reading, `sets` the variables that are handed to a program. `appends` is True where a
+    redirection keeps what the file holds.
     """
 
     argv: tuple[Word, ...]
@@ -162,6 +163,7 @@ class Run:
     sure: bool = True
     reads: tuple[Word, ...] = ()
     sets: tuple[str, ...] = ()
+    appends: bool = False
 
 
 def literal_word(text: str) -> Word:

@@ -12,6 +12,7 @@ from shared.domain.config import (
     MODEL_PROVIDERS,
     RETRY_STRATEGIES,
     TASKMASTERS,
+    FixMemory,
     Policy,
 )
 from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
@@ -41,7 +42,7 @@ class Key:
     """One key.
 
     `field` holds its value; `schemes` lists how a URL may begin; a `secret` is read only from the
-    environment.
+    environment. `formerly` says what `false` and `true` mean for a key that was a switch once.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Key:
     about: str
     limits: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
+    formerly: tuple[str, str] | None = None
     schemes: tuple[str, ...] = ()
     optional: bool = False
     secret: bool = False
@@ -118,6 +120,7 @@ _CHOICES = {
     "subtask_planner": BACKENDS,
     "autonomy": AUTONOMIES,
     "retry_strategy": RETRY_STRATEGIES,
+    "fix_memory": tuple(FixMemory),
     "log_level": LOG_LEVELS,
     "model_provider": MODEL_PROVIDERS,
     "model_effort": EFFORTS,
@@ -125,6 +128,8 @@ _CHOICES = {
     "planner_effort": EFFORTS,
     "subtask_planner_effort": EFFORTS,
 }
+
+_FORMERLY = {"fix_memory": (FixMemory.OFF.value, FixMemory.AUTO.value)}
 
 _SCHEMES = {
     "database_url": ("postgresql://", "postgresql+psycopg://"),
@@ -224,7 +229,7 @@ _ABOUT = {
     "autonomy": "what waits for an approval: all that follows, what needs it, or the whole plan",
     "approval_ttl": "seconds that an approval is valid",
     "task_cost_cap": "cap on the cost of models for the task, in dollars; 0: no cap",
-    "fix_memory": "whether to remember fixes and to try them first when a step fails",
+    "fix_memory": "whether remembered fixes are off, hints to planners, or tried first where safe",
     "retry_strategy": "what decides on another try: a fixed count, by_class of error, or the model",
     "look_rounds": "times that a planner may look at hosts before it answers; 0: never",
     "retry_jitter": "share of each waiting time by which it is shortened at random",
@@ -237,6 +242,7 @@ _KINDS: dict[object, ValueKind] = {
     str: ValueKind.TEXT,
     str | None: ValueKind.TEXT,
     tuple[str, ...]: ValueKind.TEXTS,
+    FixMemory: ValueKind.TEXT,
     Path: ValueKind.PATH,
     Path | None: ValueKind.PATH,
     tuple[Path, ...]: ValueKind.PATHS,
@@ -260,6 +266,7 @@ def _key(scope: KeyScope, field: Field[Any], hint: object) -> Key:
         about=_ABOUT.get(name, ""),
         limits=_LIMITS.get(name),
         choices=_CHOICES.get(name, ()),
+        formerly=_FORMERLY.get(name),
         schemes=_SCHEMES.get(name, ()),
         optional=hint in (str | None, Path | None),
         secret=name in _SECRET,

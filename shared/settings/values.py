@@ -42,6 +42,8 @@ def from_text(key: Key, text: str, places: PathBase) -> Value:
             return text.lower() in _TRUE
         case ValueKind.FLAG:
             raise _unfit(key, text)
+        case ValueKind.TEXT if key.formerly and text.lower() in (_TRUE | _FALSE) - {"off"}:
+            return key.formerly[text.lower() in _TRUE]
         case ValueKind.WHOLE | ValueKind.NUMBER:
             return _number(key, text)
         case ValueKind.TEXTS | ValueKind.PATHS:
@@ -56,6 +58,8 @@ def from_toml(key: Key, value: object, places: PathBase) -> Value:
             return value
         case ValueKind.WHOLE | ValueKind.NUMBER:
             return _fits(key, value)
+        case ValueKind.TEXT if key.formerly and isinstance(value, bool):
+            return key.formerly[value]
         case ValueKind.TEXT if isinstance(value, str):
             return _text(key, value)
         case ValueKind.PATH if isinstance(value, str):

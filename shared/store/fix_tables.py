@@ -13,7 +13,8 @@ class FixRow(Row):
     """A fix under the signature of its failure and its family of hosts.
 
     `digest` identifies it: a fix that is learnt twice has one row, and `learnt` counts how often.
-    Uses since `counted_from` decide whether it is retired.
+    Uses since `counted_from` decide whether it is retired. `words`, `named`, `cues` and `vague` are
+    those of the failure, `step` is the digest of the whole step that failed.
     """
 
     __tablename__ = "fixes"
@@ -25,6 +26,11 @@ class FixRow(Row):
     replaced: Mapped[list[Any]]
     replacement: Mapped[list[Any]]
     hosts: Mapped[list[Any]]
+    words: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    named: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    cues: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    vague: Mapped[bool] = mapped_column(server_default=text("false"))
+    step: Mapped[str] = mapped_column(server_default="")
     reason: Mapped[str]
     author: Mapped[str]
     learnt_from: Mapped[str]
@@ -35,7 +41,25 @@ class FixRow(Row):
     retired_at: Mapped[datetime | None]
     retired_because: Mapped[str] = mapped_column(server_default="")
 
-    __table_args__ = (Index("ix_fixes_signature", "signature", "family"),)
+    __table_args__ = (
+        Index("ix_fixes_signature", "signature", "family"),
+        Index("ix_fixes_cues", "cues", postgresql_using="gin"),
+    )
+
+
+class FixProofRow(Row):
+    """A step that a planner or a person put right with a fix; `scope` holds its host's labels."""
+
+    __tablename__ = "fix_proofs"
+
+    id: Mapped[int] = number()
+    fix_id: Mapped[int] = mapped_column(ForeignKey("fixes.id", ondelete="CASCADE"))
+    target: Mapped[str]
+    author: Mapped[str]
+    scope: Mapped[str] = mapped_column(server_default="")
+    created_at: Mapped[datetime] = now()
+
+    __table_args__ = (Index("ix_fix_proofs_fix_id", "fix_id"),)
 
 
 class FixUseRow(Row):

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.fix import FailurePattern, Fix, essence, wears_out
+from shared.domain.fix import FailurePattern, Fix, Proof, essence, wears_out
+from shared.domain.host import scope_of
 from shared.domain.plan import Subtask
-from shared.store.fix_tables import FixRow
+from shared.store.fix_tables import FixProofRow, FixRow
 from shared.wire import from_json, to_json
 
 
@@ -20,7 +21,9 @@ from shared.wire import from_json, to_json
 class StoredFix:
     """A stored fix and its record: `offered` counts its uses, `worked` and `failed` their results.
 
-    `told` is the failure that it is for, `learnt_from` the step that taught it.
+    `told` is the failure that it is for, `vague` and `cues` are those of the failure, `learnt_from`
+    is the step that taught it. `proofs` are the steps that it put right under somebody's eye, and
+    `recent` its results (worked, failed), both since it was last restored or edited.
     """
 
     id: int
@@ -38,6 +41,10 @@ class StoredFix:
     offered: int
     worked: int
     failed: int
+    cues: tuple[str, ...] = ()
+    vague: bool = False
+    proofs: tuple[Proof, ...] = ()
+    recent: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,8 @@ class Lesson:
     """What a finished revision teaches: what had failed before it, and what ran.
 
     `failures` are those of the earlier revisions, each with its subtasks; `ran` holds the numbers
-    of this revision's subtasks that had something to do.
+    of this revision's subtasks that had something to do. `first` is the list of the first plan, and
+    `scope` holds the labels of the host.
     """
 
     task_id: int
@@ -55,12 +63,23 @@ class Lesson:
     author: str
     ran: frozenset[int]
     failures: tuple[tuple[FailurePattern, tuple[Subtask, ...]], ...]
+    first: tuple[Subtask, ...] = ()
+    scope: str = ""
 
 
 _COUNTED = """
     SELECT fixes.*, count(uses.id) AS offered,
         count(*) FILTER (WHERE uses.worked) AS worked,
-        count(*) FILTER (WHERE NOT uses.worked) AS failed
+        count(*) FILTER (WHERE NOT uses.worked) AS failed,
+        count(*) FILTER (WHERE uses.worked AND uses.settled_at >= fixes.counted_from)
+            AS worked_since,
+        count(*) FILTER (WHERE NOT uses.worked AND uses.settled_at >= fixes.counted_from)
+            AS failed_since,
+        (SELECT jsonb_agg(jsonb_build_object(
+            'target', proofs.target, 'author', proofs.author, 'scope', proofs.scope)
+            ORDER BY proofs.id)
+         FROM fix_proofs AS proofs
+         WHERE proofs.fix_id = fixes.id AND proofs.created_at >= fixes.counted_from) AS proofs
     FROM fixes LEFT JOIN fix_uses AS uses ON uses.fix_id = fixes.id
 """
 _MATCHING = text(f"""
@@ -70,24 +89,22 @@ _MATCHING = text(f"""
     ORDER BY count(*) FILTER (WHERE uses.worked) - count(*) FILTER (WHERE NOT uses.worked) DESC,
         fixes.id DESC
 """)
-_OF_FAMILIES = text(f"""
+_SIMILAR = text(f"""
     {_COUNTED}
-    WHERE fixes.family = ANY(CAST(:families AS text[])) AND fixes.retired_at IS NULL
-    GROUP BY fixes.id ORDER BY count(*) FILTER (WHERE uses.worked) DESC, fixes.id DESC LIMIT :limit
-""")
+    WHERE fixes.cues ?| CAST(:cues AS text[]) AND fixes.family = :family
+      AND fixes.retired_at IS NULL
+    GROUP BY fixes.id
+    ORDER BY (SELECT count(*) FROM jsonb_array_elements_text(fixes.cues) AS cue
+              WHERE cue = ANY(CAST(:cues AS text[]))) DESC,
+        count(*) FILTER (WHERE uses.worked) DESC, fixes.id DESC
+    LIMIT :limit
+""")  # noqa: S608 - of our own texts
 _LISTED = text(f"""
     {_COUNTED}
     WHERE (:every OR fixes.retired_at IS NULL)
       AND (CAST(:number AS bigint) IS NULL OR fixes.id = :number) AND fixes.id > :after
     GROUP BY fixes.id ORDER BY fixes.id LIMIT :limit
 """)
-_FAMILIES = text("""
-    SELECT DISTINCT ON (runs.target) bundles.failure ->> 'family' AS family
-    FROM bundles JOIN runs ON runs.id = bundles.run_id
-    WHERE runs.target = ANY(CAST(:targets AS text[])) AND bundles.failure IS NOT NULL
-    ORDER BY runs.target, bundles.id DESC
-""")
-
 _NOTE_USE = text("""
     INSERT INTO fix_uses (fix_id, task_id, run_id, step, revision)
     SELECT id, :task_id, :run_id, :step, :revision FROM fixes WHERE id = :fix_id
@@ -123,8 +140,12 @@ _USED = text("""
     SELECT fix_id FROM fix_uses WHERE run_id = :run_id AND step = :step AND revision = :revision
 """)
 
-_DONE = text("""
+_DONE = (
+    text("""
     SELECT runs.task_id, runs.target, revisions.subtasks, revisions.reason,
+        (SELECT body -> 'subtasks' FROM planned_steps WHERE run_id = :run_id AND step = :step)
+            AS first,
+        (SELECT labels FROM hosts WHERE hosts.name = runs.target) AS labels,
         revisions.author_role || '/' || revisions.author_backend AS author,
         (SELECT jsonb_agg(DISTINCT attempts.subtask) FROM attempts
          WHERE attempts.run_id = :run_id AND attempts.step = :step
@@ -132,8 +153,9 @@ _DONE = text("""
            AND NOT attempts.rollback AND NOT attempts.look) AS ran
     FROM revisions JOIN runs ON runs.id = revisions.run_id
     WHERE revisions.run_id = :run_id AND revisions.step = :step AND revisions.revision = :revision
-      AND revisions.rollback = '[]'
-""")  # a revision that needed something undone first did not succeed by its list alone
+      AND revisions.rollback = '[]' AND revisions.dropped_checks = '[]'
+""")
+)  # one that undid something did not succeed by its list alone; one that proves less teaches less
 _FAILED = text("""
     SELECT DISTINCT ON (bundles.revision) bundles.revision, bundles.failure, coalesce(
         revisions.subtasks,
@@ -151,7 +173,7 @@ _FAILED = text("""
 def keep(
     connection: Connection, failure: FailurePattern, fix: Fix, lesson: Lesson, step: int
 ) -> None:
-    """Store a fix; a known one is counted as learnt once more."""
+    """Store a fix; a known one is counted as learnt once more. Either way the step proves it."""
     statement = upsert(FixRow).values(
         signature=failure.signature,
         family=failure.family,
@@ -159,21 +181,33 @@ def keep(
         replaced=[to_json(subtask) for subtask in fix.replaced],
         replacement=[to_json(subtask) for subtask in fix.replacement],
         hosts=list(fix.hosts),
+        words=list(fix.words),
+        named=list(fix.named),
+        cues=list(failure.cues),
+        vague=failure.vague,
+        step=fix.step,
         reason=lesson.reason,
         author=lesson.author,
         learnt_from=f"T{lesson.task_id}.{step}@{lesson.target}",
         digest=_digest(failure.signature, failure.family, fix),
     )
-    connection.execute(
+    number = connection.execute(
         statement.on_conflict_do_update(
             index_elements=["digest"], set_={"learnt": FixRow.learnt + 1}
-        )
-    )
+        ).returning(FixRow.id)
+    ).scalar_one()
+    _prove(connection, number, lesson)
 
 
-def count_learnt(connection: Connection, number: int) -> None:
-    """Count a fix as learnt once more, with other words."""
+def count_learnt(connection: Connection, number: int, lesson: Lesson) -> None:
+    """Count a fix as learnt once more, with other words, and proved by that step."""
     connection.execute(text("UPDATE fixes SET learnt = learnt + 1 WHERE id = :id"), {"id": number})
+    _prove(connection, number, lesson)
+
+
+def _prove(connection: Connection, number: int, lesson: Lesson) -> None:
+    proof = {"target": lesson.target, "author": lesson.author, "scope": lesson.scope}
+    connection.execute(insert(FixProofRow).values(fix_id=number, **proof))
 
 
 def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Lesson | None:
@@ -192,6 +226,8 @@ def lesson(connection: Connection, run_id: int, step: int, revision: int) -> Les
         reason=done.reason,
         author=done.author,
         ran=frozenset(done.ran or ()),
+        first=_subtasks(done.first or ()),
+        scope=scope_of(done.labels or ()),
         failures=tuple(
             (from_json(FailurePattern, f.failure), _subtasks(f.subtasks)) for f in failed
         ),
@@ -204,20 +240,15 @@ def matching(connection: Connection, failure: FailurePattern) -> tuple[StoredFix
     return tuple(_fix_of_row(row) for row in connection.execute(_MATCHING, asked))
 
 
-def of_targets(
-    connection: Connection, targets: Sequence[str], *, limit: int
+def similar(
+    connection: Connection, failure: FailurePattern, *, limit: int
 ) -> tuple[StoredFix, ...]:
-    """Fixes for the families of these hosts, as their last failures showed them."""
-    found = connection.execute(_FAMILIES, {"targets": list(targets)}).scalars()
-    return of_families(connection, tuple(found), limit=limit)
+    """Fixes for failures with the same cause, line or program on hosts of that kind.
 
-
-def of_families(
-    connection: Connection, families: Sequence[str], *, limit: int
-) -> tuple[StoredFix, ...]:
-    """Fixes for those families of hosts, the most successful first."""
-    asked = {"families": list(families), "limit": limit}
-    return tuple(_fix_of_row(row) for row in connection.execute(_OF_FAMILIES, asked))
+    Those with the most in common come first; retired ones are left out.
+    """
+    asked = {"cues": list(failure.cues), "family": failure.family, "limit": limit}
+    return tuple(_fix_of_row(row) for row in connection.execute(_SIMILAR, asked))
 
 
 def page(
@@ -302,7 +333,14 @@ def _fix_of_row(row: Any) -> StoredFix:
         signature=row.signature,
         family=row.family,
         told=tuple(row.told),
-        fix=Fix(_subtasks(row.replaced), _subtasks(row.replacement), tuple(row.hosts)),
+        fix=Fix(
+            _subtasks(row.replaced),
+            _subtasks(row.replacement),
+            tuple(row.hosts),
+            words=tuple(row.words),
+            named=tuple(row.named),
+            step=row.step,
+        ),
         reason=row.reason,
         author=row.author,
         learnt_from=row.learnt_from,
@@ -313,6 +351,10 @@ def _fix_of_row(row: Any) -> StoredFix:
         offered=row.offered,
         worked=row.worked,
         failed=row.failed,
+        cues=tuple(row.cues),
+        vague=row.vague,
+        proofs=tuple(Proof(**proof) for proof in row.proofs or ()),
+        recent=(row.worked_since, row.failed_since),
     )
 
 

@@ -1,9 +1,10 @@
 """Hosts in rows: enrolled with a pinned key, found by name, removed."""
 
+from collections.abc import Sequence
 from dataclasses import replace as replaced
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, text
+from sqlalchemy import Connection, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.errors import Misconfigured, Rejected
@@ -27,6 +28,7 @@ _FIELDS = (
     "sudo",
     "sudo_password",
     "distrusted",
+    "labels",
 )
 
 MOST_JUMPS = 5
@@ -36,14 +38,16 @@ _DISTRUST = text("UPDATE hosts SET distrusted = :reason WHERE name = :name AND d
 
 
 def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
-    """Enrol a host; a replaced host is trusted again.
+    """Enrol a host; a replaced host is trusted again and keeps its labels.
 
     Raises Rejected if the name is taken and `replace` is not set.
     """
-    values = {name: getattr(host, name) for name in _FIELDS} | {"connection": host.connection.value}
+    values = {name: getattr(host, name) for name in _FIELDS}
+    values |= {"connection": host.connection.value, "labels": list(host.labels)}
     statement = upsert(HostRow).values(values)
     if replace:
-        statement = statement.on_conflict_do_update(index_elements=["name"], set_=values)
+        kept = {name: value for name, value in values.items() if name != "labels"}
+        statement = statement.on_conflict_do_update(index_elements=["name"], set_=kept)
         connection.execute(statement)
         return
     inserted = connection.execute(statement.on_conflict_do_nothing().returning(HostRow.name))
@@ -139,6 +143,14 @@ def distrust(connection: Connection, name: str, reason: str) -> bool:
     return connection.execute(_DISTRUST, {"name": name, "reason": reason}).rowcount > 0
 
 
+def label(connection: Connection, name: str, labels: Sequence[str]) -> None:
+    """Give a host these labels in the place of all that it has. Raises Rejected."""
+    get(connection, name)
+    connection.execute(
+        update(HostRow).where(HostRow.name == name).values(labels=list(dict.fromkeys(labels)))
+    )
+
+
 def remove(connection: Connection, name: str) -> None:
     """Remove a host. Raises Rejected while a run on it has not ended, or others need it."""
     get(connection, name)
@@ -165,4 +177,5 @@ def remove(connection: Connection, name: str) -> None:
 
 def _host(row: Any) -> Host:
     values = {name: getattr(row, name) for name in _FIELDS}
-    return Host(**{**values, "connection": ConnectionKind(row.connection)})
+    kind, labels = ConnectionKind(row.connection), tuple(row.labels)
+    return Host(**{**values, "connection": kind, "labels": labels})

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
-from shared.store.fix_tables import FixRow, FixUseRow
+from shared.store.fix_tables import FixProofRow, FixRow, FixUseRow
 from shared.store.intervention_tables import (
     ApprovalRow,
     InterventionRow,
@@ -29,6 +29,7 @@ __all__ = [
     "BlobRow",
     "BundleRow",
     "EventRow",
+    "FixProofRow",
     "FixRow",
     "FixUseRow",
     "HostRow",
@@ -91,7 +92,7 @@ class HostRow(Row):
 
     `jump` names the host through which it is reached; `password`, `passphrase` and `sudo_password`
     name secrets (`${secret:NAME}`) and never hold one. `distrusted` says why nothing may run there
-    until a person has enrolled it anew.
+    until a person has enrolled it anew; `labels` are a person's words for its role and environment.
     """
 
     __tablename__ = "hosts"
@@ -110,6 +111,7 @@ class HostRow(Row):
     sudo: Mapped[bool] = mapped_column(server_default=false())
     sudo_password: Mapped[str | None]
     distrusted: Mapped[str | None]
+    labels: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     created_at: Mapped[datetime] = now()
 
 

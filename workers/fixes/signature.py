@@ -1,21 +1,37 @@
 """Recognises a failure by a signature that is the same wherever the same thing fails; pure.
 
-For each failed subtask, the signature holds the shape of its command, how it ended, and the most
-telling line of its output, without anything that differs from host to host.
+For each failed subtask, the signature holds the shape of its command, how it ended, the most
+telling line of its output, and the cause that the host itself shows, without anything that differs
+from host to host. A line that many failures have in common says nothing: without a cause, such a
+failure is vague.
 """
 
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
+from shared.domain.cause import Cause
 from shared.domain.fix import MOST_TEXT, FailurePattern
-from shared.domain.pieces import Piece, Varies, pieces, rest, shape, variety
+from shared.domain.folders import ROOT, without_folders
+from shared.domain.pieces import (
+    Piece,
+    Varies,
+    pieces,
+    program_of,
+    rest,
+    shape,
+    texts,
+    things,
+    variety,
+)
 from workers.evidence.failed_assumptions import contradictions
 from workers.fixes.family import family, hosts
+from workers.fixes.generic_lines import is_generic
 
-_SCHEME = "1"
+_SCHEME = "2"
 """Increased when the normal form changes; fixes learnt under an older form are no longer found."""
 
 _LONGEST = 300
@@ -49,9 +65,31 @@ def failure_of(bundle: Bundle, *names: str | None) -> FailurePattern | None:
     if where is None or not found or long:
         return None
     by_number = {subtask.ordinal: subtask for subtask in bundle.subtasks}
-    told = tuple(_describe(by_number[n], attempt, called) for n, attempt in found.items())
+    signs = [_sign(by_number[n], failed, called, bundle.causes) for n, failed in found.items()]
+    told = tuple(sign.told for sign in signs)
     digest = hashlib.sha256("\n".join((_SCHEME, *told)).encode()).hexdigest()
-    return FailurePattern(digest[:32], where, told, tuple(found), called)
+    return FailurePattern(
+        digest[:32],
+        where,
+        told,
+        tuple(found),
+        called,
+        words=tuple(dict.fromkeys(word for sign in signs for word in sorted(sign.words))),
+        named=tuple(name for sign in signs for name in sign.named),
+        cues=tuple(dict.fromkeys(cue for sign in signs for cue in sign.cues)),
+        vague=any(sign.vague for sign in signs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """What one failed subtask shows; see `FailurePattern`."""
+
+    told: str
+    words: frozenset[str]
+    named: tuple[str, ...]
+    cues: tuple[str, ...]
+    vague: bool
 
 
 def _first_failure(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAttempt | None:
@@ -63,16 +101,58 @@ def _first_failure(attempts: Sequence[LoggedAttempt], ordinal: int) -> LoggedAtt
     return next((a for a in counted if a.correction is None), counted[0])
 
 
-def _describe(subtask: LoggedSubtask, attempt: LoggedAttempt, called: Sequence[str]) -> str:
-    known = _placeholders(subtask, called)
-    ended = attempt.outcome
-    if attempt.outcome == "failed":
-        ended = f"exit code {attempt.exit_code}"
-    parts = [shape(_without_hosts(subtask.command, called)), ended]
+def _sign(
+    subtask: LoggedSubtask, attempt: LoggedAttempt, called: Sequence[str], causes: Sequence[Cause]
+) -> _Sign:
+    line = _key_line(attempt)
+    words = _words(subtask, line) - set(called)
+    known = _placeholders(subtask, called) | dict.fromkeys(words, Varies.WORD.value)
+    cause = next((each for each in causes if each.subtask == subtask.ordinal), None)
+    why = "" if cause is None else _normalize_cause(cause, known)
+    said = normalize(line, known)
+    ended = f"exit code {attempt.exit_code}" if attempt.outcome == "failed" else attempt.outcome
+    parts = [shape(_without_hosts(subtask.command, called), words), ended]
     if attempt.outcome == "check_failed" and subtask.check is not None:
-        parts.append(shape(_without_hosts(subtask.check, called)))
-    parts.append(normalize(_key_line(attempt), known))
-    return ": ".join(part for part in parts if part)
+        parts.append(shape(_without_hosts(subtask.check, called), words))
+    parts += [said, why]
+    generic = is_generic(line) or attempt.outcome in _SILENT
+    cues = (
+        f"program {program_of(subtask.command)}",
+        *([] if generic else [f"line {said}"]),
+        *([why] if why else []),
+    )
+    told = ": ".join(part for part in parts if part)
+    return _Sign(told, words, _named(cause), cues, vague=generic and cause is None)
+
+
+_SILENT = frozenset({"timed_out", "precondition_unmet"})
+"""Outcomes of which the output says nothing that could be recognised."""
+
+
+def _words(subtask: LoggedSubtask, line: str) -> frozenset[str]:
+    """Plain words of the command that its output or check says, too."""
+    planned = (subtask.command, subtask.check or "", *subtask.preconditions)
+    if sum(map(len, planned)) > MOST_TEXT:
+        return frozenset()
+    own = things(subtask.command)
+    checked = frozenset[str]().union(*map(things, planned[1:]))
+    said = set(texts(line))
+    return frozenset((own & checked) | ((own | checked) & said))
+
+
+def _named(cause: Cause | None) -> tuple[str, ...]:
+    """The things that a cause names by one word."""
+    if cause is None:
+        return ()
+    values = (_UNIT.sub("", value) for value in (cause.subject, cause.by, cause.account))
+    return tuple(value for value in values if texts(value) == (value,))
+
+
+def _normalize_cause(cause: Cause, known: Mapping[str, str]) -> str:
+    named = dict.fromkeys(_named(cause), Varies.NAME.value)
+    said = (cause.subject, cause.by, cause.account, cause.line)
+    parts = [cause.kind.value, cause.state, *(normalize(text, {**named, **known}) for text in said)]
+    return "because " + " ".join(part for part in parts if part)
 
 
 def _placeholders(subtask: LoggedSubtask, called: Sequence[str]) -> dict[str, str]:
@@ -101,9 +181,11 @@ def _exit_text(attempt: LoggedAttempt) -> str:
 
 def normalize(line: str, known: Mapping[str, str]) -> str:
     """A line of output with everything host-specific replaced by its placeholder in `known`."""
-    timeless = _TIME.sub("<time>", line.replace("\u2018", "'").replace("\u2019", "'"))
+    plain = without_folders(line.replace("\u2018", "'").replace("\u2019", "'"))
+    timeless = _TIME.sub("<time>", plain)
     parts = [p.before + _normalize_piece(p, known) for p in pieces(timeless)]
-    whole = " ".join(("".join(parts) + rest(timeless)).split())[:_LONGEST]
+    joined = ("".join(parts) + rest(timeless)).replace(f"{ROOT}/{Varies.PATH}", Varies.PATH)
+    whole = " ".join(joined.split())[:_LONGEST]
     return "".join(c if c.isprintable() else "?" for c in whole)
 
 

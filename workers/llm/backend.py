@@ -260,7 +260,7 @@ class ModelBackend:
         wanted = f"{request.prompt}\n{request.step.instruction}"
         found = (step.found for step in request.done)
         seen = _printed(request.looks)
-        shown = (request.facts, *request.past_fixes, *found, request.evidence, *seen)
+        shown = (request.facts, *found, request.evidence, *seen)
         said = (request.prompt, *_answers(request.replies))
         faults = [*faults_of(lambda: check_subtasks(subtasks))]
         for host in request.hosts or ("",):

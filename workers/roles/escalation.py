@@ -1,7 +1,7 @@
 """The error handler: gathers the evidence of a step into the bundle (S0.22, S0.48–S0.52)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import structlog
 
@@ -20,6 +20,7 @@ from workers.evidence.causes import Failure, failures
 from workers.evidence.failed_assumptions import failed_assumptions
 from workers.evidence.hypotheses import hypotheses
 from workers.evidence.observation import Observation
+from workers.fixes.failed_fix import fix_behind, left_changed
 from workers.fixes.recall import failure_to_learn_from
 from workers.llm.evidence import evidence
 from workers.process.leases import Hold
@@ -63,7 +64,7 @@ class EscalationHandler:
         with self._database.begin() as connection:
             brief = step_brief(connection, job)
         seen = self._look_at(brief)
-        bundle = compose(brief, seen.snapshot, seen.causes)
+        bundle = self._with_leftovers(brief, compose(brief, seen.snapshot, seen.causes))
         with self._database.begin() as connection:
             jobs.require_held(connection, job.claim, stage="gather")
             bundle_id = bundles.save(
@@ -77,6 +78,14 @@ class EscalationHandler:
                 failure=failure_to_learn_from(brief, bundle),
             )
         return BundleReady(brief.step.ordinal, job.revision, job.pass_no, bundle_id)
+
+    def _with_leftovers(self, brief: StepBrief, bundle: Bundle) -> Bundle:
+        """The bundle with what a remembered fix that failed has done to the host."""
+        number = fix_behind(self._database, brief)
+        if number is None:
+            return bundle
+        left = left_changed(brief, number)
+        return replace(bundle, hypotheses=(*bundle.hypotheses, *left))
 
     def _await_release(self, hold: Hold) -> None:
         for _ in range(round(PATIENCE / LOOK_EVERY)):

@@ -10,7 +10,8 @@ from shared.domain.plan import Author, Plan, PlanningRole, Step, check_steps, ch
 from shared.domain.question import Reply
 from shared.guard.proofs import proof_rules
 from shared.store.database import Database
-from workers.fixes.recall import past_fixes, past_fixes_for, recall
+from workers.fixes.failed_fix import fix_behind, to_undo
+from workers.fixes.recall import hints, recall
 from workers.planning import DetailRequest, Looks, NotAsPlanned, ReviseRequest, RevisionDraft
 from workers.process.leases import Hold
 from workers.repetition import refuse_repetition
@@ -52,9 +53,6 @@ class SubtaskPlanner:
                 facts=briefing.facts,
                 rules=briefing.rules,
                 replies=task.replies,
-                past_fixes=past_fixes(self._database, task.targets)
-                if task.policy.fix_memory
-                else (),
                 looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
             )
         )
@@ -138,7 +136,7 @@ class Reviser:
             evidence=stored.evidence,
             target=briefing.targets[0],
             rules=briefing.rules,
-            past_fixes=past_fixes_for(self._database, stored.failure),
+            past_fixes=hints(self._database, brief, stored),
             replies=brief.replies,
             looks=looks_of(self._database, job, brief.task.policy, brief.host.name),
             acceptance=acceptance,
@@ -161,9 +159,15 @@ class Reviser:
             author=brief.author,
             subtasks=draft.subtasks,
             reason=draft.reason,
-            rollback=draft.rollback,
+            rollback=self._rollback(brief, draft),
             dropped_checks=draft.dropped_checks,
         )
+
+    def _rollback(self, brief: StepBrief, draft: RevisionDraft) -> tuple[str, ...]:
+        """What the planner undoes, and what a remembered fix did that failed before it."""
+        if fix_behind(self._database, brief) is None:
+            return draft.rollback
+        return tuple(dict.fromkeys((*draft.rollback, *to_undo(brief))))
 
 
 def _note(brief: StepBrief, job: Job) -> str:

@@ -91,12 +91,13 @@ class Walk:
         feeders: tuple[Run, ...] = (),
         reads: tuple[Word, ...] = (),
         sets: tuple[str, ...] = (),
+        appends: bool = False,
     ) -> Run:
         """A program runs, or the shell itself opens files; raises TooMuch past the limit."""
         if len(self.findings.runs) >= MOST_RUNS:
             raise TooMuch(f"it runs more than {MOST_RUNS} commands")
-        where = scope.directories
-        run = Run(argv, program, where, writes, feeders, self._part, self._sure, reads, sets)
+        at = scope.directories
+        run = Run(argv, program, at, writes, feeders, self._part, self._sure, reads, sets, appends)
         self.findings.runs.append(run)
         return run
 
@@ -177,8 +178,7 @@ class Walk:
 
     def here(self, word: Word, scope: Scope, given: Input) -> Effect:
         """Follow a word that the running shell itself reads, as `eval` does."""
-        interpreter = "bash" if self.dialect is Dialect.BASH else "dash"
-        return self.code(word, interpreter, scope, given)
+        return self.code(word, "bash" if self.dialect is Dialect.BASH else "dash", scope, given)
 
     def later(self, word: Word, scope: Scope) -> None:
         """Follow a text now, and again at the end, when variables may differ."""
@@ -236,9 +236,9 @@ class Walk:
             target = expansion.value(redirect.target).with_globs()
             given = self._input(redirect, target, expansion, given)
             if redirect.operator in _WRITES and not _names_descriptor(redirect, target):
-                self.add_run((), "", expansion.scope, writes=(target,))
+                self.add_run((), "", expansion.scope, writes=(target,), appends=redirect.appends)
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
-                    outputs.append((target, redirect.operator.endswith(">>")))
+                    outputs.append((target, redirect.appends))
         first = self.count
         outcome = self._command(statement, expansion.scope, given)
         if not outputs:

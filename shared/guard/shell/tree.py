@@ -90,6 +90,11 @@ class Redirect:
     descriptor: str = ""
     body: WordNode | None = None
 
+    @property
+    def appends(self) -> bool:
+        """True when it keeps what the file holds."""
+        return self.operator.endswith(">>")
+
 
 @dataclass(frozen=True, slots=True)
 class Simple:

@@ -34,6 +34,7 @@ WAY: Final = frozenset(
     {
         "shared/contracts/documents.py",
         "shared/contracts/fields.py",
+        "shared/domain/folders.py",
         "shared/domain/pieces.py",
         "shared/domain/plan.py",
         "shared/domain/secret.py",

@@ -93,11 +93,7 @@ def in_plans(plan: Plan) -> Requests:
 
 def remembered(*fixes: str) -> Requests:
     given = Requests()
-    return replace(
-        given,
-        detail=replace(given.detail, past_fixes=fixes),
-        revise=replace(given.revise, past_fixes=fixes),
-    )
+    return replace(given, revise=replace(given.revise, past_fixes=fixes))
 
 
 def seen(facts: str) -> Requests:

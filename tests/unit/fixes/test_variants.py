@@ -1,0 +1,153 @@
+"""A fix is found again under other names, other versions and at another depth."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from shared.domain.cause import Cause, CauseKind
+from shared.domain.fitting import fit
+from shared.domain.fix import FailurePattern, learnt
+from shared.domain.plan import Subtask
+from tests.unit.fixes.given import bundle, subtasks
+from workers.fixes.signature import failure_of
+
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parents[2] / "cases" / "fixes" / "variants.yaml").read_text()
+)
+VARIANTS = [
+    (case, way)
+    for case in CASES
+    for way in ("same", "names", "depth")
+    if way == "same" or way in case
+]
+
+JOB_FAILED = (
+    "Job for site.service failed because the control process exited with error code.\n"
+    'See "systemctl status site.service" and "journalctl -xeu site.service" for details.\n'
+)
+NPM_LOG = "npm ERR! A complete log of this run can be found in: /root/.npm/_logs/x-debug-0.log"
+REFUSED = (
+    "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server"
+)
+
+
+def renamed(value: Any, names: dict[str, str]) -> Any:
+    """The same with these names in the place of others, wherever they stand."""
+    if isinstance(value, dict):
+        return {key: renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, names) for each in value]
+    if not isinstance(value, str):
+        return value
+    for number, old in enumerate(names):
+        value = value.replace(old, f"\ue100{number}\ue101")
+    for number, new in enumerate(names.values()):
+        value = value.replace(f"\ue100{number}\ue101", new)
+    return value
+
+
+def failing(said: dict[str, Any], host: str) -> tuple[tuple[Subtask, ...], FailurePattern]:
+    """The step that failed, and how."""
+    fields = {"command": said["command"], "check": said.get("check")}
+    failed = failure_of(bundle(said, host=host))
+    assert failed is not None
+    return subtasks(fields), failed
+
+
+@pytest.mark.parametrize(
+    ("case", "way"), VARIANTS, ids=lambda v: v if isinstance(v, str) else v["name"]
+)
+def test_a_variant(case: dict[str, Any], way: str) -> None:
+    """It is recognised, and each thing of the fix becomes the one that stands for it here."""
+    names = case.get(way, {})
+    before, failure = failing(case["was"], "one")
+    fix = learnt(before, subtasks(*case["then"]), failure)
+    assert fix is not None
+    here, elsewhere = failing(renamed(case["was"], names), "two")
+    assert {c for c in elsewhere.cues if c.startswith("line")} & set(failure.cues)
+    if way in case.get("by_line", ()):
+        return
+    assert elsewhere.told == failure.told
+    fitting = fit(fix, here, elsewhere)
+    assert fitting is not None
+    wanted = subtasks(*renamed(case["then"], names))
+    assert fitting.subtasks is not None, fitting.mapping
+    assert [s.command for s in fitting.subtasks] == [s.command for s in wanted]
+
+
+def test_most_variants_are_recognised_with_their_names() -> None:
+    """At least 80 % of those with other names or at another depth."""
+    others = [(case, way) for case, way in VARIANTS if way != "same"]
+    by_line = sum(way in case.get("by_line", ()) for case, way in others)
+    assert len(others) > 30
+    assert by_line / len(others) <= 0.2
+
+
+OTHER_CAUSES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a unit that cannot start": (
+        {"command": "systemctl start site", "stderr": JOB_FAILED},
+        {"command": "systemctl start site", "stderr": JOB_FAILED},
+    ),
+    "silence": (
+        {"command": "sh /srv/one/run.sh", "stderr": ""},
+        {"command": "sh /srv/two/run.sh", "stderr": ""},
+    ),
+    "a timeout": (
+        {"command": "./migrate.sh", "outcome": "timed_out", "exit_code": None},
+        {"command": "./migrate.sh", "outcome": "timed_out", "exit_code": None},
+    ),
+    "make": (
+        {"command": "make -C /srv/a all", "stderr": "make: *** [Makefile:3: all] Error 1"},
+        {"command": "make -C /srv/b all", "stderr": "make: *** [Makefile:9: all] Error 1"},
+    ),
+    "npm": (
+        {"command": "npm test", "stderr": NPM_LOG},
+        {"command": "npm test", "stderr": NPM_LOG},
+    ),
+    "nobody listens": (
+        {"command": "curl -fsS localhost:8080/health", "stderr": REFUSED, "exit_code": 7},
+        {"command": "curl -fsS localhost:8080/health", "stderr": REFUSED, "exit_code": 7},
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", OTHER_CAUSES.values(), ids=OTHER_CAUSES)
+def test_a_line_that_says_nothing_is_vague(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    """Without a cause, nobody knows whether it is the same failure."""
+    for each in pair:
+        failed = failure_of(bundle(each))
+        assert failed is not None
+        assert failed.vague
+        assert not any(cue.startswith("line") for cue in failed.cues)
+
+
+def test_the_cause_tells_failures_of_one_line_apart() -> None:
+    said = {"command": "systemctl start site", "stderr": JOB_FAILED}
+
+    def failed(cause: Cause) -> FailurePattern:
+        found = failure_of(replace(bundle(said), causes=(cause,)))
+        assert found is not None
+        assert not found.vague
+        return found
+
+    taken = Cause(CauseKind.PORT_HELD, "8080", subtask=1, by="legacy")
+    elsewhere = Cause(CauseKind.PORT_HELD, "9090", subtask=1, by="olddaemon")
+    misspelt = Cause(CauseKind.UNIT_FAILED, "site.service", subtask=1, state="exit-code, 203")
+    assert failed(taken).signature == failed(elsewhere).signature
+    assert failed(taken).signature != failed(misspelt).signature
+    fix = learnt(
+        subtasks("systemctl start site"),
+        subtasks("systemctl status legacy", "systemctl start site"),
+        failed(taken),
+    )
+    assert fix is not None
+    fitting = fit(fix, subtasks("systemctl start site"), failed(elsewhere))
+    assert fitting is not None
+    assert ("legacy", "olddaemon") in fitting.mapping
+    assert [s.command for s in fitting.replacement] == [
+        "systemctl status olddaemon",
+        "systemctl start site",
+    ]
