@@ -30,7 +30,7 @@ _GATHERED = text("""
         FROM jobs
         WHERE jobs.run_id = b.run_id AND jobs.step = b.step AND jobs.revision = b.revision
           AND jobs.pass_no = b.pass_no AND jobs.kind IN ('revise', 'replan', 'advise')
-          AND jobs.postponed = 0
+          AND jobs.postponed = 0 AND jobs.looks = 0
         UNION ALL
         SELECT asked.opened_at, CASE asked.kind WHEN 'held_bundle' THEN 'held' ELSE 'person' END
         FROM interventions asked

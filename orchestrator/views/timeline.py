@@ -85,6 +85,7 @@ _ESCALATIONS = text("""
            ) AS settled
     FROM jobs JOIN runs ON runs.id = jobs.run_id
     WHERE runs.task_id = :task_id AND jobs.kind = 'revise' AND jobs.postponed = 0
+      AND jobs.looks = 0
       AND (jobs.id > :job OR jobs.id = ANY(CAST(:unsettled AS bigint[])))
     ORDER BY jobs.id
 """)

@@ -9,6 +9,9 @@ from shared.contracts.complaints import Document
 from shared.contracts.fields import Command, Text
 from shared.domain.look import MOST_LOOKS, Look
 
+LONGEST_LOOK, LONGEST_WHY = 4_000, 400
+"""Characters: a look is one short command, and every round of looks is kept as a whole."""
+
 LOOKS = "looks"
 """The field of an answer that holds looks, the first one."""
 
@@ -27,11 +30,15 @@ class LookAnswer(Document):
         Command,
         Field(
             min_length=1,
+            max_length=LONGEST_LOOK,
             description="One read-only command for /bin/sh. It ends within ten seconds, prints "
             "little, and changes nothing; anything else is not run.",
         ),
     ]
-    why: Annotated[Text, Field(description="What you want to know, in a few words.")]
+    why: Annotated[
+        Text,
+        Field(max_length=LONGEST_WHY, description="What you want to know, in a few words."),
+    ]
     host: Annotated[
         Text, Field(description="The target to look at; empty for the one at hand, or the first.")
     ] = ""

@@ -131,6 +131,8 @@ def test_every_face_shows_looks(installation: Installation) -> None:
     assert any(text.startswith("look (denied): touch /tmp/x – not looked: ") for text in texts)
     assert any("the planner of step 1 asks for 2 looks" in text for text in texts)
     assert (told.looked, told.attempts, told.failed) == (3, 2, 1)
+    assert sum("sent to the planner" in text for text in texts) == 1
+    assert [each.recipients for each in step.escalations] == [("author",)]
     assert [str(line.ref) for line in told.looks] == ["T1.look#1@localhost"]
 
 
@@ -241,9 +243,34 @@ def test_a_look_that_hangs_or_prints_without_end_is_bounded(
         ("sleep 60", "timed_out", False, True, False),
         ("seq 1 1000000000", "timed_out", False, True, True),
     ]
+    ((side_by_side,),) = installation.rows(
+        "SELECT max(started_at) < min(ended_at) FROM attempts WHERE look"
+    )
+    assert side_by_side, "a round costs as many round trips as it has looks"
     told = installation.model.asked[-1].said[0]
     assert "bytes left out" in told
     assert len(told) < 60_000
+
+
+def test_what_a_look_prints_is_masked(installation: Installation, tmp_path: Path) -> None:
+    """In the attempt, and in what its planner reads."""
+    vault = tmp_path / ".local/share/replan/secrets"
+    vault.mkdir(mode=0o700, parents=True)
+    (vault / "DB_PASSWORD").write_text("correct-horse-battery\n")
+    (vault / "DB_PASSWORD").chmod(0o600)
+    (tmp_path / "app.conf").write_text("user=app pass=correct-horse-battery\n")
+    planned_to_fail(installation)
+    installation.model.will(
+        Says(looks(f"cat {tmp_path}/app.conf", f"cat {vault}/DB_PASSWORD")),
+        Says(revision_answer(subtask_answer("b", "true"))),
+    )
+    submit_task(installation)
+    installation.carry_on()
+    assert installation.rows("SELECT stdout, outcome FROM attempts WHERE look ORDER BY id") == [
+        ("user=app pass=‹secret:DB_PASSWORD›\n", "ok"),
+        ("", "denied"),
+    ]
+    assert "correct-horse" not in json.dumps([asked.body for asked in installation.model.asked])
 
 
 def test_only_targets_that_can_be_reached_are_looked_at(installation: Installation) -> None:
