@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from itertools import zip_longest
+from posixpath import basename, dirname
+from typing import Any, Final
 
 from shared.domain.plan import Subtask
 
@@ -15,59 +17,103 @@ LIKE_THIS: Final = (
 )
 """How like this failure another one must have been."""
 
+Said = tuple[str, str]
+"""A command with its check, which may be empty."""
+
 _HINTS = re.compile(r"<(fixes-\w+)>\n(?P<listed>.*?)\n</\1>", re.DOTALL)
+_WORDS = re.compile(r"[\w./-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What a hint says: commands with their checks, what they replaced, what stands for what.
+    """What a hint says: `new` helped in the place of `old`, and `names` says what is what here.
 
-    With `whole`, the commands are those of the whole step, under its own names.
+    Where the memory has adapted the fix itself, `step` is this whole step with it.
     """
 
-    new: tuple[tuple[str, str], ...]
-    old: tuple[str, ...]
-    mapping: Mapping[str, str]
-    whole: bool = False
+    new: tuple[Said, ...] = ()
+    old: tuple[Said, ...] = ()
+    names: Mapping[str, str] | None = None
+    step: tuple[Said, ...] = ()
 
     def adapted(self, step: Sequence[Subtask]) -> tuple[Subtask, ...]:
-        """The step with the commands of the hint in the place of those that it replaces."""
-        if self.whole:
-            return tuple(
-                Subtask(number, f"fix-{number}", f"Fix {number}", command, check or None)
-                for number, (command, check) in enumerate(self.new, 1)
-            )
-        places = [number for number, each in enumerate(step) if each.command in self.old]
-        start, end = (places[0], places[-1] + 1) if places else (0, len(step))
-        put = [
-            Subtask(
-                ordinal=number,
-                key=f"fix-{number}",
-                title=f"Fix {number}",
-                command=self.here(command),
-                check=self.here(check) or None,
-            )
-            for number, (command, check) in enumerate(self.new, 1)
-        ]
-        put[-1] = replace(put[-1], check=step[end - 1].check)
-        return (*step[:start], *put, *step[end:])
+        """The step with what helped in the place of what was replaced there.
 
-    def here(self, text: str) -> str:
-        """A text with the names of this step."""
-        if not self.mapping:
-            return text
-        longest = sorted(self.mapping, key=len, reverse=True)
-        names = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
-        return names.sub(lambda found: self.mapping[found[0]], text)
+        Each word that stands in the step where another stood there takes its place, too; the last
+        check is the step's own.
+        """
+        if self.step:
+            return tuple(_subtask(*each) for each in enumerate(self.step, 1))
+        start, end = self._place(step)
+        names = {**aligned(self.old, _said(step[start:end])), **(self.names or {})}
+        put = [(_here(command, names), _here(check, names)) for command, check in self.new]
+        put[-1] = (put[-1][0], step[end - 1].check or "")
+        new = (*_said(step[:start]), *put, *_said(step[end:]))
+        return tuple(_subtask(*each) for each in enumerate(new, 1))
+
+    def _place(self, step: Sequence[Subtask]) -> tuple[int, int]:
+        """Where the replaced commands stand in the step: by their programs, else all of it."""
+        programs = [command.split()[:1] for command, _ in self.old]
+        for start in range(len(step) - len(programs), -1, -1):
+            end = start + len(programs)
+            if [each.command.split()[:1] for each in step[start:end]] == programs:
+                return start, end
+        return 0, len(step)
 
 
 def hints_in(told: str) -> Iterator[Hint]:
     """The hints of fixes for failures like this one, in their order."""
     marked = _HINTS.search(told)
     for line in [] if marked is None else marked["listed"].splitlines():
-        said = json.loads(line.removeprefix("- "))
+        said: dict[str, Any] = json.loads(line.removeprefix("- "))
         if said["where"].startswith(LIKE_THIS):
-            whole = said.get("this_step_with_it")
-            new = tuple((s["command"], s.get("check", "")) for s in whole or said["helped_there"])
-            old = tuple(s["command"] for s in said.get("replaced_there", ()))
-            yield Hint(new, old, {} if whole else said["names"], whole=whole is not None)
+            yield Hint(
+                new=_listed(said.get("helped_there", ())),
+                old=_listed(said.get("replaced_there", ())),
+                names=said["names"],
+                step=_listed(said.get("this_step_with_it", ())),
+            )
+
+
+def aligned(there: Sequence[Said], here: Sequence[Said]) -> dict[str, str]:
+    """Which word here stands where another one stood there; paths with their folders and files."""
+    names: dict[str, str] = {}
+    for old, new in zip_longest(there, here, fillvalue=("", "")):
+        for one, other in zip(old, new, strict=True):
+            words, others = _WORDS.findall(one), _WORDS.findall(other)
+            if len(words) == len(others) and _WORDS.split(one) == _WORDS.split(other):
+                for word, instead in zip(words, others, strict=True):
+                    names.setdefault(word, instead)
+    parts = {
+        part(word): part(instead)
+        for word, instead in names.items()
+        for part in (dirname, basename)
+        if "/" in word and "/" in instead and part(word) != part(instead)
+    }
+    return {old: new for old, new in {**parts, **names}.items() if old and old != new}
+
+
+def _here(text: str, names: Mapping[str, str]) -> str:
+    if not names:
+        return text
+    longest = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.sub(rf"(?<![\w-])(?:{longest})(?![\w-])", lambda found: names[found[0]], text)
+
+
+def _listed(subtasks: Sequence[Mapping[str, str]]) -> tuple[Said, ...]:
+    return tuple((each["command"], each.get("check", "")) for each in subtasks)
+
+
+def _said(subtasks: Sequence[Subtask]) -> tuple[Said, ...]:
+    return tuple((each.command, each.check or "") for each in subtasks)
+
+
+def _subtask(number: int, said: Said) -> Subtask:
+    command, check = said
+    return Subtask(
+        ordinal=number,
+        key=f"fix-{number}",
+        title=f"Fix {number}",
+        command=command,
+        check=check or None,
+    )

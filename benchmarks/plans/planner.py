@@ -76,7 +76,7 @@ class Reader(ScriptedPlanner):
     def decide(self, asked: Asked) -> dict[str, Any]:
         """The hint with the names of this step."""
         hint = next(hints_in(said(asked)), None)
-        if hint is None:
+        if hint is None or self.hints:
             return impossible(NOTHING_KNOWN)
         self.hints += 1
         why = "A fix that has helped before, under the names of this step."
