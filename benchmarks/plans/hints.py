@@ -52,13 +52,17 @@ class Hint:
         return tuple(_subtask(*each) for each in enumerate(new, 1))
 
     def _place(self, step: Sequence[Subtask]) -> tuple[int, int]:
-        """Where the replaced commands stand in the step: by their programs, else all of it."""
-        programs = [command.split()[:1] for command, _ in self.old]
-        for start in range(len(step) - len(programs), -1, -1):
-            end = start + len(programs)
-            if [each.command.split()[:1] for each in step[start:end]] == programs:
-                return start, end
-        return 0, len(step)
+        """Where the replaced commands stand in the step: where most words are the same."""
+        there = [set(_WORDS.findall(command)) for command, _ in self.old]
+        here = [set(_WORDS.findall(each.command)) for each in step]
+        width = min(len(there), len(here))
+
+        def same(start: int) -> int:
+            window = here[start : start + width]
+            return sum(len(one & other) for one, other in zip(there, window, strict=False))
+
+        start = max(range(len(here) - width + 1), key=same)
+        return start, start + width
 
 
 def hints_in(told: str) -> Iterator[Hint]:
