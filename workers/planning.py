@@ -50,7 +50,7 @@ class PlanRequest:
 
     `facts` is what was observed on the targets, `rules` is what the guard allows on them, and
     `replies` holds the answers of the person who submitted the task. `looks` is what the planner
-    has asked to see.
+    has asked to see, `now` the date and time with its zone.
     """
 
     prompt: str
@@ -60,6 +60,7 @@ class PlanRequest:
     rules: str = ""
     replies: tuple[Reply, ...] = ()
     looks: Looks = NO_LOOKS
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class DetailRequest:
     evidence: str = ""
     looks: Looks = NO_LOOKS
     hosts: tuple[str, ...] = ()
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ class ReviseRequest:
     replies: tuple[Reply, ...] = ()
     looks: Looks = NO_LOOKS
     acceptance: tuple[str, ...] = ()
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,7 @@ class ReplanRequest:
     replies: tuple[Reply, ...] = ()
     done: tuple[DoneStep, ...] = ()
     looks: Looks = NO_LOOKS
+    now: str = ""
 
 
 class NotAsPlanned(Rejected):

@@ -3,9 +3,10 @@
 from typing import Annotated, Literal
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from shared.contracts.complaints import Document, unknown
-from shared.contracts.fields import Command, Name, Text
+from shared.contracts.fields import Command, Key, Name, Text
 from shared.contracts.look_answer import MayLook
 from shared.contracts.planstep import PlanStep
 from shared.domain.config import LIMITS
@@ -39,6 +40,16 @@ Impossible = Annotated[
         "empty."
     ),
 ]
+
+
+Considerations = Annotated[
+    Text,
+    Field(
+        description="Before anything else: what is known, what is not and how it will show, and "
+        "what can go wrong. Two to six sentences; they are kept with the call and not carried out."
+    ),
+]
+"""What a model thinks first: whatever it writes before the commands makes them better."""
 
 
 class RefineAnswer(Document):
@@ -118,6 +129,11 @@ class StepAnswer(PlanStep):
             "before the step is detailed."
         ),
     ] = ""
+    # What only plan files say of a step is not in the schema that a model gets.
+    step_type: SkipJsonSchema[Key] = "task"
+    parallelizable: SkipJsonSchema[bool | None] = None
+    parallelizable_reason: SkipJsonSchema[Text] = ""
+    allowed_tools: SkipJsonSchema[list[Text] | None] = None
     on_failure: Annotated[
         Literal["stop", "continue"],
         Field(
@@ -130,6 +146,7 @@ class StepAnswer(PlanStep):
 class PlanAnswer(MayLook):
     """The main steps of a task."""
 
+    considerations: Considerations = ""
     summary: Annotated[Text, Field(description="The plan in one or two sentences.")]
     steps: Annotated[
         list[StepAnswer],
@@ -241,6 +258,7 @@ class SubtaskAnswer(Document):
 class DetailAnswer(MayLook):
     """The subtasks of a step."""
 
+    considerations: Considerations = ""
     subtasks: Annotated[
         list[SubtaskAnswer],
         Field(

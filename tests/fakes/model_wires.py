@@ -60,7 +60,7 @@ class MessagesWire:
 
     def said(self, body: Json) -> list[str]:
         """What each turn of the conversation says, first to last."""
-        return [turn["content"] for turn in body["messages"]]
+        return ["".join(part["text"] for part in turn["content"]) for turn in body["messages"]]
 
     def is_streamed(self, body: Json) -> bool:
         """Whether the answer is wanted in pieces."""

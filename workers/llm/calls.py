@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 from shared.domain.next_step import Advice
-from workers.llm.prompt_text import PromptText
+from workers.llm.prompt_text import PromptText, join, own, set_apart
 
 
 class Speaker(StrEnum):
@@ -18,15 +19,38 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker said."""
+    """What one speaker said.
+
+    `breaks` are the lengths of the beginnings of the text that other questions share: a provider is
+    asked to keep its work on each of them in its cache.
+    """
 
     speaker: Speaker
     text: str
+    breaks: tuple[int, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The text, cut at its breaks."""
+        return tuple(self.text[start:end] for start, end in pairwise((0, *self.breaks, None)))
+
+    def convert(self, change: Callable[[str], str]) -> "Turn":
+        """The same turn with each of its parts changed."""
+        return _turn_of(self.speaker, tuple(map(change, self.parts)))
 
 
-def user_turn(text: PromptText) -> Turn:
-    """What replan says to the model; text of others stands in it between marks alone."""
-    return Turn(Speaker.USER, text.text)
+def _turn_of(speaker: Speaker, parts: tuple[str, ...]) -> Turn:
+    return Turn(speaker, "".join(parts), tuple(accumulate(map(len, parts[:-1]))))
+
+
+def user_turn(*blocks: PromptText) -> Turn:
+    """What replan says to the model; text of others stands in it between marks alone.
+
+    A block is a part that other questions may share, together with what stands before it.
+    """
+    texts = [block.text for block in blocks if block.text]
+    parts = (*(f"{text}\n\n" for text in texts[:-1]), *texts[-1:])
+    return _turn_of(Speaker.USER, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +61,9 @@ class ModelQuestion:
     caches them, so they contain nothing about a task. `purpose` is the stage that errors name,
     `role` the role that asks, `prompt` the version of the prompt, `schema` the JSON Schema of the
     answer, and `next_step` what a person can do if there is no answer. `looks_left` says how many
-    more rounds of looks the model may ask for before it answers.
+    more rounds of looks the model may ask for before it answers. `now` is the date and time, which
+    is told at the end of the first turn; it is no part of the turns, so that a question that is put
+    again later is still the same.
     """
 
     purpose: str
@@ -50,11 +76,21 @@ class ModelQuestion:
     effort: str | None = None
     next_step: Advice | None = None
     looks_left: int = 0
+    now: str = ""
 
     @property
     def characters(self) -> int:
         """The length of everything that is said."""
         return sum(map(len, self.system)) + sum(len(turn.text) for turn in self.turns)
+
+    def timed(self) -> "ModelQuestion":
+        """The question as it is sent: with the time."""
+        if not self.now:
+            return self
+        first, *others = self.turns
+        clock = join(own("The date and time here:"), set_apart("clock", self.now), between="\n")
+        told = replace(first, text=f"{first.text}\n\n{clock}")
+        return replace(self, turns=(told, *others), now="")
 
     def again(self, answer: str, complaint: PromptText) -> "ModelQuestion":
         """The same question, followed by an unusable answer and the complaint about it."""
@@ -64,12 +100,16 @@ class ModelQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call: uncached input, read from cache, written to cache, output."""
+    """Tokens of one call: uncached input, read from cache, written to cache, output.
+
+    `cache_kept_tokens` are those among the written ones that the provider keeps for an hour.
+    """
 
     input_tokens: int = 0
     cache_read_tokens: int = 0
     cache_written_tokens: int = 0
     output_tokens: int = 0
+    cache_kept_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -77,6 +117,7 @@ class Usage:
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_written_tokens + other.cache_written_tokens,
             self.output_tokens + other.output_tokens,
+            self.cache_kept_tokens + other.cache_kept_tokens,
         )
 
 

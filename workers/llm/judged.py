@@ -13,8 +13,8 @@ from shared.contracts.look_answer import looks_in
 from shared.domain.errors import Rejected
 from shared.domain.plan import Subtask
 from workers.llm.calls import ModelQuestion, ModelReply
+from workers.llm.look_text import NO_MORE_LOOKS
 from workers.llm.parsing import NotAnAnswer, object_in
-from workers.llm.prompts import NO_MORE_LOOKS
 from workers.llm.review import AnswerFault, AnswerFaultKind
 from workers.llm.schema_forms import Schema, without_nulls
 from workers.planning import LooksFirst, NotAsPlanned

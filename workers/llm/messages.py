@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, cast
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured, Rejected
 from workers.llm.call_watch import interruptible
-from workers.llm.calls import WANTED_TOOL, Fault, ModelQuestion, Speaker, Usage
+from workers.llm.calls import WANTED_TOOL, Fault, ModelQuestion, Speaker, Turn, Usage
 from workers.llm.client import Heard
+from workers.llm.schema_forms import lean
 from workers.llm.settings import LlmSettings
 
 if TYPE_CHECKING:
     import anthropic
     from anthropic.types import (
         AssistantMessageParam,
+        CacheControlEphemeralParam,
         Message,
         MessageParam,
         OutputConfigParam,
@@ -67,8 +69,8 @@ class MessagesClient:
         with self._connect().messages.stream(
             model=question.model,
             max_tokens=self._settings.max_tokens,
-            system=[_part(text) for text in question.system],
-            messages=[_turn(turn.speaker, turn.text) for turn in question.turns],
+            system=self._system(question.system),
+            messages=[_message(turn) for turn in question.turns],
             output_config=_output_config(question),
             extra_body=_BEDROCK_VERSION if legacy else None,
         ) as stream:
@@ -88,6 +90,16 @@ class MessagesClient:
                 stage=question.purpose,
                 next_step=question.next_step,
             )
+
+    def _system(self, texts: tuple[str, ...]) -> "list[TextBlockParam]":
+        """The parts that come first; the first of all is the same for every question."""
+        first, *others = texts
+        kept: CacheControlEphemeralParam = {"type": "ephemeral"}
+        if self._settings.provider is ModelProvider.ANTHROPIC:
+            kept["ttl"] = "1h"  # tasks wait on hosts for longer than the usual five minutes
+        house: TextBlockParam = {"type": "text", "text": first, "cache_control": kept}
+        rest: list[TextBlockParam] = [{"type": "text", "text": text} for text in others]
+        return [house, *rest]
 
     def _connect(self) -> "anthropic.Anthropic":
         with self._lock:
@@ -157,26 +169,26 @@ def _whole(body: bytes) -> "Message":
     return Message.model_validate_json(body)
 
 
-def _part(text: str) -> "TextBlockParam":
-    return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+def _message(turn: Turn) -> "MessageParam":
+    *shared, last = turn.parts
+    blocks: list[TextBlockParam] = [
+        {"type": "text", "text": part, "cache_control": {"type": "ephemeral"}} for part in shared
+    ]
+    blocks.append({"type": "text", "text": last if last.strip() else "(nothing)"})
+    user: UserMessageParam = {"role": "user", "content": blocks}
+    assistant: AssistantMessageParam = {"role": "assistant", "content": blocks}
+    return user if turn.speaker is Speaker.USER else assistant
 
 
 def _output_config(question: ModelQuestion) -> "OutputConfigParam":
     from anthropic import transform_schema
 
     config: dict[str, Any] = {
-        "format": {"type": "json_schema", "schema": transform_schema(dict(question.schema))}
+        "format": {"type": "json_schema", "schema": transform_schema(lean(question.schema))}
     }
     if question.effort is not None:
         config["effort"] = question.effort
     return cast("OutputConfigParam", config)
-
-
-def _turn(speaker: Speaker, text: str) -> "MessageParam":
-    text = text if text.strip() else "(nothing)"
-    user: UserMessageParam = {"role": "user", "content": text}
-    assistant: AssistantMessageParam = {"role": "assistant", "content": text}
-    return user if speaker is Speaker.USER else assistant
 
 
 def _note(message: "Message", heard: Heard, limit: int) -> None:
@@ -220,9 +232,11 @@ def _is_readable(block: object) -> bool:
 
 def _usage(message: "Message") -> Usage:
     usage = message.usage
+    kept = usage.cache_creation
     return Usage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=usage.cache_read_input_tokens or 0,
         cache_written_tokens=usage.cache_creation_input_tokens or 0,
         output_tokens=usage.output_tokens,
+        cache_kept_tokens=(kept.ephemeral_1h_input_tokens if kept else 0) or 0,
     )

@@ -15,7 +15,6 @@ from workers.llm.calls import (
     ModelQuestion,
     ModelReply,
     NoLog,
-    Turn,
 )
 from workers.llm.client import Client, Heard
 from workers.llm.foreign import is_connection_error, is_library_error, translate
@@ -55,7 +54,7 @@ class LanguageModel:
         reason, error = "", None
         try:
             with watching(self._log.withdrawal(), self._settings.call_limit) as watch:
-                self._send(masked, heard, watch)
+                self._send(masked.timed(), heard, watch)
         except _WithdrawnError as raised:
             error, reason = CANCELLED, raised.reason
             raise
@@ -90,7 +89,7 @@ class LanguageModel:
         return replace(
             question,
             system=tuple(map(self._mask, question.system)),
-            turns=tuple(Turn(turn.speaker, self._mask(turn.text)) for turn in question.turns),
+            turns=tuple(turn.convert(self._mask) for turn in question.turns),
         )
 
     def _send(self, question: ModelQuestion, heard: Heard, watch: CallWatch) -> None:

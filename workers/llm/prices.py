@@ -14,6 +14,9 @@ _MOST = Decimal(1_000_000)
 _READ, _WRITTEN = Decimal("0.1"), Decimal("1.25")
 """The default prices of the cache, read and written, as a factor of the input price."""
 
+_KEPT = Decimal("1.6")
+"""Writing what is kept for an hour costs so much more than what is kept for five minutes."""
+
 _PLACE = re.compile(r"^(?:(?P<place>[a-z-]+)\.)?anthropic\.")
 """How Bedrock begins a name: `anthropic.`, or where the model runs and then `anthropic.`."""
 
@@ -40,7 +43,8 @@ class Price:
             self.input * usage.input_tokens
             + self.output * usage.output_tokens
             + self.cache_read * usage.cache_read_tokens
-            + self.cache_written * usage.cache_written_tokens
+            + self.cache_written * (usage.cache_written_tokens - usage.cache_kept_tokens)
+            + self.cache_written * _KEPT * usage.cache_kept_tokens
         )
         return told / _MILLION
 

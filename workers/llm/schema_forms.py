@@ -10,6 +10,28 @@ _KEPT = ("$ref", "$defs", "type", "enum", "const", "description", "anyOf", "item
 """What every server with strict schemas understands; the rest is checked in the answer itself."""
 
 
+_NOISE = frozenset({"title", "default", "pattern", "minLength", "maxLength"})
+"""What tells a model nothing: names of our classes, and limits that no usable answer meets."""
+
+_NAMED = frozenset({"properties", "$defs"})
+"""Where the keys are names of ours."""
+
+
+def lean(schema: Schema) -> dict[str, Any]:
+    """The schema without what only costs tokens; the answer is checked against all of it."""
+    return {
+        key: {name: lean(each) for name, each in value.items()} if key in _NAMED else _lean(value)
+        for key, value in schema.items()
+        if key not in _NOISE
+    }
+
+
+def _lean(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return lean(value)
+    return list(map(_lean, value)) if isinstance(value, list) else value
+
+
 def strict(schema: Schema) -> dict[str, Any]:
     """The schema with every property required; one that was optional may be null.
 
@@ -57,4 +79,4 @@ def in_words(schema: Schema) -> str:
 
 def as_text(schema: Schema) -> str:
     """The schema as JSON."""
-    return json.dumps(schema, ensure_ascii=False)
+    return json.dumps(lean(schema), ensure_ascii=False)

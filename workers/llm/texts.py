@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from workers.llm.prompts import PromptTexts
 
-VERSION = "v1"
+VERSION = "v2"
 
 
 @cache
@@ -27,4 +27,5 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         advise=text("advise"),
         replan=text("replan"),
         looks=text("looks"),
+        examples=text("examples"),
     )

@@ -245,8 +245,11 @@ def _new_row(
 
 
 def _question_json(question: ModelQuestion) -> dict[str, Any]:
-    turns = [{"speaker": turn.speaker.value, "text": turn.text} for turn in question.turns]
-    return {"system": list(question.system), "turns": turns}
+    turns = [
+        {"speaker": turn.speaker.value, "text": turn.text, "breaks": list(turn.breaks)}
+        for turn in question.turns
+    ]
+    return {"system": list(question.system), "turns": turns, "now": question.now}
 
 
 def _result_row(record: CallRecord, cost: Decimal | None) -> EndedCall:

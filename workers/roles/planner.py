@@ -32,6 +32,7 @@ class Planner:
                 task.policy,
                 facts=briefing.facts,
                 rules=briefing.rules,
+                now=briefing.now,
                 replies=task.replies,
                 looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
             )

@@ -39,6 +39,7 @@ class Replanner:
             reason=job.note,
             evidence=stored.evidence,
             rules=briefing.rules,
+            now=briefing.now,
             replies=brief.replies,
             done=brief.done,
             looks=looks_of(self._database, job, policy, brief.host.name),

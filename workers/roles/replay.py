@@ -69,7 +69,10 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
 
 def _question(row: Any, model: str) -> ModelQuestion:
     """The stored question, without any rejected answer that followed it."""
-    turns = tuple(Turn(Speaker(t["speaker"]), t["text"]) for t in row.question["turns"])
+    turns = tuple(
+        Turn(Speaker(t["speaker"]), t["text"], tuple(t.get("breaks", ())))
+        for t in row.question["turns"]
+    )
     return ModelQuestion(
         purpose=row.purpose,
         role=row.role,
@@ -79,5 +82,6 @@ def _question(row: Any, model: str) -> ModelQuestion:
         turns=turns[:1],
         schema=schema_of(_SCHEMAS[row.purpose]),
         effort=row.effort,
+        now=row.question.get("now", ""),
         next_step=NextStep.of("plan calls", f"T{row.task_id}"),
     )

@@ -52,6 +52,7 @@ class SubtaskPlanner:
                 hosts=task.targets,
                 facts=briefing.facts,
                 rules=briefing.rules,
+                now=briefing.now,
                 replies=task.replies,
                 looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
             )
@@ -96,6 +97,7 @@ class SubtaskPlanner:
                 hosts=(brief.host.name,),
                 facts=briefing.facts,
                 rules=briefing.rules,
+                now=briefing.now,
                 replies=brief.replies,
                 done=brief.done,
                 why=plan.summary,
@@ -137,6 +139,7 @@ class Reviser:
             target=briefing.targets[0],
             rules=briefing.rules,
             past_fixes=hints(self._database, brief, stored),
+            now=briefing.now,
             replies=brief.replies,
             looks=looks_of(self._database, job, brief.task.policy, brief.host.name),
             acceptance=acceptance,

@@ -95,9 +95,19 @@ def test_a_request_carries_the_schema_the_key_and_a_stable_part_to_cache(
     assert set(first.schema["properties"]) == named - {"looks"}
     assert first.schema["additionalProperties"] is False
     stable = first.body["system"]
-    assert [part["cache_control"] for part in stable] == [{"type": "ephemeral"}] * 2
+    kept = [part.get("cache_control") for part in stable]
+    assert kept == [{"type": "ephemeral", "ttl": "1h"}, None]
     assert stable == second.body["system"]
     assert PLAN_REQUEST.prompt not in first.system
+
+
+def test_what_questions_share_is_marked_for_the_cache(planners: Planners) -> None:
+    planners.model.will(Says(detail_answer(subtask_answer("a"))))
+    planners.backend().detail(DETAIL_REQUEST)
+    (turn,) = planners.model.asked[0].body["messages"]
+    shared, own = turn["content"]
+    assert (shared["cache_control"], "cache_control" in own) == ({"type": "ephemeral"}, False)
+    assert "The step to detail" in own["text"]
 
 
 def test_each_role_may_have_an_effort_of_its_own(planners: Planners) -> None:
@@ -324,7 +334,7 @@ def test_every_call_is_accounted_for(planners: Planners) -> None:
     planners.model.will(Says("nonsense"), Says(TWO_STEPS))
     planners.backend().plan(PLAN_REQUEST)
     first, second = planners.calls
-    assert (first.purpose, first.prompt, first.stop_reason) == ("plan", "plan.v1", "end_turn")
+    assert (first.purpose, first.prompt, first.stop_reason) == ("plan", "plan.v2", "end_turn")
     assert (first.request_id, second.request_id) == ("req_1", "req_2")
     usage = first.usage + second.usage
     assert usage.input_tokens == 200

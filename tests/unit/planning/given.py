@@ -129,12 +129,18 @@ def subtask_answer(key: str, command: str = "true", **changes: Any) -> dict[str,
 
 def plan_answer(*steps: dict[str, Any], impossible: str = "") -> dict[str, Any]:
     """A plan as a model gives it."""
-    return {"looks": [], "summary": "As asked", "steps": list(steps), "impossible": impossible}
+    return {
+        "looks": [],
+        "considerations": "",
+        "summary": "As asked",
+        "steps": list(steps),
+        "impossible": impossible,
+    }
 
 
 def detail_answer(*subtasks: dict[str, Any], impossible: str = "") -> dict[str, Any]:
     """The subtasks of a step as a model gives them."""
-    return {"looks": [], "subtasks": list(subtasks), "impossible": impossible}
+    return {"looks": [], "considerations": "", "subtasks": list(subtasks), "impossible": impossible}
 
 
 def revision_answer(*subtasks: dict[str, Any], impossible: str = "") -> dict[str, Any]:

@@ -78,6 +78,14 @@ def test_what_is_no_price_is_told_with_how_one_looks(entry: str) -> None:
     assert entry in raised.value.reason
 
 
+def test_what_is_kept_for_an_hour_costs_more_than_what_is_kept_for_five_minutes() -> None:
+    """Twice the price of the input, and not a quarter more."""
+    kept = Usage(cache_written_tokens=1_000_000, cache_kept_tokens=1_000_000)
+    assert Prices().cost("claude-opus-5-5", kept) == 8
+    both = Usage(cache_written_tokens=1_000_000, cache_kept_tokens=500_000)
+    assert Prices().cost("claude-opus-5-5", both) == Decimal("6.5")
+
+
 @given(*[st.integers(0, 10**7)] * 4)
 def test_two_calls_cost_what_both_cost(a: int, b: int, c: int, d: int) -> None:
     one, two = Usage(a, b, c, d), Usage(d, c, b, a)

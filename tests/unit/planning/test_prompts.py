@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from shared.contracts.answers import SubtaskAnswer
+from shared.guard import Guard, load_site
 from tests.unit.planning.given import (
     DETAIL_REQUEST,
     IMPROVED,
+    PLAN,
     PLAN_REQUEST,
     REPLAN_REQUEST,
     bundle,
     revise_request,
 )
-from workers.llm.calls import ModelQuestion, Speaker
+from workers.llm.calls import ModelQuestion, Speaker, Turn, user_turn
 from workers.llm.prompt_text import own, set_apart
 from workers.llm.prompts import (
+    DATA_NOT_INSTRUCTION,
     PromptTexts,
     complaint,
     detail_question,
@@ -149,3 +153,64 @@ def test_evidence_that_was_kept_is_passed_on_as_it_is() -> None:
     text = user_text(revise_question(TEXTS, request, model="m", schema={}))
     assert re.search(rf"\n<(evidence-\w+)>\n{re.escape(kept)}\n</\1>\n", text)
     assert "- web1: over SSH, account deploy" in text
+
+
+def test_steps_of_one_task_share_the_beginning_of_their_questions() -> None:
+    """A provider keeps it, so only the first of them is paid for in full."""
+    other = replace(DETAIL_REQUEST, step=PLAN.step(2))
+    (first,) = QUESTIONS["detail"].turns
+    (second,) = detail_question(TEXTS, other, model="m", schema={}).turns
+    assert first.text != second.text
+    assert len(first.parts) == len(second.parts) == 2
+    assert first.parts[0] == second.parts[0]
+    assert "Targets:" in first.parts[0]
+    assert "The step to detail" in first.parts[1]
+
+
+def test_a_revision_shares_the_task_and_its_evidence_is_kept() -> None:
+    shared, why, rest = QUESTIONS["revise"].turns[0].parts
+    assert "Policy:" in shared
+    assert why.startswith(DATA_NOT_INSTRUCTION)
+    assert why.rstrip().endswith(">")
+    assert "A note of the operator:" in rest
+
+
+def test_the_time_is_told_with_its_zone_and_last() -> None:
+    """So a question that is put again later is the same, up to what changes."""
+    request = replace(PLAN_REQUEST, now="2026-11-22 16:00 CET (+0100)")
+    question = plan_question(TEXTS, request, model="m", schema={})
+    before, _, after = user_text(question.timed()).partition("\n\nThe date and time here:")
+    assert before == user_text(question) == user_text(QUESTIONS["plan"].timed())
+    assert after.count("2026-11-22 16:00 CET (+0100)") == 1
+    (turn,) = question.timed().turns
+    assert (turn.breaks, question.timed().timed()) == (question.turns[0].breaks, question.timed())
+
+
+def test_whoever_writes_commands_sees_examples_of_them() -> None:
+    texts = replace(TEXTS, examples="EXAMPLES")
+    for question, shown in (
+        (detail_question(texts, DETAIL_REQUEST, model="m", schema={}), True),
+        (revise_question(texts, revise_request(), model="m", schema={}), True),
+        (plan_question(texts, PLAN_REQUEST, model="m", schema={}), False),
+    ):
+        assert ("EXAMPLES" in question.system[1]) is shown
+
+
+def test_the_examples_are_good_subtasks() -> None:
+    """They have the form of an answer, their checks run unasked, and all can be undone."""
+    listed = prompt_texts().examples.replace("\n", "").split("{")[1:]
+    examples = [SubtaskAnswer.model_validate_json("{" + each) for each in listed]
+    assert [each.id for each in examples] == ["unit", "start"]
+    guard = Guard(load_site(None).for_host())
+    for example in examples:
+        assert guard.explain(example.check).verdict.allowed, example.check
+        assert example.rollback
+
+
+def test_a_turn_is_changed_in_each_of_its_parts() -> None:
+    """A secret is masked, and the parts stay parts."""
+    turn = user_turn(own("one"), own("two"), own(""))
+    assert (turn.text, turn.breaks, turn.parts) == ("one\n\ntwo", (5,), ("one\n\n", "two"))
+    changed = turn.convert(lambda part: part.replace("one", "another"))
+    assert changed.parts == ("another\n\n", "two")
+    assert Turn(Speaker.USER, "all").parts == ("all",)

@@ -16,7 +16,7 @@ from tests.unit.planning.given import (
     step_answer,
     subtask_answer,
 )
-from workers.llm.schema_forms import strict, without_nulls
+from workers.llm.schema_forms import lean, strict, without_nulls
 
 ANSWERS = ("refine-answer", "plan-answer", "detail-answer", "revision-answer", "advice-answer")
 USABLE: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
@@ -55,6 +55,32 @@ def test_what_may_be_left_out_may_be_null_and_is_read_as_left_out(name: str) -> 
     filled = with_nulls(answer, schema_of(name), schema_of(name))
     jsonschema.validate(filled, strict(schema_of(name)))
     assert kind.model_validate(without_nulls(filled)) == kind.model_validate(answer)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_model_reads_nothing_of_names_and_limits_that_tell_it_nothing(name: str) -> None:
+    sent = lean(schema_of(name))
+    for described in objects(sent):
+        assert "title" not in described or "title" in described["properties"]
+        for part in described["properties"].values():
+            assert not {"maxLength", "minLength", "default", "title", "pattern"} & set(part)
+    for whole, part in zip(objects(schema_of(name)), objects(sent), strict=True):
+        assert list(whole["properties"]) == list(part["properties"])
+
+
+def test_what_only_plan_files_say_of_a_step_is_not_asked_of_a_model() -> None:
+    only_files = {"step_type", "parallelizable", "parallelizable_reason", "allowed_tools"}
+    asked = schema_of("plan-answer")["$defs"]["StepAnswer"]["properties"]
+    assert not only_files & set(asked)
+    assert only_files <= set(schema_of("plan-step")["properties"])
+
+
+@pytest.mark.parametrize("name", ["plan-answer", "detail-answer", "revision-answer"])
+def test_a_model_looks_and_considers_before_it_writes_commands(name: str) -> None:
+    first, second, *_ = schema_of(name)["properties"]
+    assert first == "looks"
+    assert second in {"considerations", "diagnosis"}
+    assert {first, second} <= set(schema_of(name)["required"])
 
 
 def with_nulls(value: Any, schema: Any, root: Any) -> Any:
