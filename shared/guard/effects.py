@@ -70,7 +70,7 @@ def _effect(run: Run, *, only_looks: bool) -> ProgramEffect:
     words = tuple(map(str, run.argv[1:]))
     known = all(word.literal is not None for word in run.argv)
     if (loss := losses(run.program, words)) is not None:
-        return ProgramEffect(loss, run.part, words)
+        return ProgramEffect(loss, run.part, _named(run.program, words))
     if run.program in _WRAPPERS or (run.program in _SHELLS and _is_inline(run.argv[1:])):
         return ProgramEffect(Effect.LOOKS, run.part)
     if known and only_looks:

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, text
 
 from shared.domain.attempt import Answer, explain
 from shared.domain.errors import Defect
+from shared.domain.fix import FailurePattern
 from shared.domain.prediction import Prediction
-from shared.store import attempts
+from shared.store import attempts, fixes
 from shared.store.database import Database
 from shared.store.migrate import MIGRATIONS, known_versions, upgrade
 from shared.store.tables import Row
@@ -197,3 +198,31 @@ _LEFT_BEHIND = """
     VALUES ('k', 1, 1, 0, 1, 2, 0, 1, 'true', 'running', false, false, '', '', '', 0, 0, '',
         now(), 'w');
 """
+
+
+def test_fixes_of_an_older_version_are_found_and_have_worked_once(empty_database_url: str) -> None:
+    """0024: they are hints, found by their program and by the line that they were for."""
+    database = Database(empty_database_url, pooled=False)
+    with database.begin() as connection:
+        _upgrade_to(connection, "0023")
+        connection.execute(text(_OLD_FIXES))
+    upgrade(empty_database_url)
+    with database.begin() as connection:
+        first, edited = fixes.page(connection, limit=9)
+        failed = FailurePattern("new", "debian", ("t",), (1,), cues=first.cues[1:])
+        assert [each.id for each in fixes.similar(connection, failed, limit=5)] == [first.id]
+    assert first.cues == ("program cp", "line cp: cannot create '<path>': No such file")
+    assert [(p.target, p.author) for p in first.proofs] == [("web1", "subtask_planner/anthropic")]
+    assert (edited.cues, edited.proofs) == (("program make",), ())
+
+
+_OLD_FIXES = """
+    INSERT INTO fixes (signature, family, told, replaced, replacement, hosts, reason, author,
+        learnt_from, digest)
+    VALUES ('a', 'debian', $$["cp a /srv/<path>/<path>: exit code 1: cp: cannot create '/srv/<path>/<path>': No such file"]$$,
+        '[{"ordinal": 1, "key": "1", "title": "", "command": "/bin/cp a /srv/x/y"}]', '[]', '[]', '',
+        'subtask_planner/anthropic', 'T1.1@web1', 'a'),
+    ('b', 'debian', '["make: timed_out"]',
+        '[{"ordinal": 1, "key": "1", "title": "", "command": "make"}]', '[]', '[]', '', 'human/ann',
+        'T2.1@web1', 'b')
+"""  # noqa: E501

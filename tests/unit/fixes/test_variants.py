@@ -11,6 +11,7 @@ from shared.domain.cause import Cause, CauseKind
 from shared.domain.fitting import fit
 from shared.domain.fix import FailurePattern, learnt
 from shared.domain.plan import Subtask
+from shared.guard.remembered import ObstacleKind, harm, names_more
 from tests.unit.fixes.given import bundle, subtasks
 from workers.fixes.signature import failure_of
 
@@ -150,4 +151,27 @@ def test_the_cause_tells_failures_of_one_line_apart() -> None:
     assert [s.command for s in fitting.replacement] == [
         "systemctl status olddaemon",
         "systemctl start site",
+    ]
+
+
+def test_a_healthy_service_is_not_stopped_for_another_failure() -> None:
+    """With the two lines that systemctl prints; a taken port there, a misspelt command here."""
+    start = "systemctl start site"
+    said = {"command": start, "stderr": JOB_FAILED}
+    there = failure_of(bundle(said, host="one"))
+    here = failure_of(bundle(said, host="two"))
+    assert there is not None
+    assert here is not None
+    assert here.vague
+    fix = learnt(subtasks(start), subtasks("systemctl stop legacy", start), there)
+    assert fix is not None
+    fitting = fit(fix, subtasks(start), here)
+    assert fitting is not None
+    standing = (
+        *harm(fitting.window, fitting.replacement),
+        *names_more(fitting.window, fitting.replacement, (JOB_FAILED,)),
+    )
+    assert [(each.kind, each.about) for each in standing] == [
+        (ObstacleKind.DESTROYS, ("systemctl stop legacy",)),
+        (ObstacleKind.NAMES_MORE, ("legacy",)),
     ]

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from shared.domain.config import FixMemory, Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import command_line
 from shared.settings import Settings, load_settings
 from shared.settings.keys import KEYS
+from shared.wire import from_json
 
 SECRETS = {key.name: key.name.upper() for key in KEYS.values() if key.secret}
 
@@ -168,6 +170,25 @@ def test_without_a_database_it_says_what_can_be_done(tmp_path: Path) -> None:
 def test_folders_in_a_file_begin_where_the_file_lies(tmp_path: Path) -> None:
     settings = load(tmp_path, "[server]\nrunbook_dirs = ['books', '~/more', '/abs']\n")
     assert settings.server.runbook_dirs == (tmp_path / "books", tmp_path / "more", Path("/abs"))
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        *(("true", "auto"), ("false", "off"), ("'off'", "off"), ("'hint'", "hint")),
+        *(("'auto'", "auto"),),
+    ],
+)
+def test_the_memory_was_a_switch_once(tmp_path: Path, said: str, means: str) -> None:
+    """Files, variables and stored policies of older versions go on as they were."""
+    assert load(tmp_path, f"[agent]\nfix_memory = {said}\n").agent.fix_memory == means
+    assert load(tmp_path, None, f"fix_memory={said.strip(chr(39))}").agent.fix_memory == means
+    stored = {"true": True, "false": False}.get(said, said.strip("'"))
+    assert from_json(Policy, {"fix_memory": stored}).fix_memory is FixMemory(means)
+
+
+def test_the_memory_knows_no_other_word(tmp_path: Path) -> None:
+    assert "one of off, hint, auto" in refusal(tmp_path, None, "fix_memory=always")
 
 
 PROVIDED = ("taskmaster", "planner", "subtask_planner")
