@@ -16,6 +16,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FillStep,
     FreeJob,
     Grant,
     KeepLooks,
@@ -147,6 +148,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | FreeJob()
             | Grant()
             | AddSteps()
+            | FillStep()
             | DisableHost()
             | Learn()
             | KeepLooks()

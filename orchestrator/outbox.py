@@ -1,5 +1,6 @@
 """Carries out decisions: writes their rows in the same commit as the state."""
 
+import json
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -16,6 +17,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FillStep,
     FreeJob,
     Grant,
     KeepLooks,
@@ -40,6 +42,11 @@ Order = tuple[int, int | None, Decision]
 """A decision with its task, and its run unless the task itself decided."""
 
 _ADD_STEPS = text("UPDATE runs SET added = added || CAST(:steps AS jsonb) WHERE id = :run_id")
+
+
+_FILL_STEP = text(
+    "UPDATE runs SET detailed = detailed || CAST(:filled AS jsonb) WHERE id = :run_id"
+)
 
 
 def carry_out(connection: Connection, orders: Sequence[Order], intervened: set[int]) -> None:
@@ -85,6 +92,10 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
         case AddSteps(steps):
             added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
             connection.execute(_ADD_STEPS, added)
+        case FillStep(step, subtasks, author):
+            filled = {str(step): {"subtasks": to_json(subtasks), "author": to_json(author)}}
+            given = {"run_id": _of_run(run_id, decision), "filled": json.dumps(filled)}
+            connection.execute(_FILL_STEP, given)
         case DisableHost(host, reason):
             hosts.distrust(connection, host, reason)
         case Grant(given):

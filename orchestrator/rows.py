@@ -106,6 +106,7 @@ def step_state(row: Any) -> StepState:
         generation=row.generation,
         cleanups=row.cleanups,
         looks=Looking(row.looks, row.looking),
+        bare=row.bare,
         reason=row.reason,
     )
 
@@ -148,6 +149,7 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "cleanups": step.cleanups,
         "looks": step.looks.rounds,
         "looking": step.looks.under_way,
+        "bare": step.bare,
         "reason": step.reason,
     }
 

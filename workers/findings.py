@@ -1,6 +1,7 @@
 """What planners are told of the course of a run: what was found, and what people have answered."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
@@ -28,6 +29,30 @@ _REPLIES = text("""
       AND (run_id IS NULL OR run_id = :run_id)
     ORDER BY id
 """)
+
+
+_CHANGE = text("""
+    SELECT replaced.reason, bundles.evidence FROM run_steps AS replaced
+    JOIN bundles ON bundles.run_id = replaced.run_id AND bundles.step = replaced.step
+    WHERE replaced.run_id = :run_id AND replaced.phase = 'replaced' AND replaced.generation = (
+        SELECT generation - 1 FROM run_steps WHERE run_id = :run_id AND step = :step
+    )
+    ORDER BY bundles.id DESC LIMIT 1
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """Why a step came into a plan, and the evidence for it; empty for a step of the first plan."""
+
+    why: str = ""
+    evidence: str = ""
+
+
+def change_behind(connection: Connection, run_id: int, step: int) -> PlanChange:
+    """The change of the plan that led to a step of a run."""
+    row = connection.execute(_CHANGE, {"run_id": run_id, "step": step}).one_or_none()
+    return PlanChange() if row is None else PlanChange(row.reason, row.evidence)
 
 
 def done_steps(connection: Connection, run_id: int, done: Iterable[Step]) -> tuple[DoneStep, ...]:

@@ -65,9 +65,12 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class DoneStep:
-    """A step that is done on the target; `found` is what its commands printed, shortened."""
+    """A step that is done on the target; `found` is what its commands printed, shortened.
 
-    ordinal: int
+    `ordinal` is its number in the plan that is shown with it, None if it is not in that.
+    """
+
+    ordinal: int | None
     title: str
     found: str = ""
 

@@ -51,7 +51,7 @@ def revise(
         fact = _revision_fact(view, policy, given, note)
         told = (*_notes_on_drops(fact), *notes(warnings_on_list(step.ordinal, fact.subtasks)))
         return replace(_post(caller, "step.revise", ref, fact), notes=told)
-    if step.phase in {"not_started", "error", "skipped"}:
+    if step.bare or step.phase in {"not_started", "error", "skipped"}:
         raise Rejected(
             f"{step.ref} is {step.phase}: there is no evidence for a revision",
             stage="input",

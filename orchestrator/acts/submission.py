@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
-from shared.domain.config import Policy
+from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
@@ -143,6 +143,18 @@ def _check(submission: Submission) -> None:
         )
     if len(set(submission.targets)) < len(submission.targets):
         raise Rejected("a target is named twice", stage="input")
+    if submission.policy.autonomy == PLAN and submission.policy.detail_steps == IN_TURN:
+        raise Rejected(
+            "autonomy plan lets a person approve every command before the first one runs, but "
+            "detail_steps in_turn plans commands only when their turn comes: choose one of them",
+            stage="input",
+            next_step=NextStep.of(
+                "task submit",
+                Blank("PROMPT", text=True),
+                autonomy=PLAN,
+                set=f"detail_steps={AT_ONCE}",
+            ),
+        )
     if submission.plan is not None:
         check_steps(submission.plan.steps)
         check_plan_secrets(submission.plan)

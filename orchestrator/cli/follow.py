@@ -110,7 +110,7 @@ def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
         (
             step.ref,
             in_colour(step.phase),
-            f"{step.done}/{step.subtasks} done",
+            "to be detailed" if step.bare else f"{step.done}/{step.subtasks} done",
             f"{step.errors}/{step.threshold} errors" if step.errors else "",
             plain(step.title),
         )

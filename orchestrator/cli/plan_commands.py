@@ -35,7 +35,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] {plain(view.summary)}")
-        for step in (*view.steps, *view.added):
+        for step in (*view.steps, *view.added, *view.detailed):
             after = f" after {', '.join(step.depends_on)}" if step.depends_on else ""
             by = str(step.author)
             console.print(f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(by)}{after})[/]")
@@ -44,7 +44,9 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
                 if subtask.check:
                     console.print(f"     [dim]check: {first_line(subtask.check, 100)}[/]")
             if not step.subtasks:
-                console.print("  [yellow]its subtasks are not planned yet[/]")
+                in_turn = any(each.key == step.key for each in view.detailed)
+                later = "planned on each target in its turn" if in_turn else "not planned yet"
+                console.print(f"  [yellow]its subtasks are {later}[/]")
 
     return Result("plan.show", view, show)
 

@@ -166,7 +166,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
                 (
                     s.ref,
                     in_colour(s.phase),
-                    f"{s.done}/{s.subtasks}",
+                    "to detail" if s.bare else f"{s.done}/{s.subtasks}",
                     f"{s.errors}/{s.threshold}",
                     str(s.revision),
                     plain(s.author),

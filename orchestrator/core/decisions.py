@@ -10,7 +10,7 @@ from shared.domain.config import Policy, Value
 from shared.domain.jobs import JobKind
 from shared.domain.look import Look
 from shared.domain.next_step import Advice
-from shared.domain.plan import Plan, PlanningRole, Step
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.task import RunPhase
 
@@ -172,6 +172,15 @@ class AddSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class FillStep:
+    """Give a bare step of a run its subtasks."""
+
+    step: int
+    subtasks: tuple[Subtask, ...]
+    author: Author
+
+
+@dataclass(frozen=True, slots=True)
 class Learn:
     """Remember whether a step was done under a revision or failed again."""
 
@@ -225,6 +234,7 @@ Decision = (
     | FreeJob
     | Grant
     | AddSteps
+    | FillStep
     | DisableHost
     | Learn
     | StartRuns

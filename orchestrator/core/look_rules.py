@@ -19,9 +19,12 @@ LooksFact = LooksRequested | LooksTaken
 TaskAdvance = tuple[TaskState, tuple[Decision, ...]]
 
 
+_PLANNED = frozenset({StepPhase.DETAILING, StepPhase.REPLANNING})
+
+
 def overtaken_looks(step: StepState, fact: LooksFact) -> bool:
     """Whether the step does not await this: another planning or another round is at hand."""
-    asked = step.phase is StepPhase.REPLANNING and _planning_of(step) is fact.kind
+    asked = step.phase in _PLANNED and _planning_of(step) is fact.kind
     return not asked or step.pass_no != fact.pass_no or _is_other_round(step.looks, fact)
 
 
@@ -79,7 +82,9 @@ def planning_phase(fact: LooksFact) -> TaskPhase | None:
 
 
 def _planning_of(step: StepState) -> JobKind:
-    """The kind of the job that answers for a step that is being replanned."""
+    """The kind of the job that answers for a step that is being detailed or replanned."""
+    if step.phase is StepPhase.DETAILING:
+        return JobKind.DETAIL
     if not step.handed_up:
         return JobKind.REVISE
     return JobKind.REPLAN if step.draft is None else JobKind.DETAIL

@@ -12,6 +12,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import StepAdvance, after_draft, ask_planner
+from shared.domain.config import details_in_turn
 from shared.domain.facts import PlanRevised, QuestionAnswered
 from shared.domain.look import NOT_LOOKED
 from shared.domain.plan import Draft, OnFailure, Step, open_questions
@@ -38,7 +39,7 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
 
     What has begun stays as it is, finished or not. A planner that did not know all steps, because
     another answer came before its own, is asked again. What its steps ask a person is asked
-    first, all of it at once (S3.11); then what it left bare is detailed.
+    first, all of it at once (S3.11); then what it left bare is detailed, at once or in its turn.
     """
     present, last = state.steps[fact.step], max(state.steps)
     if fact.known != last:
@@ -47,25 +48,39 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     if open_questions(fact.steps):
         waiting, decisions = _ask_for_draft(present, fact)
         return state.with_step(waiting), decisions
-    if not all(step.subtasks for step in fact.steps):
+    if not (details_in_turn(state.policy) or all(step.subtasks for step in fact.steps)):
         waiting, decisions = after_draft(present, state.policy, fact)
         return state.with_step(waiting), decisions
-    gone = {o for o, step in state.steps.items() if step.phase in NOT_BEGUN} | {fact.step}
+    gone = {o for o, step in state.steps.items() if _has_not_begun(step)} | {fact.step}
     added = _renumber(fact.steps, last, _remaining_needs(state, gone))
     why = f"replaced by a changed plan: {fact.reason}".rstrip(": ")
     steps = {
-        ordinal: replace(step, phase=StepPhase.REPLACED, handed_up=False, draft=None, reason=why)
+        ordinal: replace(
+            step,
+            phase=StepPhase.REPLACED,
+            waits_for=None,
+            handed_up=False,
+            draft=None,
+            reason=why,
+        )
         if ordinal in gone
         else step
         for ordinal, step in state.steps.items()
     }
     generation = present.generation + 1
     steps |= {step.ordinal: replace(StepState.of(step), generation=generation) for step in added}
+    at_it = sorted(ordinal for ordinal in gone if state.steps[ordinal].phase not in NOT_BEGUN)
     return replace(state, steps=steps), (
-        CancelJobs(fact.step),
-        CloseInterventions(fact.step),
+        *(CancelJobs(ordinal) for ordinal in at_it),
+        *(CloseInterventions(ordinal) for ordinal in at_it),
         AddSteps(added),
     )
+
+
+def _has_not_begun(step: StepState) -> bool:
+    """Whether nothing of it has run; a bare step may be being detailed, or wait for a person."""
+    detailing = step.bare and step.phase in {StepPhase.DETAILING, StepPhase.WAITING}
+    return step.phase in NOT_BEGUN or detailing
 
 
 def answer_draft(state: RunState, fact: QuestionAnswered) -> tuple[RunState, tuple[Decision, ...]]:

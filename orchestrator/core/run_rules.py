@@ -19,8 +19,15 @@ from orchestrator.core.decisions import (
     FreeJob,
     ReportRun,
 )
+from orchestrator.core.detail_rules import after_detail, enqueue_detail
+from orchestrator.core.job_rules import (
+    AT_WORK,
+    awaits_advice,
+    overtaken_failure,
+    overtaken_loss,
+)
 from orchestrator.core.lessons import with_lesson
-from orchestrator.core.look_rules import after_looks, is_of_other_planning, overtaken_looks
+from orchestrator.core.look_rules import after_looks, overtaken_looks
 from orchestrator.core.plan_rules import OUT_OF_REACH, answer_draft, change_plan, is_met
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
@@ -43,16 +50,15 @@ from shared.domain import facts as f
 from shared.domain.config import ASK, with_limits
 from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED
-from shared.domain.plan import OnFailure, Recovery, open_questions
+from shared.domain.plan import OnFailure, open_questions
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
-AT_WORK = frozenset({StepPhase.READY, StepPhase.RUNNING})
 HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
 TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.RECORDS, WaitsFor.ANSWER})
 """Waits that only the person can end who was asked; a resumption cannot."""
 
-REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.REPLANNING}
+REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.DETAILING, StepPhase.REPLANNING}
 
 Advance = tuple[RunState, tuple[Decision, ...]]
 
@@ -80,6 +86,8 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
     step: StepState, fact: f.StepFact | f.PlanRevised | f.StepAbandoned
 ) -> bool:
     match fact:
+        case f.StepDetailed():
+            return step.phase is not StepPhase.DETAILING
         case f.PassStarted():
             return (step.phase, step.pass_no) != (StepPhase.READY, fact.pass_no)
         case f.PassFinished() | f.AttemptCancelRequested():
@@ -96,7 +104,7 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
         case f.RevisionRequested():
             if step.phase is StepPhase.REPLANNING:
                 return step.forced and step.note == fact.note
-            return step.phase not in AT_WORK | HELD_UP
+            return step.bare or step.phase not in AT_WORK | HELD_UP
         case f.StepAbandoned():
             return step.phase not in HELD_UP
         case f.OutcomeTold():
@@ -108,7 +116,7 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
         case f.QuestionAnswered():
             return not (_waits_for(step, WaitsFor.ANSWER, fact.pass_no) and _asks(step, fact))
         case f.RetryAdvised():
-            return not _awaits_advice(step) or step.pass_no != fact.pass_no
+            return not awaits_advice(step) or step.pass_no != fact.pass_no
         case f.LooksRequested() | f.LooksTaken():
             return overtaken_looks(step, fact)
         case f.CommandLeftRunning() | f.CleanupFinished():
@@ -116,9 +124,9 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
         case f.JobFailed(kind=JobKind.CLEAN_UP):
             return overtaken_cleanup(step, fact)
         case f.JobFailed():
-            return _overtaken_failure(step, fact)
+            return overtaken_failure(step, fact)
         case f.WorkerLost():
-            return _overtaken_loss(step, fact)
+            return overtaken_loss(step, fact)
         case _:
             assert_never(fact)
 
@@ -139,31 +147,6 @@ def _seeks_revision(step: StepState, pass_no: int, *, handed_up: bool) -> bool:
     """Whether its author or the planner of the task is being asked now; never both at once."""
     asked = step.phase is StepPhase.REPLANNING and step.handed_up is handed_up
     return asked and step.pass_no == pass_no
-
-
-def _awaits_advice(step: StepState) -> bool:
-    return (
-        step.phase is StepPhase.REPLANNING and step.recovery is Recovery.RETRY and not step.forced
-    )
-
-
-def _overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
-    if fact.kind is JobKind.ADVISE and not _awaits_advice(step):
-        return True
-    expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
-    return (
-        step.phase not in expected
-        or is_of_other_planning(step, fact)
-        or step.pass_no != fact.pass_no
-        or step.postponed != fact.postponed
-    )
-
-
-def _overtaken_loss(step: StepState, fact: f.WorkerLost) -> bool:
-    if fact.kind is JobKind.CLEAN_UP:
-        return step.phase is not StepPhase.CANCELLED or step.cleanups == 0
-    expected = AT_WORK if fact.kind is JobKind.EXECUTE else {StepPhase.REPLANNING}
-    return step.phase not in expected or step.pass_no != fact.pass_no
 
 
 def apply(state: RunState, fact: f.RunFact) -> Advance:
@@ -199,6 +182,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
     state: RunState, step: StepState, fact: f.StepFact
 ) -> tuple[StepState, tuple[Decision, ...]]:
     match fact:
+        case f.StepDetailed():
+            return after_detail(step, fact)
         case f.PassStarted():
             return replace(step, phase=StepPhase.RUNNING, reason=""), ()
         case f.PassFinished():
@@ -237,7 +222,7 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
         case f.JobFailed(kind=JobKind.CLEAN_UP):
             return after_failed_cleanup(step, fact)
         case f.JobFailed():
-            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else StepPhase.REPLANNING
+            resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else step.phase
             return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)
         case f.WorkerLost():
             return step, (FreeJob(fact.kind, fact.step),)
@@ -257,6 +242,7 @@ def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Deci
         forced=False,
         note="",
         answer=None,
+        bare=False,
         reason="",
     )
     dropped = (CancelJobs(step.ordinal), CloseInterventions(step.ordinal))
@@ -317,10 +303,17 @@ def _resume(state: RunState) -> Advance:
         if step.phase is StepPhase.SKIPPED:
             after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
             continue
-        ready, enqueued = drive_on(cleared) if cleared.unfinished else enqueue_pass(cleared)
-        after = after.with_step(ready)
+        again, enqueued = _begin(cleared)
+        after = after.with_step(again)
         decisions.extend(enqueued)
     return _settle(state, after, tuple(decisions))
+
+
+def _begin(step: StepState) -> tuple[StepState, tuple[Decision, ...]]:
+    """Have a step carried out, or driven on where its pass came to no end, or first detailed."""
+    if step.bare:
+        return enqueue_detail(step)
+    return drive_on(step) if step.unfinished else enqueue_pass(step)
 
 
 def _abandon(state: RunState, step: StepState) -> Advance:
@@ -363,7 +356,7 @@ def _steps_to_skip(state: RunState) -> Iterator[StepState]:
 
 
 def _launch(state: RunState) -> Advance:
-    """Enqueue every step whose dependencies are met.
+    """Enqueue every step whose dependencies are met; a bare one is detailed first.
 
     Under `autonomy: ask` nothing further begins while a person is to approve something.
     """
@@ -376,8 +369,8 @@ def _launch(state: RunState) -> Advance:
         if step.phase is not StepPhase.NOT_STARTED:
             continue
         if all(is_met(state.steps[ordinal]) for ordinal in step.depends_on):
-            ready, enqueued = enqueue_pass(step)
-            state = state.with_step(ready)
+            begun, enqueued = _begin(step)
+            state = state.with_step(begun)
             decisions.extend(enqueued)
     return state, tuple(decisions)
 
@@ -388,6 +381,6 @@ def _phase(state: RunState) -> RunPhase:
         if StepPhase.CANCELLED in phases:
             return RunPhase.CANCELLED
         return RunPhase.DONE if phases == {StepPhase.DONE} else RunPhase.ERROR
-    if phases & (AT_WORK | {StepPhase.REPLANNING}):
+    if phases & (AT_WORK | {StepPhase.DETAILING, StepPhase.REPLANNING}):
         return RunPhase.RUNNING
     return RunPhase.WAITING

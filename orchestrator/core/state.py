@@ -44,7 +44,8 @@ class StepState:
     `draft` what it has answered, while that asks a person or bare steps of it are being detailed;
     `generation` counts the changes of the plan that led to it; `cleanups` is the number of the try
     to end what the step left running when it was cancelled, and 0 while no such try is under way;
-    `looks` says how far its planning has looked.
+    `looks` says how far its planning has looked; `bare` that it has no subtasks yet, and is
+    detailed when its turn comes.
     """
 
     ordinal: int
@@ -69,6 +70,7 @@ class StepState:
     generation: int = 0
     cleanups: int = 0
     looks: Looking = NOT_LOOKED
+    bare: bool = False
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -89,6 +91,7 @@ class StepState:
             depends_on=step.depends_on,
             recovery=step.recovery,
             on_failure=step.on_failure,
+            bare=not step.subtasks,
         )
 
 

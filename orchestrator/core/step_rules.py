@@ -75,7 +75,14 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
 
 def drive_on(step: StepState) -> StepAdvance:
     """Enqueue the same pass again, because its last worker could not go on."""
-    ready = replace(step, phase=StepPhase.READY, waits_for=None, unfinished=False)
+    ready = replace(
+        step,
+        phase=StepPhase.READY,
+        waits_for=None,
+        unfinished=False,
+        handed_up=False,
+        draft=None,
+    )
     return ready, (replace(_again(ready, JobKind.EXECUTE), driven_on=True),)
 
 
@@ -274,7 +281,7 @@ def put_off_or_wait(
     return _wait(
         replace(failed, postponed=0, draft=None),
         kind,
-        WaitsFor.SENDING if fact.kind in WITH_EVIDENCE else WaitsFor.DECISION,
+        WaitsFor.SENDING if fact.kind in WITH_EVIDENCE and not step.bare else WaitsFor.DECISION,
         stage=fact.stage,
         next_step=fact.next_step,
     )

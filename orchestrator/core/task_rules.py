@@ -29,7 +29,7 @@ from orchestrator.core.state import TaskState
 from shared.domain import facts as f
 from shared.domain.approval import plan_digest
 from shared.domain.budget import may_postpone
-from shared.domain.config import PLAN, with_limits
+from shared.domain.config import PLAN, details_in_turn, with_limits
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
 from shared.domain.plan import Plan, PlanningRole
@@ -57,10 +57,8 @@ def overtaken(  # noqa: C901, PLR0912 - one case a fact
         case f.PlanDrafted():
             return not _wants_plan(state, fact.plan)
         case f.StepDetailed():
-            return fact.step not in state.bare_steps() or state.phase not in {
-                TaskPhase.DETAILING,
-                TaskPhase.WAITING,
-            }
+            plans = state.phase in {TaskPhase.DETAILING, TaskPhase.WAITING}
+            return fact.step not in state.bare_steps() or not plans or _has_begun(state)
         case f.PlanApproved():
             return not _asks_for_plan(state) or fact.plan_digest != _digest(state)
         case f.RunChanged():
@@ -216,12 +214,13 @@ def _plan(state: TaskState) -> Advance:
 def _detail(state: TaskState) -> Advance:
     """Ask for the subtasks of every step that has none; with all of them, begin.
 
-    What a person has to be asked comes first: the answer is part of what is planned.
+    Where steps are detailed in their turn, the runs ask for them. What a person has to be asked
+    comes first: the answer is part of what is planned.
     """
     if state.open_questions():
         return _ask_for_steps(state)
     missing = state.bare_steps()
-    if not missing:
+    if not missing or details_in_turn(state.policy):
         return _start(state)
     if state.policy.subtask_planner == "human":
         numbers = ", ".join(map(str, missing))

@@ -11,19 +11,33 @@ from shared.domain import facts as f
 from shared.domain.task import StepPhase as S
 from shared.domain.task import TaskPhase as T
 
+_BEGINS = frozenset({S.READY, S.DETAILING})
+"""Where a step goes whose turn has come: a bare one is detailed first."""
+
 STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.NOT_STARTED: {
-        f.RunStarted: frozenset({S.READY, S.NOT_STARTED}),
-        f.PassFinished: frozenset({S.READY, S.SKIPPED}),
-        f.StepRevised: frozenset({S.NOT_STARTED, S.READY}),
-        f.StepAbandoned: frozenset({S.READY, S.SKIPPED}),
-        f.RevisionRequested: frozenset({S.READY}),
-        f.ResumeRequested: frozenset({S.READY}),
-        f.CommandsApproved: frozenset({S.READY}),
-        f.ApprovalDenied: frozenset({S.READY}),
-        f.RetryAdvised: frozenset({S.READY}),
-        f.PlanRevised: frozenset({S.NOT_STARTED, S.READY, S.REPLACED}),
-        f.QuestionAnswered: frozenset({S.NOT_STARTED, S.READY, S.REPLACED}),
+        f.RunStarted: _BEGINS | {S.NOT_STARTED},
+        f.PassFinished: _BEGINS | {S.SKIPPED},
+        f.StepRevised: _BEGINS | {S.NOT_STARTED},
+        f.StepAbandoned: _BEGINS | {S.SKIPPED},
+        f.RevisionRequested: _BEGINS,
+        f.ResumeRequested: _BEGINS,
+        f.CommandsApproved: _BEGINS,
+        f.ApprovalDenied: _BEGINS,
+        f.RetryAdvised: _BEGINS,
+        f.PlanRevised: _BEGINS | {S.NOT_STARTED, S.REPLACED},
+        f.QuestionAnswered: _BEGINS | {S.NOT_STARTED, S.REPLACED},
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.DETAILING: {
+        f.StepDetailed: frozenset({S.READY, S.NOT_STARTED}),
+        f.LooksRequested: frozenset({S.DETAILING}),
+        f.LooksTaken: frozenset({S.DETAILING}),
+        f.JobFailed: frozenset({S.DETAILING, S.WAITING}),
+        f.WorkerLost: frozenset({S.DETAILING}),
+        f.StepRevised: frozenset({S.READY}),
+        f.PlanRevised: frozenset({S.REPLACED}),
+        f.QuestionAnswered: frozenset({S.REPLACED}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.READY: {
@@ -67,7 +81,8 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.StepRevised: frozenset({S.READY}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.BundleSent: frozenset({S.REPLANNING, S.WAITING}),
-        f.ResumeRequested: frozenset({S.READY}),
+        f.PlanRevised: frozenset({S.REPLACED}),
+        f.ResumeRequested: _BEGINS,
         f.OutcomeTold: frozenset({S.READY}),
         f.RecordsSettled: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
@@ -84,10 +99,10 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     },
     S.ERROR: {
         f.StepRevised: frozenset({S.READY}),
-        f.ResumeRequested: frozenset({S.READY}),
+        f.ResumeRequested: _BEGINS,
     },
     S.SKIPPED: {
-        f.ResumeRequested: frozenset({S.NOT_STARTED, S.READY}),
+        f.ResumeRequested: _BEGINS | {S.NOT_STARTED},
         f.StepRevised: frozenset({S.NOT_STARTED, S.READY, S.SKIPPED}),
         f.PlanRevised: frozenset({S.REPLACED}),
         f.QuestionAnswered: frozenset({S.REPLACED}),

@@ -17,7 +17,9 @@ from shared.domain.config import Policy
 from shared.domain.plan import Step, Subtask
 from shared.domain.task import StepPhase
 
-_AT_WORK = frozenset({StepPhase.NOT_STARTED, StepPhase.READY, StepPhase.RUNNING})
+_AT_WORK = frozenset(
+    {StepPhase.NOT_STARTED, StepPhase.DETAILING, StepPhase.READY, StepPhase.RUNNING}
+)
 _BLOCKED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
 
 

@@ -46,7 +46,8 @@ class PlannedStep:
 class PlanView:
     """The first plan of a task; its steps show later revisions.
 
-    `added` are the steps that replaced others on one target, each under its own ref.
+    `added` are the steps that replaced others on one target, `detailed` those that got their
+    subtasks there when their turn came, each under its own ref.
     """
 
     ref: RefValue
@@ -55,6 +56,7 @@ class PlanView:
     given: bool
     steps: tuple[PlannedStep, ...]
     added: tuple[PlannedStep, ...] = ()
+    detailed: tuple[PlannedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,12 @@ def plan_view(connection: Connection, ref: Ref) -> PlanView:
             _planned_step(step, Ref(ref.task, step=step.ordinal), keys) for step in plan.steps
         ),
         added=tuple(_added_steps(connection, ref.task, keys)),
+        detailed=tuple(
+            _planned_step(
+                each.step, Ref(ref.task, step=each.step.ordinal, target=each.target), keys
+            )
+            for each in planned.steps_detailed_in_turn(connection, ref.task)
+        ),
     )
 
 

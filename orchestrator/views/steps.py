@@ -71,7 +71,8 @@ class StepLine:
     """A step in a run. `state` is its phase in the four words of S1.22.
 
     `errors` are those under the current revision (S0.45), including the pass under way, and
-    `threshold` is their limit; `done` and `subtasks` count the subtasks of that revision.
+    `threshold` is their limit; `done` and `subtasks` count the subtasks of that revision. A `bare`
+    step has none yet: it is detailed when its turn comes.
     """
 
     ref: RefValue
@@ -92,6 +93,7 @@ class StepLine:
     on_failure: OnFailure
     reason: str
     changed_at: datetime
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +322,7 @@ def _line(row: Any, task_id: int, threshold: int, *, done: int, subtasks: int) -
         on_failure=OnFailure(row.on_failure),
         reason=row.reason,
         changed_at=row.changed_at,
+        bare=row.bare,
     )
 
 

@@ -55,6 +55,7 @@ class Policy:
     retry_strategy: str = "fixed"
     retry_jitter: float = 0.25
     look_rounds: int = 2
+    detail_steps: str = "at_once"
 
     def __post_init__(self) -> None:
         """Read `fix_memory` as settings and older versions wrote it."""
@@ -105,6 +106,21 @@ go on with whatever does not depend on it, or start only after its whole plan is
 FIXED, BY_CLASS, MODEL = RETRY_STRATEGIES = ("fixed", "by_class", "model")
 """Who decides whether a failed step is tried again: a count, the class of its error, its planner
 (S1.32, S1.35)."""
+
+AT_ONCE, IN_TURN = DETAIL_STEPS = ("at_once", "in_turn")
+"""When steps get their subtasks: all of them before anything runs, or each when what it needs is
+done, on each target by itself."""
+
+
+def details_in_turn(policy: Policy) -> bool:
+    """Whether each step is detailed when its turn comes.
+
+    Not where a person details, who does so in one go, and not where a person is to approve every
+    command of the plan before the first one runs.
+    """
+    by_model = policy.subtask_planner != "human" and policy.autonomy != PLAN
+    return policy.detail_steps == IN_TURN and by_model
+
 
 CHANGEABLE = frozenset(
     {

@@ -344,7 +344,8 @@ TaskFact = (
     | ResumeRequested
 )
 StepFact = (
-    PassStarted
+    StepDetailed
+    | PassStarted
     | PassFinished
     | BundleReady
     | BundleSent

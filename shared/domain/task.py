@@ -32,6 +32,7 @@ class StepPhase(StrEnum):
     """Where a step stands in a run."""
 
     NOT_STARTED = "not_started"
+    DETAILING = "detailing"  # its turn has come, and it has no subtasks yet
     READY = "ready"
     RUNNING = "running"
     REPLANNING = "replanning"
@@ -58,6 +59,7 @@ ENDED_STEP = frozenset(
 
 COARSE: dict[StepPhase, str] = {
     StepPhase.NOT_STARTED: "NotStarted",
+    StepPhase.DETAILING: "NotStarted",
     StepPhase.READY: "NotStarted",
     StepPhase.RUNNING: "Running",
     StepPhase.REPLANNING: "Running",

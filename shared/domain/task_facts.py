@@ -41,7 +41,7 @@ class PlanDrafted:
 
 @dataclass(frozen=True, slots=True)
 class StepDetailed:
-    """The subtask planner gave revision 0 of a step."""
+    """The subtask planner gave revision 0 of a step: of the plan or, in its turn, of a run."""
 
     step: int
     subtasks: tuple[Subtask, ...]

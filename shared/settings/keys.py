@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 from shared.domain.config import (
     AUTONOMIES,
     BACKENDS,
+    DETAIL_STEPS,
     LIMITS,
     MODEL_PROVIDERS,
     RETRY_STRATEGIES,
@@ -121,6 +122,7 @@ _CHOICES = {
     "autonomy": AUTONOMIES,
     "retry_strategy": RETRY_STRATEGIES,
     "fix_memory": tuple(FixMemory),
+    "detail_steps": DETAIL_STEPS,
     "log_level": LOG_LEVELS,
     "model_provider": MODEL_PROVIDERS,
     "model_effort": EFFORTS,
@@ -232,6 +234,7 @@ _ABOUT = {
     "fix_memory": "whether remembered fixes are off, hints to planners, or tried first where safe",
     "retry_strategy": "what decides on another try: a fixed count, by_class of error, or the model",
     "look_rounds": "times that a planner may look at hosts before it answers; 0: never",
+    "detail_steps": "when steps get commands: at_once, or in_turn, when what they need is done",
     "retry_jitter": "share of each waiting time by which it is shortened at random",
 }
 

@@ -1,7 +1,8 @@
 """The plan of a run: the steps of its task's plan, with all later changes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, text
 
@@ -20,11 +21,17 @@ _ADDED = text("""
     FROM runs JOIN planned_steps ON planned_steps.run_id = runs.id AND planned_steps.added
     WHERE runs.task_id = :task_id ORDER BY runs.id, planned_steps.place
 """)
+_DETAILED = text("""
+    SELECT runs.id, runs.target, planned_steps.body
+    FROM runs JOIN planned_steps ON planned_steps.run_id = runs.id AND NOT planned_steps.added
+    WHERE runs.task_id = :task_id AND runs.detailed ? CAST(planned_steps.step AS text)
+    ORDER BY runs.id, planned_steps.place
+""")
 
 
 @dataclass(frozen=True, slots=True)
 class AddedStep:
-    """A step that the run on that target has in addition to its task's plan."""
+    """A step that the run on that target has made its own: it was added, or detailed there."""
 
     run_id: int
     target: str
@@ -49,5 +56,13 @@ def steps_of_runs(
 
 def added_steps(connection: Connection, task_id: int) -> Sequence[AddedStep]:
     """The steps that the runs of a task have in addition to its plan, run by run."""
-    found = connection.execute(_ADDED, {"task_id": task_id})
+    return _of_runs(connection.execute(_ADDED, {"task_id": task_id}))
+
+
+def steps_detailed_in_turn(connection: Connection, task_id: int) -> Sequence[AddedStep]:
+    """The steps of a task's plan that got their subtasks in its runs, run by run."""
+    return _of_runs(connection.execute(_DETAILED, {"task_id": task_id}))
+
+
+def _of_runs(found: Iterable[Any]) -> Sequence[AddedStep]:
     return [AddedStep(row.id, row.target, from_json(Step, row.body)) for row in found]

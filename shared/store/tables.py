@@ -123,7 +123,7 @@ class RunRow(Row):
 
     Hosts keep their records of the run under `token`, which no other run has, in this database or
     in another one that works on the same hosts. `added` holds the steps that it has in addition to
-    its task's plan.
+    its task's plan, `detailed` by number the subtasks of steps that were bare, with their author.
     """
 
     __tablename__ = "runs"
@@ -135,6 +135,7 @@ class RunRow(Row):
     phase: Mapped[str]
     reason: Mapped[str] = mapped_column(server_default="")
     added: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    detailed: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
 
@@ -171,6 +172,7 @@ class RunStepRow(Row):
     cleanups: Mapped[int] = mapped_column(server_default=text("0"))
     looks: Mapped[int] = mapped_column(server_default=text("0"))
     looking: Mapped[bool] = mapped_column(server_default=text("false"))
+    bare: Mapped[bool] = mapped_column(server_default=text("false"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 

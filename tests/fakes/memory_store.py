@@ -15,6 +15,7 @@ from orchestrator.core.decisions import (
     Decision,
     DisableHost,
     Enqueue,
+    FillStep,
     FreeJob,
     Grant,
     KeepLooks,
@@ -347,7 +348,7 @@ class MemoryUnit:
         for decision in decisions:
             self._acts.append(lambda d=decision: self._carry_out(task_id, run_id, d))  # type: ignore[misc]
 
-    def _carry_out(  # noqa: C901 - one case a decision
+    def _carry_out(  # noqa: C901, PLR0912 - one case a decision
         self, task_id: int, run_id: int | None, decision: Decision
     ) -> None:
         match decision:
@@ -381,8 +382,10 @@ class MemoryUnit:
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
                     opened["open"] &= not fits or opened["step"] in sparing
-            case AddSteps() | DisableHost() | Learn() | FreeJob() | SettleClaims() | KeepLooks():
-                pass  # this store keeps no plans, no looks, no hosts, no fixes and no presence
+            case AddSteps() | FillStep() | DisableHost() | Learn() | FreeJob() | SettleClaims():
+                pass  # this store keeps no plans, no hosts, no fixes and no presence
+            case KeepLooks():
+                pass  # and no looks
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact
             case _:

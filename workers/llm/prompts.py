@@ -350,10 +350,10 @@ def _progress(request: ReplanRequest) -> str:
 
 
 def _steps(request: DetailRequest) -> str:
-    """The plan. The steps of a changed one have numbers of their own; the done ones have none."""
-    changed = bool(request.why)
-    finished = set() if changed else {step.ordinal for step in request.done}
-    lines = [f"- {clean(step.title)} [done before]" for step in request.done if changed]
+    """The plan; before a changed one, what is done and not in it."""
+    finished = {step.ordinal for step in request.done}
+    before = (step for step in request.done if step.ordinal is None)
+    lines = [f"- {clean(step.title)} [done before]" for step in before]
     for step in request.plan.steps:
         after = f" (after {', '.join(map(str, step.depends_on))})" if step.depends_on else ""
         here = " <- this one" if step.ordinal == request.step.ordinal else ""

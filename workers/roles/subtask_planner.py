@@ -8,8 +8,10 @@ from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Plan, PlanningRole, Step, check_steps, check_subtasks
 from shared.domain.question import Reply
+from shared.domain.task import StepPhase
 from shared.guard.proofs import proof_rules
 from shared.store.database import Database
+from workers.findings import PlanChange, change_behind
 from workers.fixes.failed_fix import fix_behind, to_undo
 from workers.fixes.recall import hints, recall
 from workers.planning import DetailRequest, Looks, NotAsPlanned, ReviseRequest, RevisionDraft
@@ -19,7 +21,7 @@ from workers.roles.acceptance import acceptance_in_force, with_drops
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
 from workers.roles.looks import looks_of
-from workers.store import StepBrief, draft_of, step_with_evidence, task_brief
+from workers.store import StepBrief, draft_of, step_brief, step_with_evidence, task_brief
 
 
 class SubtaskPlanner:
@@ -31,9 +33,9 @@ class SubtaskPlanner:
         self._briefings = briefings
 
     def perform(self, hold: Hold) -> Fact:
-        """Revision 0 of a step, or of every step of a changed plan that has no subtasks."""
+        """Revision 0 of a step: of a task, of a run, or each one of a changed plan that is bare."""
         if hold.job.run_id is not None:
-            return self._detail_changed_plan(hold.job)
+            return self._detail_in_run(hold.job, hold.job.run_id)
         with self._database.begin() as connection:
             task = task_brief(connection, hold.job.task_id)
         if task.plan is None or hold.job.step is None:
@@ -60,10 +62,32 @@ class SubtaskPlanner:
         check_subtasks(subtasks, where=f"step {step.ordinal}")
         return StepDetailed(step.ordinal, subtasks, Author(PlanningRole.SUBTASK_PLANNER, name))
 
-    def _detail_changed_plan(self, job: Job) -> Fact:
+    def _detail_in_run(self, job: Job, run_id: int) -> Fact:
+        with self._database.begin() as connection:
+            brief = step_brief(connection, job)
+            in_turn = brief.phases[brief.step.ordinal] == StepPhase.DETAILING
+            change = change_behind(connection, run_id, brief.step.ordinal)
+        try:
+            return self._in_turn(job, brief, change) if in_turn else self._changed_plan(job)
+        except Rejected as error:
+            by_hand = NextStep.of("step revise", _place(brief), file=Blank("FILE"))
+            raise Rejected(error.reason, stage=error.stage, next_step=by_hand) from error
+
+    def _in_turn(self, job: Job, brief: StepBrief, change: PlanChange) -> Fact:
+        """The subtasks of a step whose turn has come; it sees what the steps before have found."""
+        looks = looks_of(self._database, job, brief.task.policy, brief.host.name)
+        kept = (s for s in brief.plan.steps if brief.phases[s.ordinal] != StepPhase.REPLACED)
+        plan = replace(brief.plan, steps=tuple(kept))
+        detailed = self._detail_step(brief.step, plan, brief, change, looks)
+        check_subtasks(detailed.subtasks, where=f"step {detailed.ordinal}")
+        return StepDetailed(detailed.ordinal, detailed.subtasks, detailed.author)
+
+    def _changed_plan(self, job: Job) -> Fact:
         brief, stored = step_with_evidence(self._database, job)
         with self._database.begin() as connection:
             draft = draft_of(connection, job)
+        change = PlanChange(draft.reason, stored.evidence)
+        brief = replace(brief, done=tuple(replace(each, ordinal=None) for each in brief.done))
         plan = Plan(draft.steps, draft.reason)
         looks = looks_of(self._database, job, brief.task.policy, brief.host.name)
         steps = []
@@ -71,7 +95,7 @@ class SubtaskPlanner:
             if step.subtasks:
                 steps.append(step)
                 continue
-            steps.append(self._detail_step(step, plan, brief, stored.evidence, looks))
+            steps.append(self._detail_step(step, plan, brief, change, looks))
             # What is paid for is not thrown away: only the planner of the first may look.
             looks = replace(looks, left=0)
         check_steps(steps)
@@ -80,7 +104,7 @@ class SubtaskPlanner:
         )
 
     def _detail_step(
-        self, step: Step, plan: Plan, brief: StepBrief, evidence: str, looks: Looks
+        self, step: Step, plan: Plan, brief: StepBrief, change: PlanChange, looks: Looks
     ) -> Step:
         name = brief.task.policy.subtask_planner
         backend = self._backends.get(name)
@@ -100,8 +124,8 @@ class SubtaskPlanner:
                 now=briefing.now,
                 replies=brief.replies,
                 done=brief.done,
-                why=plan.summary,
-                evidence=evidence,
+                why=change.why,
+                evidence=change.evidence,
                 looks=looks,
             )
         )
@@ -191,8 +215,12 @@ def _planner_of(brief: StepBrief) -> Author:
     return Author(PlanningRole.PLANNER, brief.task.policy.planner)
 
 
+def _place(brief: StepBrief) -> str:
+    return f"T{brief.task.id}.{brief.step.ordinal}@{brief.host.name}"
+
+
 def _refuse_repetition(brief: StepBrief, draft: RevisionDraft) -> None:
-    place = f"T{brief.task.id}.{brief.step.ordinal}@{brief.host.name}"
+    place = _place(brief)
     try:
         refuse_repetition(draft.subtasks, draft.rollback, brief.revisions)
     except Rejected as error:

@@ -19,6 +19,7 @@ from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_
 from tests.unit.core.drawn import other_limits, records_settled, some_plan, some_policy
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.lookers import look, looks
+from tests.unit.core.planners import changed_plan, detailed_plan, is_detailing
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
 APPROVALS = (Approval("d", ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
@@ -28,7 +29,7 @@ FAMILIES = ("transient", "transient", "unavailable", "rejected", "misconfigured"
 def begin(rng: Random, *, echoing: bool) -> World:
     """A world in which a task has just been submitted."""
     world = World(rng, echoing=echoing, impatience=rng.choice([0.0, 0.1, 1.0]))
-    given = some_plan(rng, complete=rng.random() < 0.8) if rng.random() < 0.6 else None
+    given = some_plan(rng, complete=rng.random() < 0.6) if rng.random() < 0.6 else None
     runs = tuple(range(1, rng.randint(1, 2) + 1))
     world.submit(f.TaskSubmitted(some_policy(rng), runs, given))
     if rng.random() < 0.02:
@@ -47,9 +48,16 @@ def anything(world: World) -> None:
     elif world.echoes and rng.random() < 0.3:
         world.echo()
     elif world.jobs and rng.random() < 0.65:
-        erratic_worker(world, rng.choice(list(world.jobs.values())))
+        erratic_worker(world, rng.choice(_jobs_at_hand(world)))
     else:
         erratic_person(world)
+
+
+def _jobs_at_hand(world: World) -> list[OpenJob]:
+    """The open jobs; details in a run take long, so that much happens beside them."""
+    jobs = list(world.jobs.values())
+    quick = [job for job in jobs if job.kind is not JobKind.DETAIL or job.run is None]
+    return quick if quick and world.rng.random() < 0.7 else jobs
 
 
 def erratic_worker(world: World, job: OpenJob) -> None:
@@ -94,14 +102,16 @@ def _answer(  # noqa: C901 - one case a kind of job
             return f.PlanDrafted(some_plan(world.rng, complete=False))
     assert job.step is not None
     match job.kind:
+        case JobKind.DETAIL if is_detailing(world, job):
+            return f.StepDetailed(job.step, subtasks("a"), SUBTASK_PLANNER)
         case JobKind.DETAIL if job.run is not None:
-            return _detailed_plan(world, job)
+            return detailed_plan(world, job)
         case JobKind.DETAIL:
             return f.StepDetailed(job.step, subtasks("a", "b"), SUBTASK_PLANNER)
         case JobKind.GATHER:
             return f.BundleReady(job.step, job.revision, job.pass_no, 7)
         case JobKind.REPLAN:
-            return _changed_plan(world, job)
+            return changed_plan(world, job)
         case JobKind.REVISE if world.rng.random() < 0.5:
             planner = world.rng.choice([PLANNER, PLANNER, BY_HAND])
             return f.StepHandedUp(job.step, job.revision, job.pass_no, planner, "no such thing")
@@ -112,32 +122,6 @@ def _answer(  # noqa: C901 - one case a kind of job
             retry = world.rng.random() < 0.5
             return f.RetryAdvised(job.step, job.revision, job.pass_no, retry, 1.0)
     return _pass_end(job, ending, 4 if ending is Ending.THRESHOLD else 0)
-
-
-def _changed_plan(world: World, job: OpenJob) -> f.PlanRevised:
-    """What a planner answers that has not always heard of the latest steps."""
-    assert job.run is not None
-    assert job.step is not None
-    known = max(world.runs[job.run].steps) - (world.rng.random() < 0.1)
-    steps = some_plan(world.rng, complete=True).steps
-    if job.pass_no % 2 == 0:
-        steps = tuple(dataclasses.replace(step, subtasks=()) for step in steps)
-    if world.rng.random() < 0.6:
-        steps = tuple(
-            dataclasses.replace(step, ask_question=world.rng.choice(["", "which?", "when?"]))
-            for step in steps
-        )
-    return f.PlanRevised(job.step, job.revision, job.pass_no, known, steps, "another way")
-
-
-def _detailed_plan(world: World, job: OpenJob) -> f.PlanRevised:
-    """What a subtask planner makes of the bare steps of a changed plan."""
-    assert job.run is not None
-    assert job.step is not None
-    draft = world.runs[job.run].steps[job.step].draft
-    assert draft is not None, "nothing to detail"
-    steps = tuple(dataclasses.replace(step, subtasks=subtasks("a")) for step in draft.steps)
-    return f.PlanRevised(job.step, job.revision, job.pass_no, draft.known, steps, draft.reason)
 
 
 def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:

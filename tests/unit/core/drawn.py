@@ -4,7 +4,18 @@ from random import Random
 
 from orchestrator.core.state import StepState
 from shared.domain import facts as f
-from shared.domain.config import AUTONOMIES, BY_CLASS, FIXED, MODEL, Policy, Value
+from shared.domain.config import (
+    ASK,
+    AT_ONCE,
+    AUTO,
+    AUTONOMIES,
+    BY_CLASS,
+    FIXED,
+    IN_TURN,
+    MODEL,
+    Policy,
+    Value,
+)
 from shared.domain.plan import (
     Author,
     OnFailure,
@@ -20,6 +31,7 @@ from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step
 
 def some_policy(rng: Random) -> Policy:
     """A policy with small numbers, so that every limit is reached."""
+    in_turn = rng.random() < 0.6
     return Policy(
         taskmaster_enabled=rng.random() < 0.3,
         error_threshold_per_step=rng.randint(1, 3),
@@ -29,9 +41,10 @@ def some_policy(rng: Random) -> Policy:
         max_retry_count=rng.randint(1, 3),
         max_transient_failures=rng.randint(0, 2),
         planner="human" if rng.random() < 0.2 else "anthropic",
-        subtask_planner="human" if rng.random() < 0.2 else "anthropic",
-        autonomy=rng.choice(AUTONOMIES),
+        subtask_planner="human" if rng.random() < (0.05 if in_turn else 0.3) else "anthropic",
+        autonomy=rng.choice([ASK, ASK, AUTO] if in_turn else AUTONOMIES),
         retry_strategy=rng.choice([FIXED, FIXED, BY_CLASS, MODEL]),
+        detail_steps=IN_TURN if in_turn else AT_ONCE,
     )
 
 
@@ -48,7 +61,7 @@ def other_limits(rng: Random) -> dict[str, Value]:
 def some_plan(rng: Random, *, complete: bool) -> Plan:
     """A plan of one to five steps: in two lanes, in groups, or with dependencies of its own."""
     ordinals = range(1, rng.randint(1, 5) + 1)
-    if rng.random() < 0.4:
+    if rng.random() < 0.5:
         depends: dict[int, tuple[int, ...]] = {n: (n - 2,) if n > 2 else () for n in ordinals}
     else:
         depends = default_dependencies(

@@ -161,7 +161,9 @@ class World:
             phase = StepPhase.NOT_STARTED if old is None else old.phase
             ended = {StepPhase.DONE, StepPhase.REPLACED}
             assert phase not in ended or step == old, "a finished step was touched"
-            if phase is StepPhase.NOT_STARTED and step.phase in AT_WORK and before.steps:
+            waited = {StepPhase.NOT_STARTED, StepPhase.DETAILING}
+            of_itself = not isinstance(fact, f.StepRevised)  # which a person says of the step
+            if phase in waited and step.phase in AT_WORK and before.steps and of_itself:
                 self._check_begun(before, after)
             if old is not None and old.waits_for is WaitsFor.OUTCOME and step.phase in AT_WORK:
                 assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
@@ -228,6 +230,9 @@ class World:
                 self.left_running.discard((run, step))
             case d.FreeJob(kind, step):
                 assert (run, step, kind) in self.jobs, "a job was freed that is not open"
+            case d.FillStep(step):
+                assert run is not None
+                assert not self.runs[run].steps[step].bare
             case d.Grant() | d.AddSteps() | d.Learn():
                 self._check_written(run, decision)
             case d.DisableHost(host):
@@ -342,6 +347,12 @@ class World:
             kinds = {above} if step.handed_up else asked
             kinds = {JobKind.LOOK} if step.looks.under_way else kinds
             assert open_kinds & kinds, "a revision nobody works at"
-        if phase not in AT_WORK | {StepPhase.REPLANNING}:
+        if phase is StepPhase.DETAILING:
+            kind = JobKind.LOOK if step.looks.under_way else JobKind.DETAIL
+            job = self.jobs.get((run, ordinal, kind))
+            assert job is not None, "a step is detailed and has no job"
+            assert job.postponed == step.postponed, "its failure would go unheard"
+        assert not (step.bare and phase in AT_WORK), "a step without subtasks is at work"
+        if phase not in AT_WORK | {StepPhase.DETAILING, StepPhase.REPLANNING}:
             assert not open_kinds, "a job for a step at rest"
             assert not step.cleanups, "a clean-up nobody works at"

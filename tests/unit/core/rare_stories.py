@@ -1,0 +1,100 @@
+"""Stories that chance tells too seldom: each is folded into a world that keeps all its promises."""
+
+from collections.abc import Iterator
+from random import Random
+
+from orchestrator.core.state import RunState, TaskState
+from shared.domain import facts as f
+from shared.domain.budget import Ending
+from shared.domain.config import ASK, IN_TURN, MODEL, Policy
+from shared.domain.jobs import JobKind
+from shared.domain.plan import OnFailure, Recovery, Step
+from tests.unit.core.actors import APPROVALS
+from tests.unit.core.given import BY_HAND, PLANNER, bare, plan, step, subtasks
+from tests.unit.core.world import World
+
+POLICY = Policy(autonomy=ASK, detail_steps=IN_TURN, retry_strategy=MODEL)
+
+
+def rare_stories() -> Iterator[World]:
+    """A world for each story."""
+    for kind in (step, bare):
+        third = kind(3, depends_on=(2,))
+        for word in _words():
+            yield _world((step(1), step(2), third), *_held_up_by_an_approval(), word)
+        careless = step(1, recovery=Recovery.RETRY, on_failure=OnFailure.CONTINUE)
+        yield _world((careless, kind(2, depends_on=(1,))), *_advised_against())
+    for beside in (_detailing(), _waiting(), _skipped()):
+        for asks in ("", "which?"):
+            yield _world(*beside, *_changed_plan(asks))
+
+
+def _world(steps: tuple[Step, ...], *facts: f.RunFact) -> World:
+    world = World(Random(1))  # noqa: S311 - nothing is drawn
+    world.task = TaskState(policy=POLICY)
+    world.runs[1] = RunState(id=1)
+    for fact in (f.RunStarted(POLICY, plan(*steps)), *facts):
+        world.fold(1, fact)
+    return world
+
+
+def _held_up_by_an_approval() -> tuple[f.RunFact, ...]:
+    """Step 1 waits for a person, and so does whatever follows step 2."""
+    return (
+        f.PassStarted(1, 0, 1),
+        f.PassStarted(2, 0, 1),
+        f.PassFinished(1, 0, 1, Ending.NEEDS_APPROVAL, 0),
+        f.PassFinished(2, 0, 1, Ending.DONE, 0),
+    )
+
+
+def _words() -> tuple[f.RunFact, ...]:
+    """Everything that ends the wait of step 1."""
+    return (
+        f.CommandsApproved(1, 0, 1, 7, APPROVALS),
+        f.ApprovalDenied(1, 0, 1, 7, "ann", "look"),
+        f.RevisionRequested(1, "another way"),
+        f.StepRevised(1, 1, BY_HAND, subtasks("by hand")),
+        f.ResumeRequested(),
+    )
+
+
+def _advised_against() -> tuple[f.RunFact, ...]:
+    """Step 1 fails, and its planner sees no use in another try."""
+    return (
+        f.PassStarted(1, 0, 1),
+        f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
+        f.BundleReady(1, 0, 1, 7),
+        f.RetryAdvised(1, 0, 1, retry=False),
+    )
+
+
+def _detailing() -> tuple[tuple[Step, ...], f.RunFact]:
+    return (step(1), bare(2)), f.PassStarted(1, 0, 1)
+
+
+def _waiting() -> tuple[tuple[Step, ...], f.RunFact]:
+    """Nobody could detail step 2."""
+    failed = f.JobFailed(JobKind.DETAIL, 2, 0, 0, "misconfigured", "detail", "no key")
+    return (step(1), bare(2)), failed
+
+
+def _skipped() -> tuple[tuple[Step, ...], f.RunFact, f.RunFact, f.RunFact]:
+    """Step 2 was given up, and step 3 with it."""
+    steps = (step(1), step(2), step(3, depends_on=(2,)))
+    blocked = f.PassFinished(2, 0, 1, Ending.BLOCKED, 1)
+    return steps, f.PassStarted(2, 0, 1), blocked, f.StepAbandoned(2)
+
+
+def _changed_plan(asks: str) -> tuple[f.RunFact, ...]:
+    """The plan is changed from step 1 on, at once or after an answer."""
+    last = 3
+    changed = (step(1, ask_question=asks),)
+    facts: tuple[f.RunFact, ...] = (
+        f.RevisionRequested(1),
+        f.BundleReady(1, 0, 1, 7),
+        f.StepHandedUp(1, 0, 1, PLANNER, "no such thing"),
+        f.PlanRevised(1, 0, 1, last, changed, "another way"),
+        f.PlanRevised(1, 0, 1, last - 1, changed, "another way"),
+    )
+    return (*facts, f.QuestionAnswered(1, asks, "a", 7, "ann", 0, 1)) if asks else facts
