@@ -8,13 +8,16 @@ class CauseKind(StrEnum):
     """What deviates; the comment says what is its `subject`, and what `by` and `state` hold."""
 
     UNIT_FAILED = "unit_failed"  # a unit; state: its result and exit status
-    UNIT_INACTIVE = "unit_inactive"  # a unit that does not run and has not failed
+    UNIT_INACTIVE = (
+        "unit_inactive"  # a unit that does not run and has not failed; state: if not dead
+    )
     UNIT_MISSING = "unit_missing"  # a unit that systemd does not know
     UNIT_MASKED = "unit_masked"  # a unit
     PORT_HELD = "port_held"  # a port; by: the unit or program that listens on it
     PORT_CLOSED = "port_closed"  # a port on which nothing listens
     PATH_MISSING = "path_missing"  # a path; by: its first component that does not exist
     PATH_DENIED = "path_denied"  # a path; by: the component without rights; state: mode and owner
+    IMMUTABLE = "immutable"  # a path that not even root may change
     LINK_BROKEN = "link_broken"  # a symbolic link; by: where it leads
     READ_ONLY = "read_only"  # a mount point
     LOCK_HELD = "lock_held"  # a lock file; by: the unit or program that holds it
@@ -80,6 +83,7 @@ _WORDS: dict[CauseKind, str] = {
     CauseKind.PORT_CLOSED: "nothing listens on port {subject}",
     CauseKind.PATH_MISSING: "{subject} does not exist, because there is no {by}",
     CauseKind.PATH_DENIED: "the rights of {by} bar access to {subject}",
+    CauseKind.IMMUTABLE: "{subject} has the attribute that nobody may change it (chattr +i)",
     CauseKind.LINK_BROKEN: "{subject} is a link to {by}, which does not exist",
     CauseKind.READ_ONLY: "the file system at {subject} is mounted read-only",
     CauseKind.LOCK_HELD: "{subject} is held by {by}",

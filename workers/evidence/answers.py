@@ -156,6 +156,14 @@ def _names(text: str) -> tuple[str, str]:
         return name, target
 
 
+_ATTRIBUTES = re.compile(r"^([a-zA-Z-]{10,}) (.+)$", re.MULTILINE)
+
+
+def immutable(text: str) -> frozenset[str]:
+    """The paths with the attribute `i`, from `lsattr -d`."""
+    return frozenset(path for flags, path in _ATTRIBUTES.findall(text) if "i" in flags)
+
+
 _DF = re.compile(r"^(\S+)\s+(\S+)\s+\S+\s+\S+\s+(\d+)%\s+(/.*)$")
 
 

@@ -212,13 +212,15 @@ def _units(finding: Finding) -> Iterator[Cause]:
             yield finding.cause(CauseKind.UNIT_MISSING, unit)
         elif state["LoadState"] == "masked":
             yield finding.cause(CauseKind.UNIT_MASKED, unit)
-        elif state.get("ActiveState") in ("failed", "activating"):
+        elif state.get("ActiveState") == "failed" or state.get("SubState") == "auto-restart":
             status = state.get("ExecMainStatus", "0")
             result = state.get("Result", "")
             how = ", ".join(part for part in (result, "" if status == "0" else status) if part)
             yield finding.cause(CauseKind.UNIT_FAILED, unit, state=how, line=line)
         elif not any(_ENDING.search(text) for text in finding.failure.commands):
-            yield finding.cause(CauseKind.UNIT_INACTIVE, unit, line=line)
+            how = state.get("ActiveState", "")
+            shown = "" if how == "inactive" else how
+            yield finding.cause(CauseKind.UNIT_INACTIVE, unit, state=shown, line=line)
 
 
 _ENDING = re.compile(r"\b(?:stop|disable|mask|kill|remove|purge)\b")

@@ -22,6 +22,8 @@ from workers.evidence.things import Thing, ThingKind
 ORDINARY = "looked at and ordinary"
 """The name under which a snapshot says what does not deviate, in one line."""
 
+NO_JOURNAL = "no entries that this account may read"
+
 _RECENT = 3600
 _JOURNAL_LINES = 30
 _MOST_LISTENERS = 20
@@ -127,7 +129,7 @@ def _unit(answers: Answers, unit: str) -> dict[str, str]:
     told = {**state, "ExecStart": program}
     shown = [f"{name}={told[name]}" for name in UNIT_PROPERTIES if told.get(name)]
     found = {unit_state(unit): "\n".join(shown)}
-    return {**found, journal(unit): "\n".join(lines)} if lines else found
+    return {**found, journal(unit): "\n".join(lines) or NO_JOURNAL}
 
 
 def _paths(finding: Finding, wrong: set[str]) -> dict[str, str]:

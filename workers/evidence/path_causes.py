@@ -8,7 +8,7 @@ from functools import cached_property
 from shared.domain.cause import Cause, CauseKind
 from workers.evidence import answers as read
 from workers.evidence.causes import Finding, needed_paths
-from workers.evidence.questions import INODES, MOUNTS, RIGHTS, SPACE, above
+from workers.evidence.questions import ATTRIBUTES, INODES, MOUNTS, RIGHTS, SPACE, above
 from workers.evidence.things import Thing, ThingKind
 
 FULL = 98
@@ -31,6 +31,10 @@ class _Paths:
     @cached_property
     def entries(self) -> Mapping[str, read.Entry]:
         return read.entries(self.answers.get(RIGHTS, ""))
+
+    @cached_property
+    def immutable(self) -> frozenset[str]:
+        return read.immutable(self.answers.get(ATTRIBUTES, ""))
 
     @cached_property
     def space(self) -> Mapping[str, read.FileSystem]:
@@ -59,6 +63,10 @@ def path_causes(finding: Finding) -> Iterator[Cause]:
 
 
 def _denied(finding: Finding, paths: _Paths, path: str) -> Iterator[Cause]:
+    for component in above(path)[-2:]:
+        if component in paths.immutable:
+            yield finding.cause(CauseKind.IMMUTABLE, component)
+            return
     account = finding.account
     if account is None:
         return

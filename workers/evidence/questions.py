@@ -15,7 +15,8 @@ UNIT_PROPERTIES = (
     *("Id", "LoadState", "ActiveState", "SubState", "Result", "ExecMainCode", "ExecMainStatus"),
     *("NRestarts", "UnitFileState", "FragmentPath", "User", "WorkingDirectory", "ExecStart"),
 )
-RIGHTS, SPACE, INODES, MOUNTS = "rights", "room", "inode_room", "mounts"
+RIGHTS, ATTRIBUTES = "rights", "attributes"
+SPACE, INODES, MOUNTS = "room", "inode_room", "mounts"
 LISTENERS = "ports"
 """The name of the probe that tells who listens; it is asked of every host."""
 
@@ -118,6 +119,7 @@ def _about_paths(paths: Sequence[str]) -> Mapping[str, str]:
     listed = " ".join(map(shlex.quote, paths))
     return {
         RIGHTS: f"timeout 3 stat -c '%A %U %G %s %Y %N' -- {listed}",
+        ATTRIBUTES: f"timeout 3 lsattr -d -- {listed}",
         SPACE: f"timeout 3 df -P -- {listed}",
         INODES: f"timeout 3 df -iP -- {listed}",
         MOUNTS: "cat /proc/self/mounts",

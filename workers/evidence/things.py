@@ -44,8 +44,8 @@ _FORMS: dict[ThingKind, re.Pattern[str]] = {
     ThingKind.LOG: re.compile(r"/.+"),
     ThingKind.PACKAGE: re.compile(r"[A-Za-z0-9][\w+.:-]*", re.ASCII),
     ThingKind.HOST: re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?", re.ASCII),
-    ThingKind.ACCOUNT: re.compile(r"[A-Za-z_][\w.-]*\$?", re.ASCII),
-    ThingKind.GROUP: re.compile(r"[A-Za-z_][\w.-]*\$?", re.ASCII),
+    ThingKind.ACCOUNT: re.compile(r"[A-Za-z_][\w.-]*", re.ASCII),
+    ThingKind.GROUP: re.compile(r"[A-Za-z_][\w.-]*", re.ASCII),
 }
 _MOST_PORT = 65_535
 _EXPANDED = re.compile(r"[$*?`{}\[\]]")

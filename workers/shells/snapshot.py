@@ -11,7 +11,7 @@ _LINES = 60
 _CHARACTERS = 4_000
 _LONG_LINES = 400
 _LONG_CHARACTERS = 32_000
-_LONG = frozenset({"ports", "rights", "room", "inode_room", "mounts"})
+_LONG = frozenset({"ports", "rights", "attributes", "room", "inode_room", "mounts"})
 """What is read by a program, line by line, and not shown as it is."""
 
 _TIMEOUT = 30.0

@@ -79,6 +79,19 @@ CASES: list[tuple[str, str, str, dict[str, str], list[str]]] = [
         ],
     ),
     (
+        "a unit that systemd starts again and again, and one that is still starting",
+        "systemctl start a b",
+        "",
+        {
+            "unit a.service": state(ActiveState="activating", SubState="auto-restart"),
+            "unit b.service": state(ActiveState="activating", SubState="start", Result="success"),
+        },
+        [
+            "the unit a.service has failed (exit-code)",
+            "the unit b.service does not run (activating)",
+        ],
+    ),
+    (
         "a unit that is to be stopped may well not run",
         "systemctl stop c",
         "",
@@ -117,6 +130,16 @@ CASES: list[tuple[str, str, str, dict[str, str], list[str]]] = [
         "cat: /srv/app/x: Permission denied",
         {"rights": "\n".join((stat("/"), stat("/srv"), stat("/srv/app", "d---------")))},
         [],
+    ),
+    (
+        "a file that nobody may change",
+        "echo x > /etc/resolv.conf",
+        "cannot create /etc/resolv.conf: Operation not permitted",
+        {
+            "rights": "\n".join((stat("/"), stat("/etc"), stat("/etc/resolv.conf", "-rw-r--r--"))),
+            "attributes": "--------------e------- /etc\n----i---------e------- /etc/resolv.conf",
+        },
+        ["/etc/resolv.conf has the attribute that nobody may change it (chattr +i)"],
     ),
     (
         "a group lets in",

@@ -20,7 +20,7 @@ from tests.unit.evidence.given import (
 )
 from tests.unit.passes.given import ScriptedJudge, ended
 from workers.evidence.causes import Failure
-from workers.evidence.observation import ORDINARY, Observation, observe
+from workers.evidence.observation import NO_JOURNAL, ORDINARY, Observation, observe
 from workers.shells.investigation import investigate
 from workers.shells.ports import Call
 from workers.shells.snapshot import PROBES
@@ -91,6 +91,11 @@ def test_a_connection_that_is_lost_at_the_second_round_leaves_the_first() -> Non
     seen = look(Answering(FIRST, lost_after=1), START)
     assert [c.kind for c in seen.causes] == [CauseKind.PORT_HELD, CauseKind.UNIT_FAILED]
     assert seen.causes[0].by == "python3"
+
+
+def test_a_journal_that_may_not_be_read_is_told_from_one_that_says_nothing_of_it() -> None:
+    seen = look(Answering({"identity": ROOT, **SITE, "journal of site.service": ""}), START)
+    assert seen.snapshot["journal of site.service"] == NO_JOURNAL
 
 
 def test_arguments_of_a_unit_are_read_and_never_shown() -> None:
