@@ -108,6 +108,7 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
     assert {f["check"]: f["ok"] for f in findings} == {
         "database": True,
         "broker": True,
+        "models": True,
         "work": True,
         "audit": True,
         "hosts": True,
@@ -213,7 +214,11 @@ def test_the_doctor_says_that_the_database_is_away(
     monkeypatch.setenv("REPLAN_BROKER_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("REPLAN_DATABASE_URL", "postgresql://me@127.0.0.1:1/none")
     findings = cli.json("doctor", code=1)["details"]["findings"]
-    assert [(f["check"], f["ok"]) for f in findings] == [("database", False), ("broker", False)]
+    assert [(f["check"], f["ok"]) for f in findings] == [
+        ("database", False),
+        ("broker", False),
+        ("models", True),
+    ]
 
 
 def test_a_word_for_or_against_what_would_run_is_recorded(working: Cli, tmp_path: Path) -> None:
