@@ -23,6 +23,9 @@ _WRAPPERS = frozenset(
 _WITH_VERBS = frozenset(
     {"systemctl", "git", "docker", "podman", "apt", "apt-get", "apt-cache", "pip", "npm", "kubectl"}
 )
+_HERE = "<<"
+"""A text inside the text: nobody reads there what is named."""
+
 _SHELLS = frozenset({"sh", "bash", "dash", "ash"})
 _NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
@@ -55,7 +58,7 @@ def effects(text: str) -> tuple[ProgramEffect, ...]:
         found = tuple(_effect(each.run, only_looks=each.doubt is None) for each in covered)
     except Exception:  # noqa: BLE001 - a text that cannot be read may do anything
         return unreadable
-    return found if not findings.doubts else (*found, *unreadable)
+    return (*found, *unreadable) if findings.doubts or _HERE in text else found
 
 
 def destroys(text: str) -> tuple[str, ...]:

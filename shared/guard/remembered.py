@@ -6,7 +6,7 @@ has worked twice. Everything else is a hint to a planner.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,7 +26,7 @@ class ObstacleKind(StrEnum):
 
     DESTROYS = "destroys"  # parts of commands that stop or destroy something
     UNKNOWN_EFFECT = "unknown_effect"  # parts of commands of which nobody knows what they do
-    PROVES_LESS = "proves_less"  # checks, or commands without one, that it gives up
+    PROVES_LESS = "proves_less"  # checks, commands without one, and precautions that it gives up
     VAGUE = "vague"  # nothing: neither output nor a cause says what is wrong
     UNPROVEN = "unproven"  # where it has worked under whose eyes
     FAILED = "failed"  # nothing: it has failed at least as often as it worked by itself
@@ -49,7 +49,7 @@ def harm(replaced: Sequence[Subtask], replacement: Sequence[Subtask]) -> tuple[O
     destroying = _parts(found, Effect.DESTROYS, Effect.STOPS)
     snippets = tuple(s.title for s in replacement if s.kind is SubtaskKind.CODE)
     unknown = (*_parts(found, Effect.UNKNOWN), *snippets)
-    less = lost_acceptance(replaced, replacement)
+    less = (*lost_acceptance(replaced, replacement), *_lost_guards(replaced, replacement))
     listed = (
         (ObstacleKind.DESTROYS, destroying),
         (ObstacleKind.UNKNOWN_EFFECT, unknown),
@@ -130,6 +130,18 @@ def stands_in(name: str, text: str) -> bool:
         return False
     end = r"(?![\w+~%-]|\.\w)" if "/" in name else rf"(?![\w/-]|\.(?!{_UNIT})\w)"
     return re.search(rf"(?<![\w./~-]){re.escape(name.rstrip('/'))}{end}", text) is not None
+
+
+def _lost_guards(replaced: Sequence[Subtask], replacement: Sequence[Subtask]) -> Iterator[str]:
+    """Preconditions, rollbacks and marks of critical commands that a fix takes away."""
+    for old in replaced:
+        again = [new for new in replacement if new.command == old.command]
+        for new in again:
+            yield from (text for text in old.preconditions if text not in new.preconditions)
+            if old.rollback is not None and new.rollback != old.rollback:
+                yield old.rollback
+            if old.critical and not new.critical:
+                yield old.command
 
 
 def _parts(found: Iterable[ProgramEffect], *kinds: Effect) -> tuple[str, ...]:

@@ -191,6 +191,12 @@ def _apt(words: Words) -> Effect | None:
     return Effect.DESTROYS if removed else None
 
 
+def _systemctl(words: Words) -> Effect | None:
+    """`systemctl start reboot.target` ends everything, and other targets may."""
+    stopping = any(w.endswith(".target") or w.partition(".")[0] in _UNITS_STOP for w in words)
+    return Effect.STOPS if stopping else None
+
+
 _SPECIAL: dict[str, Callable[[Words], Effect | None]] = {
     "tar": _tar,
     "cp": _copies,
@@ -198,6 +204,7 @@ _SPECIAL: dict[str, Callable[[Words], Effect | None]] = {
     "tee": _tees,
     "find": _finds,
     "sql": _sql,
+    "systemctl": _systemctl,
     **dict.fromkeys(("apt", "apt-get", "aptitude"), _apt),
 }
 
@@ -211,6 +218,8 @@ def gains(program: str, words: Words) -> tuple[str, ...] | None:
         return None
     options = {word for word in words if word.startswith("-")}
     plain = [word for word in words if not word.startswith("-")]
+    if program in {"apt", "apt-get"} and plain[:1] == ["install"] and "--no-remove" in options:
+        return None if options - _INSTALL - {"--no-remove"} else tuple(plain[1:])
     for verbs, allowed, modes in _ADDITIONS.get(program, ()):
         if options - allowed or plain[: len(verbs)] != list(verbs):
             continue
@@ -226,8 +235,8 @@ def gains(program: str, words: Words) -> tuple[str, ...] | None:
 
 
 _QUIET = frozenset({"-y", "-q", "-qq", "-yq", "-qy", "-v", "--yes", "--quiet", "--verbose"})
-_INSTALL = _QUIET | {"--no-install-recommends", "--no-remove", "--no-cache", "--user"}
-_RESTRICTS = re.compile(r"0?[4567]00|(?:g|o|go|og)-[rwx]+|[ua]?\+x")
+_INSTALL = _QUIET | {"--no-install-recommends"}
+_RUNNABLE = re.compile(r"[ua]?\+x")
 _COPY = frozenset({"-n", "-a", "-r", "-R", "-p", "-v", "-an", "-rn", "-pn", "--no-clobber"})
 
 _Addition = tuple[tuple[str, ...], frozenset[str], re.Pattern[str] | None]
@@ -240,13 +249,13 @@ _ADDITIONS: dict[str, tuple[_Addition, ...]] = {
     "cp": (((), _COPY, None),),
     "tee": (((), frozenset({"-a", "--append"}), None),),
     "install": (((), frozenset({"-d", "--directory", "-v"}), None),),
-    "chmod": (((), frozenset({"-v"}), _RESTRICTS),),
+    "chmod": (((), frozenset({"-v"}), _RUNNABLE),),
     "groupadd": (((), frozenset({"-r", "--system"}), None),),
     "useradd": (((), frozenset({"-r", "-m", "-M", "--system"}), None),),
     "createdb": (((), frozenset(), None),),
     **dict.fromkeys(
-        ("apt", "apt-get", "dnf", "yum", "microdnf", "apk", "pip", "pip3"),
-        tuple(((verb,), _INSTALL, None) for verb in ("update", "makecache", "install", "add")),
+        ("apt", "apt-get", "dnf", "yum", "microdnf", "apk"),
+        ((("update",), _QUIET, None), (("makecache",), _QUIET, None)),
     ),
     "systemctl": (
         (("start",), frozenset({"--no-block", "-q", "--quiet"}), None),

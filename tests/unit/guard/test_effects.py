@@ -51,6 +51,8 @@ HARMFUL = (
     "umount /mnt/x",
     "userdel app",
     "kubectl delete pod x",
+    "systemctl start reboot.target",
+    "systemctl isolate multi-user",
     "iptables -F",
 )
 ADDING = (
@@ -60,10 +62,9 @@ ADDING = (
     "tee -a /srv/a/conf",
     "cp -n /srv/a/x /srv/a/y",
     "ln -s /srv/a/x /srv/a/y",
-    "chmod 600 /srv/a/key",
     "chmod +x /srv/a/run",
     "apt-get update",
-    "DEBIAN_FRONTEND=noninteractive apt-get install -y nginx",
+    "DEBIAN_FRONTEND=noninteractive apt-get install -y --no-remove nginx",
     "systemctl start nginx",
     "systemctl enable --now nginx",
     "git config --global --add safe.directory /srv/a",
@@ -77,6 +78,10 @@ UNKNOWN = (
     "python3 -c 'print(1)'",
     "make deploy",
     "chmod 777 /srv/a",
+    "chmod 600 /srv/a/key",
+    "apt-get install -y exim4",
+    "pip install flask",
+    "cat >> /srv/a/crontab <<E\n* * * * * evil\nE",
     "chmod -R 600 /srv/a",
     "chown app /srv/a",
     "mkdir $(cat names)",
@@ -139,7 +144,7 @@ def test_any_text_can_be_read(text: str) -> None:
 
 
 def test_what_a_text_names() -> None:
-    named = {name for each in effects("mkdir -p /srv/a && chmod 600 /srv/k") for name in each.names}
+    named = {name for each in effects("mkdir -p /srv/a && chmod +x /srv/k") for name in each.names}
     assert named == {"/srv/a", "/srv/k"}
     named = {name for each in effects("systemctl status nginx") for name in each.names}
     assert named == {"nginx"}

@@ -1,5 +1,7 @@
 """What stands against carrying out a remembered fix by itself."""
 
+from typing import Any
+
 import pytest
 
 from shared.domain.fix import Fix, Proof
@@ -66,11 +68,24 @@ def test_a_rollback_counts() -> None:
     assert kinds(harm(subtasks(COPY), replacement)) == ["destroys"]
 
 
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        {"command": COPY, "preconditions": ["test -e /srv/p/backup"]},
+        {"command": COPY, "rollback": "mv /srv/p/backup /srv/p/one/copy"},
+        {"command": COPY, "critical": True},
+    ],
+)
+def test_what_guards_a_command_stays(guarded: dict[str, Any]) -> None:
+    assert harm(subtasks(guarded), subtasks("touch /srv/p/one", guarded)) == ()
+    assert kinds(harm(subtasks(guarded), subtasks("touch /srv/p/one", COPY))) == ["proves_less"]
+
+
 def test_each_thing_that_is_named_stands_in_the_step_or_its_output() -> None:
     replaced = subtasks(COPY)
     here = subtasks("mkdir -p /srv/p/one", COPY)
     assert names_more(replaced, here, ()) == ()
-    strange = subtasks("chmod 600 /srv/p/one/data/current", COPY)
+    strange = subtasks("chmod +x /srv/p/one/data/current", COPY)
     (found,) = names_more(replaced, strange, (FULL,))
     assert found.about == ("/srv/p/one/data/current",)
     said = "cannot write /srv/p/one/data/current"
