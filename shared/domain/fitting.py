@@ -17,6 +17,7 @@ from shared.domain.plan import Subtask, check_subtasks
 MOST_DIFFERENCES = 20
 """If more pieces differ, it is a different step."""
 
+_WORD = re.compile(r"[\w./~%+@-]+")
 _NET = re.compile(r"[A-Za-z][\w+.-]*://|\bppa:|\w@[\w.-]+:")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -69,6 +70,25 @@ def fit(fix: Fix, subtasks: Sequence[Subtask], failure: FailurePattern) -> Fitti
         if whole is not None:
             return replace(found, subtasks=whole)
     return None if best is None else replace(best, replacement=())
+
+
+def align(fix: Fix, subtasks: Sequence[Subtask]) -> tuple[tuple[str, str], ...]:
+    """Which word here stands where another stood there: for hints, which may be wrong.
+
+    Only where the texts have the same number of words with the same text between them.
+    """
+    width = len(fix.replaced)
+    for start in range(len(subtasks) - width + 1):
+        names: dict[str, str] = {}
+        for old, new in zip(fix.replaced, subtasks[start : start + width], strict=True):
+            one, other = (subtask.command for subtask in (old, new))
+            if _WORD.split(one) != _WORD.split(other):
+                break
+            for word, instead in zip(_WORD.findall(one), _WORD.findall(other), strict=True):
+                names.setdefault(word, instead)
+        else:
+            return tuple((old, new) for old, new in names.items() if old != new)
+    return ()
 
 
 def _in_place(fix: Fix, window: tuple[Subtask, ...], failure: FailurePattern) -> Fitting | None:

@@ -17,6 +17,7 @@ _LINES = (
     r"Traceback \(most recent call last\):|(?:.*: )?(?:Operation |Connection )?timed out[.!]?",
     r"E: Sub-process .*|.*installed \S+ package .* script subprocess.*",
     r"Run ['\"].+ --help['\"] for more information\.?|Try ['\"].+ --help['\"].*",
+    r"hint: .*|note: .*|Aborting\.?",
     r"\W*",
 )
 _GENERIC = re.compile("|".join(f"(?:{line})" for line in _LINES))

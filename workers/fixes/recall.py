@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from shared.domain.bundle import Bundle
 from shared.domain.config import FixMemory
 from shared.domain.facts import StepRevised
-from shared.domain.fitting import Fitting, fit
+from shared.domain.fitting import Fitting, align, fit
 from shared.domain.fix import FailurePattern, essence, step_digest
 from shared.domain.host import scope_of
 from shared.domain.plan import Subtask
@@ -106,9 +106,7 @@ def hints(database: Database, brief: StepBrief, stored: StoredBundle) -> tuple[s
         known = fixes.matching(connection, failure)
         alike = fixes.similar(connection, failure, limit=MOST_HINTS)
     listed = {each.id: each for each in (*known, *alike)}
-    told = (
-        _hint(each, fit(each.fix, brief.subtasks, failure), failure) for each in listed.values()
-    )
+    told = (_hint(each, brief, failure) for each in listed.values())
     return tuple(hint for hint in told if len(hint) <= LONGEST_HINT)[:MOST_HINTS]
 
 
@@ -133,12 +131,14 @@ def _reason(known: StoredFix) -> str:
     return f"from fix F{known.id}, learnt from {known.learnt_from} ({worth}): {known.reason}"
 
 
-def _hint(known: StoredFix, fitting: Fitting | None, failure: FailurePattern) -> str:
+def _hint(known: StoredFix, brief: StepBrief, failure: FailurePattern) -> str:
     """A fix as JSON: with the names of this step where they are known, else as it helped there."""
+    fitting = fit(known.fix, brief.subtasks, failure)
+    names = align(known.fix, brief.subtasks) if fitting is None else fitting.mapping
     said: dict[str, object] = {
         "fix": f"F{known.id}",
         "where": _likeness(known, failure),
-        "names": {} if fitting is None else dict(fitting.mapping),
+        "names": dict(names),
     }
     if fitting is not None and fitting.subtasks is not None:
         said["this_step_with_it"] = [_said(subtask) for subtask in fitting.subtasks]
@@ -155,7 +155,7 @@ def _likeness(known: StoredFix, failure: FailurePattern) -> str:
     shared = set(known.cues) & set(failure.cues)
     if any(cue.startswith("because") for cue in shared):
         return "the cause was the same"
-    if any(cue.startswith("line") for cue in shared):
+    if any(cue.startswith(("line", "like")) for cue in shared):
         return "the same message came from another command"
     return "the same program failed with another message"
 

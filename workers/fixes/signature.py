@@ -119,7 +119,8 @@ def _sign(
     cues = (
         f"program {program_of(subtask.command)}",
         *([] if generic else [f"line {said}"]),
-        *([why] if why else []),
+        *([f"like {loosen(said, subtask.command)}"] if said else []),
+        *([why, loosen(why, subtask.command)] if why else []),
     )
     told = ": ".join(part for part in parts if part)
     return _Sign(told, words, _named(cause), cues, vague=generic and cause is None)
@@ -127,6 +128,26 @@ def _sign(
 
 _SILENT = frozenset({"timed_out", "precondition_unmet"})
 """Outcomes of which the output says nothing that could be recognised."""
+
+
+_NAMING = re.compile(
+    r"'[^'\s]*'|\"[^\"\s]*\"|`[^`\s]*`"  # what is quoted
+    r"|(?<![\w<.])[\w.~@+-]*(?:/[\w.<>@+~%-]+)+/?"  # paths, with placeholders in them
+    r"|\b[\w-]+\.[a-z]{1,7}\b"  # files
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b"  # variables
+    r"|<\w+>"
+)
+_SOMETHING = "<…>"
+
+
+def loosen(said: str, command: str) -> str:
+    """A normal form without anything that names a thing: for hints, which may be wrong."""
+    program = command.split(maxsplit=1)[0] if command.strip() else ""
+    loose = _NAMING.sub(_SOMETHING, said)
+    if "/" in program:
+        own = re.escape(program.rpartition("/")[2])
+        loose = re.sub(rf"(?<![\w-]){own}(?![\w-])", _SOMETHING, loose)
+    return re.sub(rf"{_SOMETHING}(?:[:.-]?{_SOMETHING})+", _SOMETHING, loose)
 
 
 def _words(subtask: LoggedSubtask, line: str) -> frozenset[str]:
@@ -208,4 +229,5 @@ def _key_line(attempt: LoggedAttempt) -> str:
             text = attempt.stderr if attempt.stderr.strip() else attempt.stdout
     lines = [line.strip()[:_LONGEST] for line in text.splitlines()[-_LAST:] if line.strip()]
     telling = [line for line in lines if contradictions(line)] or lines
-    return telling[-1] if telling else ""
+    specific = [line for line in telling if not is_generic(line)] or telling
+    return specific[-1] if specific else ""

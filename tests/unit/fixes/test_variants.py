@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from shared.domain.cause import Cause, CauseKind
-from shared.domain.fitting import fit
+from shared.domain.fitting import align, fit
 from shared.domain.fix import FailurePattern, learnt
 from shared.domain.plan import Subtask
 from shared.guard.remembered import ObstacleKind, harm, names_more
@@ -175,3 +175,42 @@ def test_a_healthy_service_is_not_stopped_for_another_failure() -> None:
         (ObstacleKind.DESTROYS, ("systemctl stop legacy",)),
         (ObstacleKind.NAMES_MORE, ("legacy",)),
     ]
+
+
+LOOSE = (
+    (
+        {"command": "cp -T new app/conf", "stderr": "cp: cannot overwrite directory 'app/conf'"},
+        {"command": "cp -T new etc/x/app", "stderr": "cp: cannot overwrite directory 'etc/x/app'"},
+    ),
+    (
+        {"command": "./report.py", "stderr": "sh: 1: ./report.py: not found"},
+        {"command": "./jobs/nightly.py", "stderr": "sh: 1: ./jobs/nightly.py: not found"},
+    ),
+    (
+        {"command": "grep x /etc/shop.conf", "stderr": "grep: /etc/shop.conf: Permission denied"},
+        {"command": "grep x /opt/m/e.conf", "stderr": "grep: /opt/m/e.conf: Permission denied"},
+    ),
+    (
+        {"command": "./start.sh", "stderr": "./start.sh: 3: APP_ENV: must be set"},
+        {"command": "./bin/launch.sh", "stderr": "./bin/launch.sh: 9: SHOP_STAGE: must be set"},
+    ),
+)
+
+
+@pytest.mark.parametrize("pair", LOOSE)
+def test_a_hint_needs_less_than_a_signature(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    """A line that differs in names alone is worth a hint, and nothing more."""
+    one, other = (failure_of(bundle(each)) for each in pair)
+    assert one is not None
+    assert other is not None
+    assert one.signature != other.signature
+    assert any(cue.startswith("like") for cue in set(one.cues) & set(other.cues))
+    there, here = (subtasks(each["command"]) for each in pair)
+    fix = learnt(there, subtasks("true", *(each.command for each in there)), one)
+    assert fix is not None
+    assert fit(fix, here, other) is None
+    names = dict(align(fix, here))
+    assert all(
+        old in pair[0]["command"] and new in pair[1]["command"] for old, new in names.items()
+    )
+    assert names
