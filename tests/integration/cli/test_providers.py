@@ -50,17 +50,19 @@ def test_a_task_is_planned_detailed_revised_and_done_and_its_bill_is_right(
     given, cost = PROVIDED[provider]
     with ExitStack() as ended, capture_logs(), model_server() as model:
         model.will(Says(plan_answer(step_answer("only"))), wanted="PlanAnswer")
-        fails = detail_answer(subtask_answer("a", "test -e /nowhere/at/all"))
+        made, check = bare / "made", f"test -s '{bare}/made'"
+        fails = detail_answer(subtask_answer("a", f"cat '{bare}/missing' > '{made}'", check=check))
         model.will(Says(fails), wanted="DetailAnswer")
-        revision = revision_answer(subtask_answer("b", "test -d /"))
+        revision = revision_answer(subtask_answer("b", f"echo 1 > '{made}'", check=check))
         model.will(Says("{"), Says(revision), wanted="RevisionAnswer")
         environ = {name: value.replace("URL", model.url) for name, value in given.items()}
         environ |= {"REPLAN_MODEL_PROVIDER": provider, "HOME": str(bare)}
         for name, value in environ.items():
             monkeypatch.setenv(name, value)
         ended.enter_context(at_work(environ | {"REPLAN_DATABASE_URL": database_url}))
-        submit = ("task", "submit", "do it", "--local", "--set", "error_threshold_per_step=1")
-        ref = coordinated.json(*submit, "--wait")["details"]["ref"]
+        limits = ("--set", "error_threshold_per_step=1", "--set", "auto_correction_enabled=off")
+        done = coordinated.json("task", "submit", "do it", "--local", *limits, "--wait")
+        ref = done["details"]["ref"]
         assert model.unused() == 0
         assert {asked.model for asked in model.asked} == {environ["REPLAN_MODEL"]}
     assert coordinated.rows("SELECT phase, revision FROM run_steps") == [("done", 1)]
