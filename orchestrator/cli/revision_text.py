@@ -43,6 +43,9 @@ def _lines(revision: "RevisionView", before: frozenset[str]) -> Iterator[str]:
     """The commands; `+` marks those that were not in the list before."""
     if revision.rollback:
         yield f"  [yellow]undone first, if it ran:[/] {plain(', '.join(revision.rollback))}"
+    for dropped in revision.dropped_checks:
+        told = f"{first_line(dropped.check, 100)}: {plain(dropped.reason)}"
+        yield f"  [yellow]check dropped:[/] {told}"
     for subtask in revision.subtasks:
         is_new = bool(before) and subtask.command not in before
         colour = "green" if is_new else "dim"

@@ -163,7 +163,7 @@ def _result(proof: Proof) -> Result:
     match proof:
         case Proof.CHECK:
             return Result.PASSED
-        case Proof.NEVER_RED | Proof.EXIT_CODE | Proof.PERSON:
+        case Proof.NEVER_RED | Proof.GREEN_BEFORE | Proof.EXIT_CODE | Proof.PERSON:
             return Result.WARNED
         case Proof.NOTHING:
             return Result.FAILED

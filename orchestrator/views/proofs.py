@@ -18,6 +18,7 @@ class Proof(StrEnum):
 
     CHECK = "check"  # its check has been red, and is green
     NEVER_RED = "never_red"  # its check is green, and has never been red
+    GREEN_BEFORE = "green_before"  # the same, and so its command has not run
     EXIT_CODE = "exit_code"  # it has no check: its command ended with 0
     PERSON = "person"  # a person said that its command ran
     NOTHING = "nothing"  # it is not done
@@ -59,13 +60,19 @@ class StepProof:
 def prove(step: StepView) -> StepProof:
     """What proves a step, of which every attempt is known."""
     line = step.step
+    seen_red = _checks_seen_red(step)
     return StepProof(
         ref=line.ref,
         title=line.title,
         phase=line.phase,
         revision=line.revision,
         subtasks=tuple(
-            _subtask(each.ref, each.planned, _tries(step.attempts, line.revision, each.planned))
+            _subtask(
+                each.ref,
+                each.planned,
+                _tries(step.attempts, line.revision, each.planned),
+                seen_red=each.planned.check in seen_red,
+            )
             for each in step.subtasks
         ),
         dropped_checks=tuple(dropped for each in step.revisions for dropped in each.dropped_checks),
@@ -82,8 +89,32 @@ def _tries(
     ]
 
 
-def _subtask(ref: RefValue, planned: Subtask, tries: Sequence[AttemptLine]) -> SubtaskProof:
+def _checks_seen_red(step: StepView) -> set[str | None]:
+    """The checks that were red in any attempt of the step, also one under an earlier revision."""
+    planned = {
+        (revision.revision, subtask.ordinal): subtask.check
+        for revision in step.revisions
+        for subtask in revision.subtasks
+    }
+    return {
+        planned.get((each.revision, each.ref.subtask or 0))
+        for each in step.attempts
+        if not each.rollback and _was_red(each)
+    } - {None}
+
+
+def _was_red(attempt: AttemptLine) -> bool:
+    """Whether the attempt, or one before it, has seen its check red."""
+    done = attempt.outcome in {Outcome.OK, Outcome.SATISFIED}
+    return attempt.outcome is Outcome.CHECK_FAILED or (done and not attempt.never_red)
+
+
+def _subtask(
+    ref: RefValue, planned: Subtask, tries: Sequence[AttemptLine], *, seen_red: bool
+) -> SubtaskProof:
     proof = _proof(tries[-1], planned) if tries else Proof.NOTHING
+    if seen_red and proof in {Proof.NEVER_RED, Proof.GREEN_BEFORE}:
+        proof = Proof.CHECK  # an earlier revision has done it
     if proof is Proof.NOTHING:
         return SubtaskProof(ref, planned.command, planned.check, proof)
     last = tries[-1]
@@ -97,4 +128,6 @@ def _proof(last: AttemptLine, planned: Subtask) -> Proof:
         return Proof.NOTHING
     if planned.check is None:
         return Proof.EXIT_CODE
-    return Proof.NEVER_RED if last.never_red else Proof.CHECK
+    if not last.never_red:
+        return Proof.CHECK
+    return Proof.GREEN_BEFORE if last.outcome is Outcome.SATISFIED else Proof.NEVER_RED

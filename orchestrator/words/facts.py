@@ -207,7 +207,9 @@ def _revision(fact: f.StepRevised) -> str:
     count = count_of(len(fact.subtasks), "subtask")
     undoes = f", after undoing {', '.join(fact.rollback)}" if fact.rollback else ""
     author = f"{fact.author.role} ({fact.author.backend})"
-    told = f"revision {fact.revision} of step {fact.step} by {author}, {count}{undoes}"
+    drops = count_of(len(fact.dropped_checks), "check")
+    without = f", without {drops} of the first plan" if fact.dropped_checks else ""
+    told = f"revision {fact.revision} of step {fact.step} by {author}, {count}{undoes}{without}"
     return told + _why(fact.reason)
 
 

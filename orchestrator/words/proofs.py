@@ -8,6 +8,7 @@ from orchestrator.views.proofs import Proof, StepProof, SubtaskProof
 _BY = {
     Proof.CHECK: "proved by its check",
     Proof.NEVER_RED: "its check is green, but was never seen red",
+    Proof.GREEN_BEFORE: "its check was green before the command ran, so the command did not run",
     Proof.EXIT_CODE: "it has no check; its command ended with exit code 0",
     Proof.PERSON: "a person said so",
     Proof.NOTHING: "not proved",

@@ -133,7 +133,12 @@ def revise_question(
         _policy(request.policy),
     )
     why = _evidence(request.evidence, bundle)
-    said = join(_past_fixes(request.past_fixes), _note(request.note), own(REQUEST))
+    said = join(
+        _acceptance(request.acceptance),
+        _past_fixes(request.past_fixes),
+        _note(request.note),
+        own(REQUEST),
+    )
     blocks = _blocks(texts, shared, why, said, looks=request.looks)
     command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
     role = request.step.author.role.value
@@ -271,6 +276,15 @@ def _change(request: DetailRequest) -> PromptText:
         if request.evidence
         else NOTHING,
     )
+
+
+def _acceptance(checks: tuple[str, ...]) -> PromptText:
+    """The checks of the first plan that a revision keeps, or gives up with a reason."""
+    if not checks:
+        return NOTHING
+    listed = "\n".join(f"- {cut(clean(check), 2000)}" for check in checks)
+    said = own("The checks of the first plan that stand for the step's result:")
+    return join(said, set_apart("checks", listed), between="\n")
 
 
 def _past_fixes(fixes: tuple[str, ...]) -> PromptText:

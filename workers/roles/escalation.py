@@ -211,6 +211,10 @@ def _describe_revision(revision: Revision, attempts: Sequence[Attempt]) -> str:
     ]
     if revision.rollback:
         lines.append(f"undone before: {', '.join(revision.rollback)}")
+    lines += [
+        f"check of the first plan dropped: {each.check} ({each.reason})"
+        for each in revision.dropped_checks
+    ]
     came_of_it = hypotheses(_attempts_of(attempts, revision.revision), TESTED)
     last = (" ".join(sentence.split()) for sentence in came_of_it[-MOST_OF_EARLIER:])
     lines += [f"what came of it: {sentence}" for sentence in last]

@@ -55,7 +55,7 @@ def test_the_report_says_what_was_proved_and_by_what(working: Cli, tmp_path: Pat
     assert "1 of 2 steps are proved by checks that were red before." in proved
     assert f"{ref}.1.1@localhost: {check} – proved by its check, at " in proved
     assert f"{ref}.2.1@localhost – it has no check; its command ended with exit code 0" in proved
-    assert "– its check is green, but was never seen red, at " in proved
+    assert "– its check was green before the command ran, so the command did not run, at " in proved
     proofs = working.json("task", "report", ref)["details"]["proofs"]
     assert [s["proof"] for each in proofs for s in each["subtasks"]] == [
         "check",
