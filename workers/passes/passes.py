@@ -14,6 +14,7 @@ from workers.passes.clock import Clock
 from workers.passes.context import PassContext
 from workers.passes.dry_run import DryRun
 from workers.passes.forgotten import forgotten
+from workers.passes.last_look import undone
 from workers.passes.means import ForgottenError, Means
 from workers.passes.outcomes import STOPS
 from workers.passes.ports import Approvals, PassLog, PassOrder, PassResult, Unapproved
@@ -34,11 +35,12 @@ def carry_out(
 
     A subtask without a check is done when its command ends well, and costs one run of the means.
     A subtask whose check is green beforehand is done without running. Otherwise its check decides
-    after the command; while it is red, it runs again after the pauses of `settle`. Subtasks that
-    need a failed one are blocked, the others go on (X3). Every failed attempt counts, corrected
-    ones too (X1). The pass ends at once when it reaches the threshold, when the guard denies a
-    planned text (S0.61), when a text needs an approval, when the outcome of a command is unknown,
-    when a snippet asks a person, and when the log says that the pass is cancelled.
+    after the command; while it is red, it runs again after the pauses of `settle`. The checks that
+    stand for the step's result are looked at once more at the end (`workers.passes.last_look`).
+    Subtasks that need a failed one are blocked, the others go on (X3). Every failed attempt counts,
+    corrected ones too (X1). The pass ends at once when it reaches the threshold, when the guard
+    denies a planned text (S0.61), when a text needs an approval, when the outcome of a command is
+    unknown, when a snippet asks a person, and when the log says that the pass is cancelled.
 
     The rollbacks of the revision come first (`workers.passes.rollbacks`).
 
@@ -83,7 +85,7 @@ def _refuse_foreign(subtasks: Iterable[SentSubtask], means: Means) -> None:
 def _try(
     context: PassContext, subtasks: tuple[SentSubtask, ...], settle: tuple[float, ...]
 ) -> PassResult:
-    order, log, history = context.order, context.log, context.history
+    log, history = context.log, context.history
     tries = Tries(context, settle=settle)
     done: set[str] = set()
     unmet: list[SentSubtask] = []
@@ -112,10 +114,26 @@ def _try(
         unmet.append(subtask)
     if stop is not None:
         return stop
-    errors = history.errors
-    if not unmet:
-        return PassResult(Ending.DONE, errors, "")
-    if log.cancelled():
+    return _incomplete(context, unmet, failed) if unmet else _done(context, subtasks)
+
+
+def _done(context: PassContext, subtasks: tuple[SentSubtask, ...]) -> PassResult:
+    """How a pass ends in which all was green, unless a later command has undone an earlier one."""
+    again = undone(context, subtasks)
+    for subtask, attempt in again:
+        stop = _stop(context, attempt, [subtask])
+        if stop is not None:
+            return stop
+    if again:
+        return _incomplete(context, [subtask for subtask, _ in again], again[-1][1])
+    return PassResult(Ending.DONE, context.history.errors, "")
+
+
+def _incomplete(
+    context: PassContext, unmet: list[SentSubtask], failed: Attempt | None
+) -> PassResult:
+    order, errors = context.order, context.history.errors
+    if context.log.cancelled():
         return PassResult(Ending.CANCELLED, errors, "cancelled")
     names = ", ".join(_ref(order, subtask) for subtask in unmet)
     return PassResult(

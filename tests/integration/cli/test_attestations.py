@@ -60,7 +60,7 @@ def test_the_report_says_what_was_proved_and_by_what(working: Cli, tmp_path: Pat
     assert [s["proof"] for each in proofs for s in each["subtasks"]] == [
         "check",
         "exit_code",
-        "never_red",
+        "green_before",
     ]
 
 

@@ -208,3 +208,23 @@ def test_an_answer_that_keeps_a_written_out_secret_is_not_used(
     ((reason,),) = installation.rows("SELECT reason FROM interventions")
     assert "secret in plain text" in str(reason)
     assert anywhere_in_the_database(installation, PASSWORD) == []
+
+
+def test_checks_that_exclude_each_other_end_with_a_person_and_are_never_done(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """Each is green after its own command, but one is red again at the end."""
+    here = tmp_path / "here"
+    make = subtask_answer("make", f"touch {here}", check=f"test -e {here}")
+    drop = subtask_answer("drop", f"rm -f {here}", check=f"test ! -e {here}")
+    installation.model.will(
+        Says(plan_answer(step_answer("one"))),
+        Says(detail_answer(make, drop)),
+        Says(revision_answer(make, drop | {"command": f"rm {here}"})),
+    )
+    carry_out(installation, human_escalation_threshold=1)
+
+    assert installation.rows("SELECT phase FROM run_steps") == [("waiting",)]
+    assert installation.rows("SELECT kind FROM interventions") == [("escalation",)]
+    red = "SELECT count(*) FROM attempts WHERE subtask = 1 AND outcome = 'check_failed'"
+    assert installation.rows(red) == [(2,)]
