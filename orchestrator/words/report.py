@@ -108,7 +108,7 @@ def _step(view: StepView) -> list[str]:
         if revision.rollback:
             lines += [f"Undone first, if it ran: {prose(', '.join(revision.rollback))}", ""]
         for dropped in revision.dropped_checks:
-            told = f"{_code(_first_line(dropped.check))}: {prose(dropped.reason)}"
+            told = f"{code(_first_line(dropped.check))}: {prose(dropped.reason)}"
             lines += [f"Check dropped: {told}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
         lines += [_attempt(attempt) for attempt in tried] or ["No attempts."]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from shared.domain.acceptance import missing_checks
 from shared.domain.errors import Defect, Rejected
 from shared.domain.facts import Fact, PlanRevised, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
@@ -147,11 +148,12 @@ class Reviser:
         """
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
-        if (from_memory := recall(self._database, brief, stored, job.note)) is not None:
+        acceptance = acceptance_in_force(brief, proof_rules())
+        from_memory = recall(self._database, brief, stored, job.note)
+        if from_memory and not missing_checks(acceptance, from_memory.subtasks):
             return from_memory
         backend = self._backends.get(brief.author.backend)
         briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
-        acceptance = acceptance_in_force(brief, proof_rules())
         request = ReviseRequest(
             bundle=stored.bundle,
             policy=brief.task.policy,
