@@ -64,7 +64,7 @@ def looking_of(state: TaskState, step: int | None) -> Looking:
 
 
 def is_of_other_planning(step: StepState, fact: JobFailed) -> bool:
-    """Whether a failed job is not the one that a step waits for while it is being replanned."""
+    """Whether a failed job is not the one that a step waits for while it is being planned."""
     if is_of_other_turn(step.looks, fact):
         return True
     answers = fact.kind if fact.kind in {JobKind.REPLAN, JobKind.DETAIL} else JobKind.REVISE
