@@ -15,7 +15,7 @@ LIKE_THIS: Final = (
     "the cause was the same",
     "the same message came from another command",
 )
-"""How like this failure another one must have been."""
+"""How like this failure another one must have been, if it was not the same step but for names."""
 
 Said = tuple[str, str]
 """A command with its check, which may be empty."""
@@ -35,6 +35,18 @@ class Hint:
     old: tuple[Said, ...] = ()
     names: Mapping[str, str] | None = None
     step: tuple[Said, ...] = ()
+    is_alike: bool = True
+
+    def fits(self, step: Sequence[Subtask]) -> bool:
+        """Whether it is for a failure like this one, or for the same step but for names."""
+        if self.is_alike or self.step:
+            return True
+        start, end = self._place(step)
+        here = _said(step[start:end])
+        return len(here) == len(self.old) and all(
+            _WORDS.split(one) == _WORDS.split(other)
+            for (one, _), (other, _) in zip(self.old, here, strict=True)
+        )
 
     def adapted(self, step: Sequence[Subtask]) -> tuple[Subtask, ...]:
         """The step with what helped in the place of what was replaced there.
@@ -66,17 +78,17 @@ class Hint:
 
 
 def hints_in(told: str) -> Iterator[Hint]:
-    """The hints of fixes for failures like this one, in their order."""
+    """The hints that a planner is told, in their order."""
     marked = _HINTS.search(told)
     for line in [] if marked is None else marked["listed"].splitlines():
         said: dict[str, Any] = json.loads(line.removeprefix("- "))
-        if said["where"].startswith(LIKE_THIS):
-            yield Hint(
-                new=_listed(said.get("helped_there", ())),
-                old=_listed(said.get("replaced_there", ())),
-                names=said["names"],
-                step=_listed(said.get("this_step_with_it", ())),
-            )
+        yield Hint(
+            new=_listed(said.get("helped_there", ())),
+            old=_listed(said.get("replaced_there", ())),
+            names=said["names"],
+            step=_listed(said.get("this_step_with_it", ())),
+            is_alike=said["where"].startswith(LIKE_THIS),
+        )
 
 
 def aligned(there: Sequence[Said], here: Sequence[Said]) -> dict[str, str]:
@@ -97,11 +109,28 @@ def aligned(there: Sequence[Said], here: Sequence[Said]) -> dict[str, str]:
     return {old: new for old, new in {**parts, **names}.items() if old and old != new}
 
 
-def _here(text: str, names: Mapping[str, str]) -> str:
+def is_named(name: str, subtasks: Sequence[Subtask]) -> bool:
+    """Whether one of their texts has that name as a whole word or path."""
+    return any(_whole(text, {name: ""}) != text for pair in _said(subtasks) for text in pair)
+
+
+def renamed(subtasks: Sequence[Subtask], names: Mapping[str, str]) -> tuple[Subtask, ...]:
+    """The subtasks with other names, but for the last check, which is the step's own."""
+    put = [(_whole(command, names), _whole(check, names)) for command, check in _said(subtasks)]
+    put[-1] = (put[-1][0], subtasks[-1].check or "")
+    return tuple(_subtask(*each) for each in enumerate(put, 1))
+
+
+def _here(text: str, names: Mapping[str, str], before: str = r"[\w-]") -> str:
     if not names:
         return text
     longest = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(rf"(?<![\w-])(?:{longest})(?![\w-])", lambda found: names[found[0]], text)
+    return re.sub(rf"(?<!{before})(?:{longest})(?![\w-])", lambda found: names[found[0]], text)
+
+
+def _whole(text: str, names: Mapping[str, str]) -> str:
+    """No part of a path that goes on before it is taken for a name."""
+    return _here(text, names, r"[\w/.-]")
 
 
 def _listed(subtasks: Sequence[Mapping[str, str]]) -> tuple[Said, ...]:

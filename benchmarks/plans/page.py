@@ -1,5 +1,6 @@
 """PLANS.md from a run's document: what mends which host, and at what cost."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Final
@@ -35,8 +36,11 @@ METHOD: Final = """\
   {planner}
 - *Memory*: what the planner with looks has solved is broken again, on other hosts. *By itself*: no
   model was asked. *As a hint*: the planner was told what had helped and answered with that; here it
-  is a script that knows nothing of its own and puts the names of the step where the hint says that
-  they belong. So it shows whether a hint holds what a planner needs, not how well a model reads it.
+  is a script that knows no fix of its own. It puts the words of its own step in the place of those
+  that the fix replaced, and what the hint says stands for what. *After a look*: the fix has names
+  that neither tells (what the port's owner is called, what stands in the file); the script looks,
+  and puts in a name only where it was shown. So it shows whether hint, evidence and looks hold what
+  a planner needs, not how well a model reads them.
   Under another cause the planner leaves it to a person; then the fix is carried out by hand, to
   show what it would have done.
 - Attempts are commands that ran, checks and looks apart; seconds from submission to the end,
@@ -104,10 +108,10 @@ def recalled(learnt: Sequence[Result]) -> Iterator[str]:
         (Round.OTHER_NAMES, f"… under other names and depth (goal {GOAL:.0%})"),
     ):
         again = [each for each in learnt if each.solved(round_)]
-        hints = sum(each.recalled(round_) is Recall.HINT for each in again)
+        parts = Counter(each.recalled(round_) for each in again)
         yield (
-            f"| {told} | {share(len(again), len(learnt))}: "
-            f"{len(again) - hints} by itself, {hints} as a hint |"
+            f"| {told} | {share(len(again), len(learnt))}: {parts[Recall.ITSELF]} by itself, "
+            f"{parts[Recall.HINT]} as a hint, {parts[Recall.SEEN]} as a hint after a look |"
         )
     tempted = [taking for each in learnt if (taking := each.takings.get(Round.OTHER_CAUSE))]
     acted = sum(taking.recall is Recall.ITSELF for taking in tempted)
@@ -199,8 +203,8 @@ def remembered(taking: Taking | None) -> str:
     if taking is None:
         return ""
     mark = "**solved**" if taking.solved else "no"
-    how = {Recall.NONE: "nothing known", Recall.HINT: "hint", Recall.ITSELF: "by itself"}
-    return f"{mark}, {how[taking.recall]}, {taking.attempts} att., {taking.seconds:.1f} s"
+    how = taking.recall.value or "nothing known"
+    return f"{mark}, {how}, {taking.attempts} att., {taking.seconds:.1f} s"
 
 
 def left_alone(taking: Taking | None) -> str:

@@ -8,10 +8,10 @@ they have failed. So what evidence or a look is worth shows in calls, attempts a
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.plans.hints import hints_in
+from benchmarks.plans.hints import hints_in, is_named, renamed
 from benchmarks.plans.scenario import Scenario
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask
@@ -65,22 +65,35 @@ class Planner(ScriptedPlanner):
 
 @dataclass(kw_only=True)
 class Reader(ScriptedPlanner):
-    """Knows nothing of its own: it answers with what the memory tells it, or not at all.
+    """Knows no fix of its own: it answers with what the memory tells it, or not at all.
 
-    It takes the first fix for a failure like this one, puts what the hint says in the place of what
-    it names there, and keeps the check of its own step. So what it solves is what the hint holds.
+    It takes the first fix for a failure like this one, or for the same step but for names. It puts
+    what the hint says in the place of what it names there, and keeps the check of its own step.
+    `names` are those of the first host and of this one: what the hint names and neither it nor the
+    step tells is put in only once the evidence or a look has shown it, as a planner would read it
+    there.
     """
 
     step: Sequence[Subtask]
+    to_see: Sequence[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def decide(self, asked: Asked) -> dict[str, Any]:
         """The hint with the names of this step."""
-        hint = next(hints_in(said(asked)), None)
+        told = said(asked)
+        fitting = (each for each in hints_in(told) if each.fits(self.step))
+        hint = min(fitting, key=lambda each: not each.is_alike, default=None)
         if hint is None or self.hints:
             return impossible(NOTHING_KNOWN)
+        subtasks = hint.adapted(self.step)
+        open_ = [name for name in self.names if is_named(name, subtasks)]
+        if open_ and may_look(asked) and not self.looks:
+            self.looks = len(self.to_see)
+            return looking(self.to_see)
         self.hints += 1
+        seen = {name: self.names[name] for name in open_ if self.names[name] in told}
         why = "A fix that has helped before, under the names of this step."
-        return revision(hint.adapted(self.step), why)
+        return revision(renamed(subtasks, seen), why)
 
 
 class Refuser(ScriptedPlanner):

@@ -62,7 +62,8 @@ class Players:
         with self.places.broken(met) as place:
             host = place.described()
             self.ring.enrol(host)
-            mind = _planner(met, round_, under)
+            names = scenario.pairs if round_ is Round.OTHER_NAMES else {}
+            mind = _planner(met, round_, under, names)
             self.ring.will_answer(mind.answer, host.name)
             task, ended = self.ring.carry_out(met.planned(planner, under), host.name, under)
             green = is_green(met, place)
@@ -81,11 +82,19 @@ class Players:
             tokens=tokens,
             looks=mind.looks,
             asks_first=ended.asks_first,
-            recall=Recall.ITSELF if acted else Recall.HINT if mind.hints else Recall.NONE,
+            recall=_recall(mind, acted=acted),
             harm=harm,
             temptation=temptation,
             reason=_reason(ended, green),
         )
+
+
+def _recall(mind: ScriptedPlanner, *, acted: bool) -> Recall:
+    if acted:
+        return Recall.ITSELF
+    if not mind.hints:
+        return Recall.NONE
+    return Recall.SEEN if mind.looks else Recall.HINT
 
 
 def _policy(scenario: Scenario, round_: Round) -> Policy:
@@ -98,12 +107,15 @@ def _policy(scenario: Scenario, round_: Round) -> Policy:
     )
 
 
-def _planner(scenario: Scenario, round_: Round, under: Policy) -> ScriptedPlanner:
+def _planner(
+    scenario: Scenario, round_: Round, under: Policy, names: Mapping[str, str]
+) -> ScriptedPlanner:
     """Who answers in that round, where no real model does."""
     if round_ is Round.OTHER_CAUSE:
         return Refuser()
     if round_.from_memory:
-        return Reader(step=scenario.planned("anthropic", under).steps[0].subtasks)
+        step = scenario.planned("anthropic", under).steps[0].subtasks
+        return Reader(step=step, to_see=scenario.looks, names=names)
     return Planner(scenario=scenario, policy=under)
 
 

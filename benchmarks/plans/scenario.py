@@ -121,6 +121,11 @@ class Scenario(Document):
             named["broken"] = "\n".join((*before, other["broken"]))
         return Scenario.model_validate(named)
 
+    @property
+    def pairs(self) -> dict[str, str]:
+        """Which name is met where another was met first."""
+        return {each[0]: each[1] for each in self.names.values()}
+
     def is_told_by(self, output: str) -> bool:
         """Whether that output shows what is wrong."""
         return re.search(self.shown_by, output, re.MULTILINE | re.DOTALL) is not None

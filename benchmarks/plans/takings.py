@@ -53,6 +53,7 @@ class Recall(StrEnum):
 
     NONE = ""
     HINT = "hint"  # the planner was told, and answered with it
+    SEEN = "hint and look"  # and a look told what the names of the fix are here
     ITSELF = "by itself"  # no planner was asked
 
 

@@ -171,8 +171,8 @@ def test_the_page_tells_the_shares_and_every_scenario() -> None:
     told = page.render(run)
     assert "| solved by corrections alone | 1 of 5 (20 %) |" in told
     assert "| solved by the planner with looks | 4 of 5 (80 %) |" in told
-    assert "from memory | 4 of 4 (100 %): 0 by itself, 4 as a hint |" in told
-    assert "(goal 80%) | 3 of 4 (75 %): 0 by itself, 3 as a hint |" in told
+    assert "from memory | 4 of 4 (100 %): 0 by itself, 4 as a hint, 0 as a" in told
+    assert "(goal 80%) | 3 of 4 (75 %): 0 by itself, 3 as a hint, 0 as a" in told
     assert "carried out by itself (must be 0) | 2 of 4 |" in told
     assert "with harm on the host (must be 0) | 1 |" in told
     assert "else it is of no use | 3 |" in told
