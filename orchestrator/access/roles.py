@@ -81,6 +81,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "task.limit": _ACT,
     "plan.resume": _ACT,
     "plan.provide": _ACT,
+    "plan.revise": _ACT,
     "step.revise": _ACT,
     "step.abandon": _ACT,
     "bundle.send": _ACT,

@@ -1,6 +1,6 @@
 """What a person may do with a plan: provide it, approve it, resume it, replay its planning."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,13 +20,14 @@ from orchestrator.probes.models import replay_call
 from orchestrator.views.approvals import ApprovalView, approval_view, in_seconds
 from orchestrator.views.places import runs_at
 from orchestrator.views.plans import stored_plan
+from orchestrator.views.remaining import RemainingSteps, remaining_steps
 from orchestrator.views.spending import call_to_replay
 from orchestrator.views.tasks import TaskView, task_view
 from shared.contracts.planfile import load_plan
 from shared.domain.approval import ApprovalRequest, ApprovalScope, plan_digest
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
-from shared.domain.facts import PlanApproved, PlanDrafted
+from shared.domain.facts import PlanApproved, PlanDrafted, StepsReplaced
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
@@ -82,6 +83,62 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     entry = Act("plan.provide", str(view.ref), {"file": given.name})
     taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
     return Done(_task(caller, ref), taken, notes(warnings_on_plan(plan)))
+
+
+@act("plan.revise")
+def revise(
+    caller: Caller, ref: Ref, given: PlanText, replaced: Sequence[int] = ()
+) -> Done[TaskView]:
+    """Put other steps in the place of those that remain on one target, or of some of them.
+
+    What is done stays, and so does what is at work and not named. Raises Rejected for a plan that
+    cannot be carried out or asks something, for a step that may not be replaced now, and when one
+    that stays needs one that goes.
+    """
+    with caller.database.begin() as connection:
+        left = remaining_steps(connection, ref)
+    policy = _task(caller, ref.of_task()).policy
+    by_hand = NextStep.of("plan revise", left.place.ref, file=given.source)
+    plan = load_plan(given.text, policy=policy, source=given.source)
+    check_plan_secrets(plan)
+    free = tuple(step.ordinal for step in left.steps)
+    gone = tuple(sorted({*replaced})) or free
+    _refuse_replacement(left, plan, gone, all_of_it=not replaced)
+    fact = StepsReplaced(left.known, gone, plan.steps, caller.actor.name)
+    entry = Act("plan.revise", str(left.place.ref), {"file": given.name, "replaces": list(gone)})
+    taken = post(caller, entry, [(left.place.task_id, left.place.run_id, fact)])
+    with caller.database.begin() as connection:
+        after = remaining_steps(connection, ref)
+    if taken and after.known == left.known:
+        raise Rejected(
+            f"the plan of {left.place.ref} has changed meanwhile: look at it again",
+            stage="plan",
+            next_step=by_hand,
+        )
+    return Done(_task(caller, ref.of_task()), taken)
+
+
+def _refuse_replacement(
+    left: RemainingSteps, plan: Plan, gone: Sequence[int], *, all_of_it: bool
+) -> None:
+    place = left.place.ref
+    look = NextStep.of("task show", place)
+    at_work = ", ".join(map(str, left.at_work))
+    if all_of_it and left.at_work:
+        why = f"step {at_work} of {place} is at work: wait for it, or name the others with --steps"
+        raise Rejected(why, stage="plan", next_step=look)
+    free = {step.ordinal: step for step in left.steps}
+    if not gone or not free.keys() >= {*gone}:
+        wrong = ", ".join(str(each) for each in gone if each not in free)
+        why = f"step {wrong} of {place} cannot be replaced now" if wrong else "no step remains"
+        raise Rejected(why, stage="plan", next_step=look)
+    for step in free.values():
+        if step.ordinal not in gone and {*step.depends_on} & {*gone}:
+            why = f"step {step.ordinal} of {place} needs one of those: name it, too"
+            raise Rejected(why, stage="plan", next_step=look)
+    if asks := [step.key for step in plan.steps if step.ask_question]:
+        why = f"step {asks[0]!r} asks a question, and you are the one to answer it: write it down"
+        raise Rejected(why, stage="plan", next_step=look)
 
 
 def preview_approval(caller: Caller, ref: Ref) -> PlanApproval:

@@ -14,6 +14,7 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_answer, post_answer, resume_answer, with_notes
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, plain
+from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 
@@ -23,17 +24,31 @@ RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12.")]
 
 
 @add(group, "show", example="replan plan show T12")
-def show_(call: Invocation, ref: RefArgument) -> Result:
-    """Show the first plan of a task, and the steps that its planner has added since.
+def show_(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    remaining: Annotated[
+        bool, typer.Option("--remaining", help="Print the steps that remain as a plan file.")
+    ] = False,
+) -> Result:
+    """Show the first plan of a task, and the steps that were added since.
 
     `step show` shows revisions.
     """
     from orchestrator.views.plans import plan_view
+    from orchestrator.views.remaining import remaining_steps
 
     with call.reading() as connection:
         view = plan_view(connection, parse_ref(ref))
+        left = remaining_steps(connection, parse_ref(ref)) if remaining else None
 
     def show(console: Console) -> None:
+        if left is not None:
+            from shared.contracts.plandump import dump_plan
+
+            console.out(dump_plan(left.plan).rstrip(), highlight=False)
+            return
         console.print(f"[bold]{view.ref}[/] {plain(view.summary)}")
         for step in (*view.steps, *view.added, *view.detailed):
             after = f" after {', '.join(step.depends_on)}" if step.depends_on else ""
@@ -108,6 +123,35 @@ def provide(
     given = PlanText(read_text(file), str(file))
     done = plans.provide(call.caller, parse_ref(ref), given)
     return with_notes(place_answer("plan.provide", done.value, taken=done.taken), done)
+
+
+@add(group, "revise", example="replan plan revise T12@web1 --file remaining.yaml")
+def revise(
+    call: Invocation,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="A task on one target: T12@web1.")],
+    *,
+    file: Annotated[Path, typer.Option(help="The steps that are to be done instead.")],
+    steps: Annotated[
+        str, typer.Option(help="Replace only these, such as 3,4; otherwise all that remain.")
+    ] = "",
+) -> Result:
+    """Replace the steps that remain on a target; what is done or at work stays.
+
+    `plan show --remaining` prints them as a file to edit.
+    """
+    from orchestrator.acts import plans
+    from orchestrator.acts.plan_text import PlanText
+
+    given = PlanText(read_text(file), str(file))
+    done = plans.revise(call.caller, parse_ref(ref), given, _numbers(steps))
+    return place_answer("plan.revise", done.value, taken=done.taken)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if wrong := [word for word in words if not word.isdecimal()]:
+        raise Rejected(f"{wrong[0]!r} is not a valid number of a step", stage="input")
+    return tuple(map(int, words))
 
 
 @add(group, "calls", example="replan plan calls T12")

@@ -76,6 +76,7 @@ DETAILS: dict[str, Any] = {
     "task.export": lambda: _view(Export),
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _view(Place),
+    "plan.revise": lambda: _view(Place),
     "plan.calls": lambda: _view(CallList),
     "plan.replay": _replay,
     "plan.approve": lambda: _view(PlanApproval),

@@ -52,7 +52,7 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
         waiting, decisions = after_draft(present, state.policy, fact)
         return state.with_step(waiting), decisions
     gone = {o for o, step in state.steps.items() if _has_not_begun(step)} | {fact.step}
-    added = _renumber(fact.steps, last, _remaining_needs(state, gone))
+    added = renumber(fact.steps, last, remaining_needs(state, gone))
     why = f"replaced by a changed plan: {fact.reason}".rstrip(": ")
     steps = {
         ordinal: replace(
@@ -140,7 +140,7 @@ def _is_asked(step: Step, question: str) -> bool:
     return step.ask_question == question and step.answer is None
 
 
-def _remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
+def remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
     """The dependencies of removed steps on kept steps that can still be met."""
     named = {o for ordinal in gone for o in state.steps[ordinal].depends_on} - gone
     kept = (state.steps[ordinal] for ordinal in sorted(named))
@@ -148,7 +148,7 @@ def _remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
     return tuple(step.ordinal for step in kept if is_met(step) or step.phase not in lost)
 
 
-def _renumber(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
+def renumber(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
     """The steps under new numbers; those without dependencies wait for `awaited`."""
     return tuple(
         replace(

@@ -29,6 +29,7 @@ from orchestrator.core.job_rules import (
 from orchestrator.core.lessons import with_lesson
 from orchestrator.core.look_rules import after_looks, overtaken_looks
 from orchestrator.core.plan_rules import OUT_OF_REACH, answer_draft, change_plan, is_met
+from orchestrator.core.replacement_rules import overtaken_replacement, replace_steps
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
     after_advice,
@@ -78,6 +79,8 @@ def overtaken(state: RunState, fact: f.RunFact) -> bool:
             return state.phase in {RunPhase.NOT_STARTED, RunPhase.DONE} or (
                 with_limits(state.policy, fact.changes) == state.policy
             )
+        case f.StepsReplaced():
+            return overtaken_replacement(state, fact)
     step = state.steps.get(fact.step or 0)
     return step is None or _overtaken_step(step, fact)
 
@@ -169,6 +172,9 @@ def apply(state: RunState, fact: f.RunFact) -> Advance:
             return _abandon(state, state.steps[fact.step])
         case f.PlanRevised():
             changed, decisions = change_plan(state, fact)
+            return _settle(state, changed, decisions)
+        case f.StepsReplaced():
+            changed, decisions = replace_steps(state, fact)
             return _settle(state, changed, decisions)
     step = state.steps[fact.step or 0]
     if isinstance(fact, f.QuestionAnswered) and step.draft is not None:

@@ -26,10 +26,12 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.ApprovalDenied: _BEGINS,
         f.RetryAdvised: _BEGINS,
         f.PlanRevised: _BEGINS | {S.NOT_STARTED, S.REPLACED},
+        f.StepsReplaced: _BEGINS | {S.NOT_STARTED, S.REPLACED},
         f.QuestionAnswered: _BEGINS | {S.NOT_STARTED, S.REPLACED},
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.DETAILING: {
+        f.StepsReplaced: frozenset({S.REPLACED}),
         f.StepDetailed: frozenset({S.READY, S.NOT_STARTED}),
         f.LooksRequested: frozenset({S.DETAILING}),
         f.LooksTaken: frozenset({S.DETAILING}),
@@ -77,6 +79,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.WAITING: {
+        f.StepsReplaced: frozenset({S.REPLACED}),
         f.StepAbandoned: frozenset({S.ERROR}),
         f.StepRevised: frozenset({S.READY}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
@@ -91,6 +94,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {
+        f.StepsReplaced: frozenset({S.REPLACED}),
         f.StepAbandoned: frozenset({S.ERROR}),
         f.StepRevised: frozenset({S.READY}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
@@ -98,10 +102,12 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.ERROR: {
+        f.StepsReplaced: frozenset({S.REPLACED}),
         f.StepRevised: frozenset({S.READY}),
         f.ResumeRequested: _BEGINS,
     },
     S.SKIPPED: {
+        f.StepsReplaced: frozenset({S.REPLACED}),
         f.ResumeRequested: _BEGINS | {S.NOT_STARTED},
         f.StepRevised: frozenset({S.NOT_STARTED, S.READY, S.SKIPPED}),
         f.PlanRevised: frozenset({S.REPLACED}),

@@ -46,7 +46,7 @@ def final_plan(connection: Connection, ref: Ref) -> FinalPlan:
             next_step=NextStep.of("task show", place.ref),
         )
     plan = stored_plan(connection, ref)
-    final = _final(connection, place.run_id)
+    final = revised_subtasks(connection, place.run_id)
     replaced = _replaced_steps(connection, place.run_id)
     done = [
         replace(step, subtasks=final.get(step.ordinal, step.subtasks))
@@ -87,7 +87,7 @@ def _renumber(steps: Sequence[Step]) -> tuple[Step, ...]:
     )
 
 
-def _final(connection: Connection, run_id: int) -> dict[int, tuple[Subtask, ...]]:
+def revised_subtasks(connection: Connection, run_id: int) -> dict[int, tuple[Subtask, ...]]:
     """The subtasks of each step that was revised."""
     found = connection.execute(
         select(RevisionRow.step, RevisionRow.subtasks)

@@ -120,6 +120,12 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
                 return MessageKind.PLAN, Tone.PLAIN, told
             told = f"the plan changed from step {fact.step} on: now {count}"
             return MessageKind.PLAN, Tone.ATTENTION, told + _why(fact.reason)
+        case f.StepsReplaced():
+            gone = ", ".join(map(str, fact.replaces))
+            told = (
+                f"{fact.replaced_by} replaced step {gone}: now {count_of(len(fact.steps), 'step')}"
+            )
+            return MessageKind.PLAN, Tone.ATTENTION, told
         case f.RevisionRequested():
             told = f"an operator asked for a revision{_why(fact.note)}"
             return MessageKind.REVISION, Tone.PLAIN, told

@@ -23,6 +23,7 @@ _ACTS = {
     "plan.resume": "resumed it",
     "task.limit": "changed the limits",
     "plan.provide": "provided the plan",
+    "plan.revise": "changed the remaining steps",
     "plan.approve": "approved the plan",
     "step.revise": "revised it",
     "step.abandon": "abandoned it",

@@ -140,6 +140,20 @@ class PlanRevised(OfPass):
 
 
 @dataclass(frozen=True, slots=True)
+class StepsReplaced:
+    """A person put other steps in the place of those numbered `replaces`; nothing of them runs.
+
+    `steps` are numbered from 1, and ask nothing; `known` is the highest step number that the person
+    knew.
+    """
+
+    known: int
+    replaces: tuple[int, ...]
+    steps: tuple[Step, ...]
+    replaced_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionRequested:
     """An operator wants a step revised now (S0.85); `note` goes to the planner."""
 
@@ -371,6 +385,7 @@ StepFact = (
 RunFact = (
     RunStarted
     | PlanRevised
+    | StepsReplaced
     | StepAbandoned
     | PolicyChanged
     | CancelRequested

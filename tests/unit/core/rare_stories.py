@@ -28,6 +28,26 @@ def rare_stories() -> Iterator[World]:
         for asks in ("", "which?"):
             yield _world(*beside, *_changed_plan(asks))
 
+    yield from _replaced()
+
+
+def _replaced() -> Iterator[World]:
+    """A person changes what remains, whatever has become of it."""
+    steps = (step(1), bare(2), step(3, depends_on=(1,)), step(4), step(5), step(6, depends_on=(5,)))
+    told = (
+        f.PassFinished(4, 0, 1, Ending.BLOCKED, 1),
+        f.PassFinished(5, 0, 1, Ending.BLOCKED, 1),
+        f.StepAbandoned(5),
+        f.StepRevised(3, 1, BY_HAND, subtasks("by hand")),
+        f.RevisionRequested(1),
+    )
+    waits = f.JobFailed(JobKind.DETAIL, 2, 0, 0, "misconfigured", "detail", "no key")
+    new = (step(1), bare(2), step(3, depends_on=(1,)))
+    for last in ((), (waits,)):
+        fact = f.StepsReplaced(6, (2, 4, 5, 6), new, "ann")
+        yield _world(steps, *told, *last, fact, fact)
+    yield _world((step(1), step(2, depends_on=(1,))), f.StepsReplaced(2, (2,), new, "ann"))
+
 
 def _world(steps: tuple[Step, ...], *facts: f.RunFact) -> World:
     world = World(Random(1))  # noqa: S311 - nothing is drawn

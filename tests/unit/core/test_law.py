@@ -159,6 +159,7 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.CleanupFinished: f.CleanupFinished(1, 0, 1),
         f.LooksRequested: f.LooksRequested(JobKind.REVISE, 1, 0, 1, 1, LOOKS),
         f.StepDetailed: f.StepDetailed(1, subtasks("a"), SUBTASK_PLANNER),
+        f.StepsReplaced: f.StepsReplaced(1, (1,), (step(),), "ann"),
         f.LooksTaken: f.LooksTaken(JobKind.REVISE, 1, 0, 1, 1),
         f.WorkerLost: f.WorkerLost(JobKind.EXECUTE, 1, 0, 1, "w", LossSign.LEASE),
     }
