@@ -244,7 +244,8 @@ def check_steps(steps: Iterable[Step]) -> None:
     if not listed:
         raise Rejected("the plan has no steps", stage="plan")
     _unique("step", (step.key for step in listed))
-    _acyclic("step", {str(s.ordinal): tuple(map(str, s.depends_on)) for s in listed})
+    keys = {step.ordinal: step.key for step in listed}
+    _acyclic("step", {s.key: tuple(keys.get(n, str(n)) for n in s.depends_on) for s in listed})
     for step in listed:
         if step.subtasks:
             check_subtasks(step.subtasks, where=f"step {step.ordinal}")

@@ -104,8 +104,8 @@ def test_default_dependencies_can_be_carried_out(groups: list[str | None]) -> No
         ([], "no steps"),
         ([step(1), replace(step(2), key="k1")], "step 'k1' stands twice"),
         ([step(1, 2)], "needs '2', which is unknown"),
-        ([step(1, 1)], "in a circle: '1'"),
-        ([step(1, 3), step(2, 1), step(3, 2), step(4)], "in a circle: '1', '2', '3'"),
+        ([step(1, 1)], "in a circle: 'k1'"),
+        ([step(1, 3), step(2, 1), step(3, 2), step(4)], "in a circle: 'k1', 'k2', 'k3'"),
         ([step(1, subtasks=(subtask("a", "b"),))], "step 1: subtask 'a' needs 'b'"),
     ],
 )
