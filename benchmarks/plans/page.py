@@ -65,6 +65,7 @@ def render(document: Document, *, lanes: int = 2) -> str:
     planner = SCRIPTED if document.planner == "scripted" else f"It is {document.planner}."
     parts = [
         HEAD.format(date=document.date),
+        document.note,
         "\n".join(summary(document)),
         "\n".join(costs(document.results)),
         "\n".join(planning(document.results)),

@@ -135,13 +135,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A run. `planner` is who revised; `missing` says what could not be played, and why."""
+    """A run. `planner` is who revised; `missing` says what could not be played, and why.
+
+    `note` says where it is not what one run of the whole bench measured.
+    """
 
     date: str
     planner: str
     machine: Mapping[str, str]
     missing: str
     results: Sequence[Result]
+    note: str = ""
 
     @property
     def is_as_expected(self) -> bool:
