@@ -59,7 +59,7 @@ class DryRun:
             stopped = self._refusal("check", subtask.check)
             if stopped is not None:
                 return stopped
-            if self._context.means.settles(subtask.check):
+            if self._is_looked_at(subtask.check):
                 look, unseen = self._look(subtask.check)
             if look is not None and look.ok:
                 return _Predicted(Prediction.SATISFIED, "its check is green", look=look)
@@ -107,6 +107,11 @@ class DryRun:
             return None
         prediction = Prediction.DENIED if verdict.denied else Prediction.NEEDS_APPROVAL
         return _Predicted(prediction, f"{what}: {verdict.reason}", text, verdict)
+
+    def _is_looked_at(self, check: str) -> bool:
+        """Whether its answer matters: a check that looks at nothing settles nothing."""
+        means = self._context.means
+        return means.settles(check) or not means.look_verdict(check).allowed
 
     def _look(self, text: str) -> tuple[CommandResult | None, str]:
         """The result of an allowed text; or None, and the words that say why there is none."""
