@@ -66,7 +66,10 @@ class Subject:
     @property
     def digest(self) -> str:
         """SHA-256 over every field, in hexadecimal: only equal subjects share one."""
-        return _digest("subject", asdict(replace(self, environment=_sort_names(self.environment))))
+        told = asdict(replace(self, environment=_sort_names(self.environment)))
+        if not self.host.labels:
+            del told["host"]["labels"]  # older versions knew none: their approvals stay valid
+        return _digest("subject", told)
 
     def anywhere(self) -> "Subject":
         """The same subject for any place in its task."""
