@@ -27,7 +27,7 @@ _WORDS = {
     ObstacleKind.DESTROYS: "it stops or destroys something: {about}",
     ObstacleKind.UNKNOWN_EFFECT: "nobody knows what this does: {about}",
     ObstacleKind.PROVES_LESS: "it gives up what proved or guarded the step: {about}",
-    ObstacleKind.VAGUE: "neither the output nor a cause says what had failed",
+    ObstacleKind.VAGUE: "the host did not show why it failed",
     ObstacleKind.UNPROVEN: "it has to work twice, on two hosts with the same labels or under two"
     " authors; it has worked on {about}",
     ObstacleKind.FAILED: "it has failed",

@@ -38,6 +38,31 @@ class CauseKind(StrEnum):
     CLOCK_OFF = "clock_off"  # the host
 
 
+TELLING = frozenset(
+    {
+        CauseKind.UNIT_MASKED,
+        CauseKind.PORT_HELD,
+        CauseKind.PATH_MISSING,
+        CauseKind.PATH_DENIED,
+        CauseKind.IMMUTABLE,
+        CauseKind.LINK_BROKEN,
+        CauseKind.READ_ONLY,
+        CauseKind.LOCK_HELD,
+        CauseKind.NO_EXEC,
+        CauseKind.DISK_FULL,
+        CauseKind.INODES_FULL,
+        CauseKind.PACKAGE_HELD,
+        CauseKind.PACKAGE_UNFINISHED,
+        CauseKind.ACCOUNT_MISSING,
+        CauseKind.ACCOUNT_IN_USE,
+        CauseKind.GROUP_MISSING,
+        CauseKind.LOGIN_REFUSED,
+        CauseKind.CLOCK_OFF,
+    }
+)
+"""Those that say why something fails. The others say once more that it does, for many reasons."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One thing that deviates on the host.

@@ -23,8 +23,8 @@ class FailurePattern:
 
     `words` are plain words of the commands that their output or checks say, too: they name things,
     which have other names elsewhere. `named` are the things that the causes name, in order. `cues`
-    find fixes that may be worth a look. A failure is `vague` if neither its output nor a cause says
-    what is wrong: then another failure may look the same.
+    find fixes that may be worth a look. A failure is `vague` if the host does not show why it
+    occurred: then another failure may look the same.
     """
 
     signature: str

@@ -27,7 +27,7 @@ class ObstacleKind(StrEnum):
     DESTROYS = "destroys"  # parts of commands that stop or destroy something
     UNKNOWN_EFFECT = "unknown_effect"  # parts of commands of which nobody knows what they do
     PROVES_LESS = "proves_less"  # checks, commands without one, and precautions that it gives up
-    VAGUE = "vague"  # nothing: neither output nor a cause says what is wrong
+    VAGUE = "vague"  # nothing: the host did not show why it failed
     UNPROVEN = "unproven"  # where it has worked under whose eyes
     FAILED = "failed"  # nothing: it has failed at least as often as it worked by itself
     RIVALS = "rivals"  # other fixes for the same failure

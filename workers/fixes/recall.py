@@ -150,7 +150,7 @@ def _hint(known: StoredFix, brief: StepBrief, failure: FailurePattern) -> str:
 
 def _likeness(known: StoredFix, failure: FailurePattern) -> str:
     if known.signature == failure.signature:
-        why = ", with a message that does not say why" if failure.vague else ""
+        why = ", which may have another cause" if failure.vague else ""
         return f"a step failed in the same way{why}"
     shared = set(known.cues) & set(failure.cues)
     if any(cue.startswith("because") for cue in shared):

@@ -2,8 +2,8 @@
 
 For each failed subtask, the signature holds the shape of its command, how it ended, the most
 telling line of its output, and the cause that the host itself shows, without anything that differs
-from host to host. A line that many failures have in common says nothing: without a cause, such a
-failure is vague.
+from host to host. A message has more than one cause: a failure of which the host does not show why
+is vague, whatever a program says about it.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
-from shared.domain.cause import Cause
+from shared.domain.cause import TELLING, Cause
 from shared.domain.fix import MOST_TEXT, FailurePattern
 from shared.domain.folders import ROOT, without_folders
 from shared.domain.pieces import (
@@ -123,7 +123,8 @@ def _sign(
         *([why, loosen(why, subtask.command)] if why else []),
     )
     told = ": ".join(part for part in parts if part)
-    return _Sign(told, words, _named(cause), cues, vague=generic and cause is None)
+    telling = cause is not None and cause.kind in TELLING
+    return _Sign(told, words, _named(cause), cues, vague=not telling)
 
 
 _SILENT = frozenset({"timed_out", "precondition_unmet"})

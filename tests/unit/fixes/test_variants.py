@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from shared.domain.cause import Cause, CauseKind
+from shared.domain.cause import TELLING, Cause, CauseKind
 from shared.domain.fitting import align, fit
 from shared.domain.fix import FailurePattern, learnt
 from shared.domain.plan import Subtask
@@ -125,13 +125,37 @@ def test_a_line_that_says_nothing_is_vague(pair: tuple[dict[str, Any], dict[str,
         assert not any(cue.startswith("line") for cue in failed.cues)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "command": "git -C /srv/a log",
+            "stderr": "fatal: detected dubious ownership",
+            "exit_code": 1,
+        },
+        {"command": "service web start", "stderr": "sh: service: not found", "exit_code": 127},
+        {"command": "jq . a.json", "stderr": "sh: jq: not found", "exit_code": 127},
+        {"command": "curl http://depot/", "stderr": "curl: (6) Could not resolve host: depot"},
+        {"command": "apt-get install -y jq", "stderr": "E: Unable to locate package jq"},
+    ],
+    ids=lambda said: str(said["command"]).split()[0],
+)
+@pytest.mark.parametrize("kind", [None, *CauseKind])
+def test_a_message_alone_never_says_why(said: dict[str, Any], kind: CauseKind | None) -> None:
+    """More than one thing makes a program say so; only what the host itself shows tells which."""
+    causes = () if kind is None else (Cause(kind, "x", subtask=1),)
+    failed = failure_of(replace(bundle(said), causes=causes))
+    assert failed is not None
+    assert failed.vague is (kind not in TELLING)
+
+
 def test_the_cause_tells_failures_of_one_line_apart() -> None:
     said = {"command": "systemctl start site", "stderr": JOB_FAILED}
 
     def failed(cause: Cause) -> FailurePattern:
         found = failure_of(replace(bundle(said), causes=(cause,)))
         assert found is not None
-        assert not found.vague
+        assert found.vague is (cause.kind not in TELLING)
         return found
 
     taken = Cause(CauseKind.PORT_HELD, "8080", subtask=1, by="legacy")
