@@ -197,7 +197,6 @@ def test_postgresql_is_installed_after_the_planner_has_seen_the_evidence(
         NO_UNIT,
         "corrected by: apt_other_package",
         "the package postgresql is absent from the host's repositories",
-        "[disk]",
         "error_threshold_per_step: 4",
         REQUEST,
     ):
