@@ -19,6 +19,7 @@ from shared.domain.plan import (
     Subtask,
     SubtaskKind,
 )
+from shared.domain.secret import BadName, secret_names
 from shared.visible import visible
 
 Item = TypeVar("Item")
@@ -27,7 +28,18 @@ KEYS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,10}", fullmatch=True)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40) | st.text(
     string.printable, max_size=40
 )
-COMMANDS = TEXTS.filter(lambda text: bool(text.strip()))
+
+
+def can_run(text: str) -> bool:
+    """Whether it is a command: not blank, and every secret in it is named in full."""
+    try:
+        secret_names(text)
+    except BadName:
+        return False
+    return bool(text.strip())
+
+
+COMMANDS = TEXTS.filter(can_run)
 TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
 AUTHORS = st.sampled_from(
     [
