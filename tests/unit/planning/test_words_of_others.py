@@ -1,7 +1,6 @@
 """A sentence that a host prints reaches planners between marks alone, whatever way it comes.
 
-The next task's planner reads what was remembered of another task's host; see
-`tests/integration/planning/test_words_of_one_host.py` for that way as a whole.
+The next task's planner reads what was remembered of another task's host.
 """
 
 import re
