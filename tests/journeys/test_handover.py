@@ -125,9 +125,10 @@ def silent_model() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_job_that_nothing_can_interrupt_is_given_back_all_the_same(
+def test_a_question_to_a_model_that_is_silent_is_given_back(
     lasting: Ring, silent_model: str
 ) -> None:
+    """Its connection is closed, and another planner asks."""
     lasting.extra.update(
         ANTHROPIC_API_KEY="none", REPLAN_ANTHROPIC_BASE_URL=silent_model, REPLAN_RING_AGAIN="60"
     )
@@ -138,7 +139,7 @@ def test_a_job_that_nothing_can_interrupt_is_given_back_all_the_same(
     eventually(lambda: owner(lasting) == first, "the claim")
     told_to_stop(lasting, "first")
     assert lasting.processes["first"].wait(SECONDS) == 0
-    assert "job_left_behind" in lasting.log("first")
+    assert "job_left_behind" not in lasting.log("first")
     assert owner(lasting) is None
     lasting.worker("planner", name="second")
     second = lasting.processes["second"].pid

@@ -44,7 +44,8 @@ def submit(cli: Cli, folder: Path, *more: object, code: int = 0) -> str:
     subtasks = [{"run": f"grep -q ready {folder}/state"}]
     steps = [{"title": "s", "planner": "anthropic", "subtasks": subtasks}]
     plan.write_text(yaml.safe_dump({"steps": steps}))
-    given = ("task", "submit", "--plan", plan, "--local", "--wait", *QUICK, *more)
+    place = () if "--host" in more else ("--local",)
+    given = ("task", "submit", "--plan", plan, *place, "--wait", *QUICK, *more)
     return str(cli.json(*given, code=code)["details"]["ref"])
 
 
@@ -53,7 +54,7 @@ def puts_right(folder: Path) -> Says:
     state = f"{folder}/state"
     return Says(
         revision_answer(
-            subtask_answer("make", f"echo ready > {state}"),
+            subtask_answer("make", f"echo ready >> {state}"),
             subtask_answer("look", f"grep -q ready {state}", needs=["make"]),
         )
     )
@@ -71,17 +72,26 @@ def recipients(cli: Cli, ref: str) -> list[Any]:
 def test_the_planner_is_named_only_where_a_planner_was_asked(
     working: Cli, model: ModelServer, tmp_path: Path
 ) -> None:
-    """S0.79, S0.80: the second time the memory of fixes answers."""
+    """S0.79, S0.80: what has worked on two hosts, the memory of fixes answers the third time."""
+    with working.database.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO hosts (name, connection, address, port)"
+                " VALUES ('other', 'local', '127.0.0.1', 22)"
+            )
+        )
     model.will(puts_right(tmp_path / "a"))
+    model.will(puts_right(tmp_path / "b"))
     first = submit(working, tmp_path / "a")
-    second = submit(working, tmp_path / "b")
-    assert len(model.asked) == 1
+    submit(working, tmp_path / "b", "--host", "other")
+    third = submit(working, tmp_path / "c")
+    assert len(model.asked) == 2
     assert SENT in working("task", "watch", first).out
-    assert SENT not in working("task", "watch", second).out
+    assert SENT not in working("task", "watch", third).out
     assert recipients(working, first) == [["author"]]
-    assert recipients(working, second) == [["memory"]]
+    assert recipients(working, third) == [["memory"]]
     assert "the evidence went to subtask_planner/anthropic." in markdown(working, first)
-    told = markdown(working, second)
+    told = markdown(working, third)
     assert "the memory of fixes answered, and no planner was asked" in told
     assert "the evidence went to" not in told
 
