@@ -1,5 +1,6 @@
 """How the plan of a run changes: what replaces the remaining steps."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from orchestrator.core.decisions import (
@@ -54,7 +55,20 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
     gone = {o for o, step in state.steps.items() if _has_not_begun(step)} | {fact.step}
     added = renumber(fact.steps, last, remaining_needs(state, gone))
     why = f"replaced by a changed plan: {fact.reason}".rstrip(": ")
-    steps = {
+    steps = mark_replaced(state, gone, why)
+    generation = present.generation + 1
+    steps |= {step.ordinal: replace(StepState.of(step), generation=generation) for step in added}
+    at_it = sorted(ordinal for ordinal in gone if state.steps[ordinal].phase not in NOT_BEGUN)
+    return replace(state, steps=steps), (
+        *(CancelJobs(ordinal) for ordinal in at_it),
+        *(CloseInterventions(ordinal) for ordinal in at_it),
+        AddSteps(added),
+    )
+
+
+def mark_replaced(state: RunState, gone: Collection[int], why: str) -> dict[int, StepState]:
+    """The steps of a run, of which others have replaced those in `gone`."""
+    return {
         ordinal: replace(
             step,
             phase=StepPhase.REPLACED,
@@ -67,14 +81,6 @@ def change_plan(state: RunState, fact: PlanRevised) -> tuple[RunState, tuple[Dec
         else step
         for ordinal, step in state.steps.items()
     }
-    generation = present.generation + 1
-    steps |= {step.ordinal: replace(StepState.of(step), generation=generation) for step in added}
-    at_it = sorted(ordinal for ordinal in gone if state.steps[ordinal].phase not in NOT_BEGUN)
-    return replace(state, steps=steps), (
-        *(CancelJobs(ordinal) for ordinal in at_it),
-        *(CloseInterventions(ordinal) for ordinal in at_it),
-        AddSteps(added),
-    )
 
 
 def _has_not_begun(step: StepState) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from orchestrator.core.decisions import AddSteps, CancelJobs, CloseInterventions, Decision
-from orchestrator.core.plan_rules import remaining_needs, renumber
+from orchestrator.core.plan_rules import mark_replaced, remaining_needs, renumber
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from shared.domain.facts import StepsReplaced
 from shared.domain.task import ENDED_STEP, StepPhase
@@ -44,20 +44,7 @@ def replace_steps(state: RunState, fact: StepsReplaced) -> tuple[RunState, tuple
     """Put a person's steps in the place of those that they name; everything else stays."""
     gone, last = set(fact.replaces), max(state.steps)
     added = renumber(fact.steps, last, remaining_needs(state, gone))
-    why = f"replaced by {fact.replaced_by}"
-    steps = {
-        ordinal: replace(
-            step,
-            phase=StepPhase.REPLACED,
-            waits_for=None,
-            handed_up=False,
-            draft=None,
-            reason=why,
-        )
-        if ordinal in gone
-        else step
-        for ordinal, step in state.steps.items()
-    }
+    steps = mark_replaced(state, gone, f"replaced by {fact.replaced_by}")
     steps |= {step.ordinal: StepState.of(step) for step in added}
     return replace(state, steps=steps), (
         *(CancelJobs(ordinal) for ordinal in sorted(gone)),
