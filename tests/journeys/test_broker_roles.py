@@ -111,7 +111,9 @@ def refuses(client: redis.Redis, code: str) -> bool:
 
 
 def stop_script(_: OwnBroker, client: redis.Redis) -> None:
+    """The server says yes first, and ends the script at its next look."""
     client.script_kill()
+    eventually(lambda: not refuses(client, "BUSY"), "the end of the script")
 
 
 def fail_to_save(own: OwnBroker, client: redis.Redis) -> None:
