@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.export import attestation
 from shared.domain.approval import PUBLIC_KEY, Approval, statement
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
@@ -51,6 +50,8 @@ class Signer:
 
     def attest(self, statement: dict[str, Any]) -> str:
         """The in-toto statement in a signed envelope, as JSON."""
+        from orchestrator.export import attestation  # it reads views, which need SQLAlchemy
+
         return attestation.sign(statement, self._key)
 
     def _make(self) -> None:

@@ -140,10 +140,11 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("replan 0.")
 
 
-def test_help_loads_no_heavy_library() -> None:
+@pytest.mark.parametrize("given", [["--help"], ["guard", "check", "ls"]], ids=" ".join)
+def test_what_needs_no_database_loads_no_heavy_library(given: list[str]) -> None:
     heavy = ["alembic", "anthropic", "celery", "kombu", "paramiko", "psycopg", "sqlalchemy"]
     program = (
-        "import sys; from orchestrator.cli.main import main; code = main(['--help']);"
+        f"import sys; from orchestrator.cli.main import main; code = main({given});"
         f"print(code, [name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
