@@ -50,6 +50,14 @@ def install(requirement: str) -> Advice:
     return ShellCommand(f"{sys.executable} -m pip install {shlex.quote(requirement)}")
 
 
+_BEDROCK = ProviderInfo(
+    _MESSAGES,
+    ShellCommand("aws configure"),
+    library="boto3",
+    requirement="anthropic[bedrock]",
+    names_models=False,
+)
+
 PROVIDERS = {
     ModelProvider.ANTHROPIC: ProviderInfo(_MESSAGES, ShellCommand("export ANTHROPIC_API_KEY=KEY")),
     ModelProvider.OPENAI: ProviderInfo(
@@ -59,20 +67,8 @@ PROVIDERS = {
         requirement="openai",
         names_models=False,
     ),
-    ModelProvider.BEDROCK: ProviderInfo(
-        _MESSAGES,
-        ShellCommand("aws configure"),
-        library="boto3",
-        requirement="anthropic[bedrock]",
-        names_models=False,
-    ),
-    ModelProvider.BEDROCK_MANTLE: ProviderInfo(
-        _MESSAGES,
-        ShellCommand("aws configure"),
-        library="boto3",
-        requirement="anthropic[bedrock]",
-        names_models=False,
-    ),
+    ModelProvider.BEDROCK: _BEDROCK,
+    ModelProvider.BEDROCK_MANTLE: _BEDROCK,
     ModelProvider.VERTEX: ProviderInfo(
         _MESSAGES,
         ShellCommand("gcloud auth application-default login"),
