@@ -1,6 +1,7 @@
 """A worker that is told to stop: others have its work within seconds."""
 
 import os
+import select
 import signal
 import socket
 import time
@@ -118,30 +119,67 @@ def test_it_takes_no_new_job(lasting: Ring, tmp_path: Path) -> None:
     lasting.ends(new)
 
 
+class SilentModel:
+    """A model that takes every question and never answers."""
+
+    def __init__(self, server: socket.socket) -> None:
+        self._server = server
+        self.url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        self._questions: list[socket.socket] = []
+
+    def hears_another(self) -> bool:
+        """Whether somebody has connected since the last time that this was true."""
+        if not select.select([self._server], [], [], 0)[0]:
+            return False
+        self._questions.append(self._server.accept()[0])
+        return True
+
+    def is_hung_up(self) -> bool:
+        """Whether the last who connected has closed the connection."""
+        question = self._questions[-1]
+        question.setblocking(False)
+        try:
+            while question.recv(65536):
+                pass
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        for question in self._questions:
+            question.close()
+
+
 @pytest.fixture
-def silent_model() -> Iterator[str]:
-    """The address of a model that takes every question and never answers."""
+def silent_model() -> Iterator[SilentModel]:
     with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        model = SilentModel(server)
+        yield model
+        model.close()
 
 
 def test_a_question_to_a_model_that_is_silent_is_given_back(
-    lasting: Ring, silent_model: str
+    lasting: Ring, silent_model: SilentModel
 ) -> None:
     """Its connection is closed, and another planner asks."""
     lasting.extra.update(
-        ANTHROPIC_API_KEY="none", REPLAN_ANTHROPIC_BASE_URL=silent_model, REPLAN_RING_AGAIN="60"
+        ANTHROPIC_API_KEY="none",
+        REPLAN_ANTHROPIC_BASE_URL=silent_model.url,
+        REPLAN_RING_AGAIN="60",
     )
     lasting.coordinator()
     lasting.worker("planner", name="first")
     lasting.submit(None, "localhost", policy=Policy(planner="anthropic"))
     first = lasting.processes["first"].pid
-    eventually(lambda: owner(lasting) == first, "the claim")
+    eventually(silent_model.hears_another, "the question")
+    assert owner(lasting) == first
     told_to_stop(lasting, "first")
+    eventually(silent_model.is_hung_up, "the end of the question")
     assert lasting.processes["first"].wait(SECONDS) == 0
     assert "job_left_behind" not in lasting.log("first")
     assert owner(lasting) is None
     lasting.worker("planner", name="second")
     second = lasting.processes["second"].pid
-    eventually(lambda: owner(lasting) == second, "the second worker's claim")
+    eventually(silent_model.hears_another, "the second worker's question")
+    assert owner(lasting) == second
     os.kill(second, signal.SIGKILL)
