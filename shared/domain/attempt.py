@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from shared.domain.prediction import Prediction
+from shared.domain.question import Question
 
 
 class Outcome(StrEnum):
@@ -165,9 +166,11 @@ class AgentStatus(StrEnum):
 class AgentResult:
     """What an agent did in a repository.
 
-    `summary` is in its own words. `tree` is the git tree that it left behind, `session` the handle
-    to resume it, `cost` is in US dollars. `ended_by`, `left_over` and `unknown` mean what they mean
-    for a command.
+    `summary` is in its own words, `changed_files` are not: they are what differs between the commit
+    `base` and `tree`, the git tree that it left behind. `session` is the handle to resume it, and
+    `question` what it waits for; `questions` counts what it has asked. `cost` is in US dollars,
+    None where nobody knows it. `runner` is the program that it is, `version` and `model` what that
+    program said of itself. `ended_by`, `left_over` and `unknown` mean what they mean for a command.
     """
 
     status: AgentStatus
@@ -176,9 +179,15 @@ class AgentResult:
     ended_at: datetime
     changed_files: tuple[str, ...] = ()
     tokens: int = 0
-    cost: Decimal = Decimal(0)
+    cost: Decimal | None = Decimal(0)
     session: str | None = None
     tree: str | None = None
+    base: str | None = None
+    runner: str = ""
+    version: str = ""
+    model: str = ""
+    question: Question | None = None
+    questions: int = 0
     ended_by: EndedBy | None = None
     signal: Signal | None = None
     left_over: tuple[str, ...] = ()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from shared.domain.errors import Rejected
+from shared.domain.agent import AgentWork
+from shared.domain.errors import Defect, Rejected
 
 
 class PlanningRole(StrEnum):
@@ -31,10 +32,14 @@ class OnFailure(StrEnum):
 
 
 class SubtaskKind(StrEnum):
-    """The kind of a subtask's text: a shell command, or a Python snippet that sets `result`."""
+    """The kind of a subtask's text.
+
+    A shell command, a Python snippet that sets `result`, or the goal of a coding agent.
+    """
 
     COMMAND = "command"
     CODE = "code"
+    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,8 @@ class Subtask:
 
     `needs` names the subtasks (by key) that must be done before this one (X3). A subtask without a
     check is done when its command exits with 0. `failure` is the message for a snippet that fails
-    without giving a reason (S1.28).
+    without giving a reason (S1.28). `agent` belongs to the kind `agent` and to no other: its
+    command is the goal in words, which no shell reads, and its timeout the time budget.
     """
 
     ordinal: int
@@ -74,6 +80,15 @@ class Subtask:
     idempotent: bool = False
     kind: SubtaskKind = SubtaskKind.COMMAND
     failure: str | None = None
+    agent: AgentWork | None = None
+
+    def __post_init__(self) -> None:
+        """Raise Defect where the kind and `agent` do not fit together."""
+        if (self.kind is SubtaskKind.AGENT) is (self.agent is None):
+            raise Defect(
+                f"subtask {self.key!r} is of kind {self.kind.value}, which does not fit its agent",
+                stage="plan",
+            )
 
 
 S = TypeVar("S", bound=Subtask)
@@ -86,7 +101,8 @@ class Step:
     With `ask_question`, none of it is detailed or run before a person gives the `answer` (S3.11);
     `ask_options` lists the answers to choose from. `allowed_tools` lists the programs that its
     commands may start, None for any. `step_type` and `parallelizable_reason` are for readers of the
-    plan; `keep_apart` enforces `parallelizable`.
+    plan; `keep_apart` enforces `parallelizable`. `repository` names where it happens, None for the
+    target of its run.
     """
 
     ordinal: int
@@ -106,6 +122,7 @@ class Step:
     ask_question: str = ""
     ask_options: tuple[str, ...] = ()
     answer: str | None = None
+    repository: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""What a coding agent is asked to do, and within which limits; spans in seconds."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+DEFAULT_TIME_BUDGET = 3600.0
+"""Seconds that an agent has for one attempt where its subtask does not say (S4.18, X12)."""
+
+SHORTEST_BUDGET, LONGEST_BUDGET = 1.0, 86_400.0
+"""Seconds: the limits of a time budget, and of the timeout of one runner."""
+
+SHORTEST_INTERVAL = 1.0
+"""Seconds: a watchdog does not look more often."""
+
+
+class ExecutionMode(StrEnum):
+    """Whether an agent may ask a person while it works (S4.6, S4.48)."""
+
+    AUTONOMOUS = "autonomous"
+    INTERACTIVE = "interactive"
+
+
+class Trigger(StrEnum):
+    """When a runner takes over from the one before it (S4.53, X11)."""
+
+    ON_FAILURE = "on_failure"
+    ON_TIMEOUT = "on_timeout"
+
+
+class StuckStrategy(StrEnum):
+    """What a watchdog does with an agent that makes no progress (S4.24).
+
+    `escalate_to_codex`, the seed's word for the last one, is read as it (X15).
+    """
+
+    NOTIFY = "notify"
+    KILL_AND_RETRY = "kill_and_retry"
+    NEXT_RUNNER = "next_runner"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "StuckStrategy | None":
+        return cls.NEXT_RUNNER if value == "escalate_to_codex" else None
+
+
+class Progress(StrEnum):
+    """A sign that an agent makes progress (S4.23)."""
+
+    FILES_CHANGED = "files_changed"
+    COMMITS = "commits"
+    LOG_ACTIVITY = "log_activity"
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerChoice:
+    """One of the runners of a fallback chain, which are tried by priority, the lowest first.
+
+    `trigger` says when this runner is entered, None for either reason (X11). `timeout` is how long
+    it may take, None for what is left of the time budget.
+    """
+
+    runner: str
+    priority: int
+    timeout: float | None = None
+    trigger: Trigger | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watchdog:
+    """How an agent is watched: it is stuck after `check_interval` without any of the indicators."""
+
+    enabled: bool = True
+    check_interval: float = 300.0
+    indicators: frozenset[Progress] = frozenset(Progress)
+    strategy: StuckStrategy = StuckStrategy.NOTIFY
+
+
+@dataclass(frozen=True, slots=True)
+class Compliance:
+    """Whether an attempt is checked against the autonomous protocol, and fails if it broke it."""
+
+    check: bool = True
+    fail_on_violation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWork:
+    """What belongs to the goal of an agent; the goal itself is the command of its subtask.
+
+    `context` lists files of the repository that it reads first, `acceptance` what must hold in
+    words; the check of the subtask decides. `runner` names the one to use, `runners` a fallback
+    chain in its place; with neither, any runner that the repository allows. `mode` is None where
+    nobody has said it. `time_budget` is the limit of one attempt. `allowed_tools` are the agent's
+    tools, None for those of its runner.
+    """
+
+    context: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    runner: str | None = None
+    runners: tuple[RunnerChoice, ...] = ()
+    mode: ExecutionMode | None = None
+    time_budget: float = DEFAULT_TIME_BUDGET
+    allowed_tools: tuple[str, ...] | None = None
+    watchdog: Watchdog = field(default_factory=Watchdog)
+    compliance: Compliance = field(default_factory=Compliance)
+
+    @property
+    def is_autonomous(self) -> bool:
+        """Whether it must not ask a person; it may unless somebody has said otherwise."""
+        return self.mode is ExecutionMode.AUTONOMOUS
+
+    @property
+    def chain(self) -> tuple[RunnerChoice, ...]:
+        """The named runners in the order in which they are tried (S4.51); empty for any."""
+        if self.runners:
+            return tuple(sorted(self.runners, key=lambda choice: choice.priority))
+        return () if self.runner is None else (RunnerChoice(self.runner, 1),)
