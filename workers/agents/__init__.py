@@ -1,0 +1,1 @@
+"""Coding agents carry out subtasks of the kind agent: runners, and how we watch them."""

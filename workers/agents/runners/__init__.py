@@ -1,0 +1,1 @@
+"""Programs that carry out the work of an agent, one module for each."""
