@@ -55,7 +55,7 @@ class RunnerChoice:
     """One of the runners of a fallback chain, which are tried by priority, the lowest first.
 
     `trigger` says when this runner is entered, None for either reason (X11). `timeout` is how long
-    it may take, None for what is left of the time budget.
+    it may take, None for the time budget.
     """
 
     runner: str

@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from shared.domain.compliance import Violation
 from shared.domain.prediction import Prediction
 from shared.domain.question import Question
 
@@ -86,6 +87,7 @@ class EndedBy(StrEnum):
     TIMEOUT = "timeout"
     CANCEL = "cancel"  # its task, run or pass was cancelled
     OPERATOR = "operator"  # a person ended this one attempt; the pass goes on
+    WATCHDOG = "watchdog"  # an agent that made no progress; the pass goes on
 
 
 class Signal(StrEnum):
@@ -168,9 +170,11 @@ class AgentResult:
 
     `summary` is in its own words, `changed_files` are not: they are what differs between the commit
     `base` and `tree`, the git tree that it left behind. `session` is the handle to resume it, and
-    `question` what it waits for; `questions` counts what it has asked. `cost` is in US dollars,
-    None where nobody knows it. `runner` is the program that it is, `version` and `model` what that
-    program said of itself. `ended_by`, `left_over` and `unknown` mean what they mean for a command.
+    `question` what it waits for; `questions` counts what it has asked, None where its runner does
+    not say it (X13). `stuck` counts how often its watchdog found it without progress, `violations`
+    are those of the autonomous protocol. `cost` is in US dollars, None where nobody knows it.
+    `runner` is the program that it is, `version` and `model` what that program said of itself.
+    `ended_by`, `left_over` and `unknown` mean what they mean for a command.
     """
 
     status: AgentStatus
@@ -187,7 +191,9 @@ class AgentResult:
     version: str = ""
     model: str = ""
     question: Question | None = None
-    questions: int = 0
+    questions: int | None = 0
+    stuck: int = 0
+    violations: tuple[Violation, ...] = ()
     ended_by: EndedBy | None = None
     signal: Signal | None = None
     left_over: tuple[str, ...] = ()

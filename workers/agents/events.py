@@ -13,6 +13,7 @@ from typing import Any
 
 from shared.domain.attempt import AgentStatus
 from shared.domain.question import Question
+from workers.agents.result_form import comparable
 
 
 class EndReason(StrEnum):
@@ -155,5 +156,5 @@ AgentEvent = (
 
 
 def digest(result: str) -> str:
-    """The digest of a tool's result."""
-    return hashlib.sha256(result.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """The digest of a tool's result, without what differs at every run (`comparable`)."""
+    return hashlib.sha256(comparable(result).encode("utf-8", "surrogatepass")).hexdigest()[:16]

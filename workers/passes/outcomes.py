@@ -1,6 +1,6 @@
 """The outcome of a command and its check together; pure."""
 
-from shared.domain.attempt import AgentResult, CommandResult, Outcome, Ran, Signal, Unknown
+from shared.domain.attempt import AgentResult, CommandResult, EndedBy, Outcome, Ran, Signal, Unknown
 from shared.domain.budget import Ending
 
 _SIGNALS = {
@@ -49,6 +49,8 @@ def describe_end(result: Ran) -> str:
     """Say in a few words how a command ended."""
     if result.timed_out:
         return describe_forced_end(f"ended after {duration(result):.0f} s, its timeout", result)
+    if result.ended_by is EndedBy.WATCHDOG:
+        return describe_forced_end("it made no progress: ended by its watchdog", result)
     if result.unknown:
         return f"nobody can say how it ended ({_UNKNOWN[result.unknown]})"
     if isinstance(result, AgentResult):

@@ -1,0 +1,309 @@
+"""Whether an agent at work still makes progress (S4.21–S4.36); pure, the clock is the caller's.
+
+A `Watch` is what is known about one attempt. It is a plain value that `shared.wire` stores, and all
+of it follows from records, so that a driver that takes the attempt over need not have it:
+
+- the state of the runner and its moves: the raw stream on the host, read again from its start;
+- when it last moved: the newest of the end of the stream's file, the last snapshot with another
+  tree, and the last call through the gateway;
+- whether the person was told already: the notices in the records of the attempt.
+
+An agent is stuck when every enabled sign of progress has been flat for longer than the limit of its
+state, or when it repeats itself (`loops`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from shared.domain.agent import Progress, StuckStrategy, Watchdog
+from workers.agents.events import AgentEvent, RetriedModel, RunnerEnded, Unreadable
+from workers.agents.loops import Loop, LoopLimits, MoveHistory, Repetition
+
+LONGEST_LOOK = 30.0
+"""Seconds between two looks at an attempt, at most (S4.36)."""
+
+LINGER = 15.0
+"""Seconds that a runner may still run after its result: some never end by themselves."""
+
+CPU_FLOOR = 0.02
+"""Seconds of CPU time a second: a process that only waits uses less."""
+
+IO_FLOOR = 1024.0
+"""Bytes a second that processes read and write: one that only waits moves fewer."""
+
+_MINUTE = 60.0
+
+
+class State(StrEnum):
+    """What the runner is doing."""
+
+    MODEL = "waiting_for_model"
+    TOOL = "in_tool"
+    RETRYING = "retrying"  # a request to the model failed, and is sent again
+    IDLE = "idle"  # nothing of all that
+    ENDED = "ended"  # it has given its result
+
+
+_WORKS_ITSELF = frozenset({State.TOOL, State.IDLE})
+"""The states in which the processes of an attempt have work of their own.
+
+While a runner waits for the model, a busy process is not progress: some spin when they hang.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """Counters of an attempt since its start, as one look finds them.
+
+    `tree` is the tree of the last snapshot and `head` the commit that is checked out; None where
+    nobody has looked yet. `cpu` (seconds) and `io` (bytes) are those of its processes. `tokens` are
+    counted by the gateway, `requests` are those that it has in flight, None where the runner does
+    not go through it. `provider_away` says that the gateway waits to repeat one of them.
+    """
+
+    stream: int = 0
+    tree: str | None = None
+    head: str | None = None
+    cpu: float = 0.0
+    io: int = 0
+    tokens: int = 0
+    requests: int | None = None
+    provider_away: bool = False
+
+    def filled(self, before: "Signs") -> "Signs":
+        """The same, with what only the look before has found."""
+        return replace(self, tree=self.tree or before.tree, head=self.head or before.head)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long each state may last without progress, in seconds."""
+
+    model: float
+    tool: float
+    retrying: float
+    idle: float
+
+    @classmethod
+    def of(cls, interval: float) -> "Limits":
+        """The limits for the `check_interval` of a watchdog (S4.22).
+
+        A tool may wait for something that cannot be seen from here, and a provider that is away is
+        not the agent's fault: both get more time.
+        """
+        return cls(model=interval, tool=2 * interval, retrying=3 * interval, idle=interval)
+
+    def of_state(self, state: State) -> float:
+        """The limit of one state; for the last one see `Watch.lingers`."""
+        return {
+            State.MODEL: self.model,
+            State.TOOL: self.tool,
+            State.RETRYING: self.retrying,
+            State.IDLE: self.idle,
+            State.ENDED: LINGER,
+        }[state]
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """An agent that makes no progress.
+
+    It has been flat for `flat` seconds, longer than `limit`, or it repeats itself (`repetition`).
+    """
+
+    state: State
+    flat: float
+    limit: float
+    repetition: Repetition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is known about one attempt; see the module. Times are in seconds, of any one clock.
+
+    `moved_at` is when it last made progress, `seen_at` when `signs` were taken, `ended_at` when the
+    runner gave its result. `notified` says that a person was told since the last progress.
+    """
+
+    moved_at: float
+    seen_at: float
+    signs: Signs | None = None
+    phase: State = State.IDLE
+    history: MoveHistory = field(default_factory=MoveHistory)
+    ended_at: float | None = None
+    notified: bool = False
+
+    @classmethod
+    def begin(cls, at: float) -> "Watch":
+        """The watch over an attempt that starts now."""
+        return cls(moved_at=at, seen_at=at)
+
+    @classmethod
+    def restore(
+        cls,
+        events: Iterable[AgentEvent],
+        *,
+        moved_at: float,
+        notified: bool = False,
+        limits: LoopLimits | None = None,
+    ) -> "Watch":
+        """The watch of a driver that takes the attempt over, from its records.
+
+        The time before counts: an agent that hung while nobody watched is found at once.
+        """
+        watch = cls.begin(moved_at).hear(events, moved_at, limits=limits)
+        return watch.told() if notified else watch
+
+    @property
+    def state(self) -> State:
+        """What the runner is doing, from its stream and from the gateway."""
+        if self.ended_at is not None:
+            return State.ENDED
+        if self.history.in_tool:
+            return State.TOOL
+        signs = self.signs or Signs()
+        if signs.provider_away or self.phase is State.RETRYING:
+            return State.RETRYING
+        if signs.requests is None:
+            return self.phase
+        return State.MODEL if signs.requests else State.IDLE
+
+    @property
+    def lingers_at(self) -> float | None:
+        """When a runner that has given its result is ended; None while it has given none."""
+        return None if self.ended_at is None else self.ended_at + LINGER
+
+    def hear(
+        self, events: Iterable[AgentEvent], at: float, *, limits: LoopLimits | None = None
+    ) -> "Watch":
+        """The watch after these events of the runner.
+
+        They change its state. That the stream has grown is among the signs.
+        """
+        heard = self
+        for event in events:
+            heard = replace(
+                heard,
+                phase=_phase(heard.phase, event),
+                history=heard.history.hear(event, limits or LoopLimits()),
+                ended_at=at if isinstance(event, RunnerEnded) else heard.ended_at,
+            )
+        return heard
+
+    def see(self, signs: Signs, at: float, watchdog: Watchdog) -> "Watch":
+        """The watch after a look at the attempt (S4.28).
+
+        Signs are compared with those of the last look (X14). The first ones show nothing: what was
+        there at the start is not progress.
+        """
+        before = self.signs
+        signs = signs if before is None else signs.filled(before)
+        seen = replace(self, signs=signs, seen_at=at, history=self.history.see_tree(signs.tree))
+        if before is None or not _has_moved(before, signs, at - self.seen_at, seen.state, watchdog):
+            return seen
+        return replace(seen, moved_at=at, notified=False)
+
+    def stuck(
+        self, at: float, watchdog: Watchdog, *, loops: LoopLimits | None = None
+    ) -> Stuck | None:
+        """Whether the agent is stuck (S4.29); never with the watchdog disabled (S4.27).
+
+        Nor is one that has given its result: see `lingers_at`.
+        """
+        state = self.state
+        if not watchdog.enabled or state is State.ENDED:
+            return None
+        flat = max(0.0, at - self.moved_at)
+        limit = Limits.of(watchdog.check_interval).of_state(state)
+        repetition = self.history.repetition(loops or LoopLimits())
+        if repetition is not None or flat > limit:
+            return Stuck(state, flat, limit, repetition)
+        return None
+
+    def told(self) -> "Watch":
+        """The watch once a person was told: only what is new is told again."""
+        return replace(self, notified=True, history=self.history.forgotten())
+
+
+def response(watch: Watch, stuck: Stuck | None, watchdog: Watchdog) -> StuckStrategy | None:
+    """What to do now (S4.24); None for nothing.
+
+    A person is told once, until there is progress again.
+    """
+    if stuck is None:
+        return None
+    if watchdog.strategy is StuckStrategy.NOTIFY and watch.notified and stuck.repetition is None:
+        return None
+    return watchdog.strategy
+
+
+def look_every(watchdog: Watchdog, heartbeat: float) -> float:
+    """Seconds between two looks: with each heartbeat, and often enough for a short interval."""
+    return min(heartbeat, LONGEST_LOOK, watchdog.check_interval / 2)
+
+
+def describe(task: str, stuck: Stuck, strategy: StuckStrategy, runner: str = "") -> str:
+    """What was found, and what is done about it, in words (S4.33–S4.35).
+
+    `runner` is the one that is entered next, empty if there is none.
+    """
+    found = f"Task {task} appears stuck ({_finding(stuck)})"
+    match strategy:
+        case StuckStrategy.NOTIFY:
+            return found
+        case StuckStrategy.KILL_AND_RETRY:
+            return f"{found}: it is ended and tried again"
+        case StuckStrategy.NEXT_RUNNER:
+            return f"{found}: it is ended, and {runner or 'no other runner'} goes on"
+
+
+def _finding(stuck: Stuck) -> str:
+    if stuck.repetition is None:
+        return f"no progress for {_span(stuck.limit)}"
+    times = stuck.repetition.times
+    match stuck.repetition.loop:
+        case Loop.SAME_RESULT:
+            return f"the same action with the same result {times} times"
+        case Loop.SAME_ERROR:
+            return f"the same action failed {times} times"
+        case Loop.MONOLOGUE:
+            return f"the same words {times} times"
+        case Loop.ALTERNATING:
+            return f"the same two actions in turn {times} times"
+
+
+def _span(seconds: float) -> str:
+    """`5+ min`, as S4.33 has it; what is not whole minutes is in seconds."""
+    minutes = seconds / _MINUTE
+    return f"{minutes:g}+ min" if minutes.is_integer() else f"{seconds:g}+ s"
+
+
+def _phase(before: State, event: AgentEvent) -> State:
+    """What the runner does after this event, tools aside."""
+    match event:
+        case RetriedModel():
+            return State.RETRYING
+        case Unreadable():
+            return before
+    return State.MODEL
+
+
+def _has_moved(before: Signs, now: Signs, span: float, state: State, watchdog: Watchdog) -> bool:
+    """Whether any enabled sign shows progress between two looks (S4.23, S4.30–S4.32)."""
+    signs = {
+        Progress.FILES_CHANGED: before.tree is not None and now.tree != before.tree,
+        Progress.COMMITS: before.head is not None and now.head != before.head,
+        Progress.LOG_ACTIVITY: _is_active(before, now, span, state),
+    }
+    return any(signs[indicator] for indicator in watchdog.indicators)
+
+
+def _is_active(before: Signs, now: Signs, span: float, state: State) -> bool:
+    if now.stream != before.stream or now.tokens != before.tokens:
+        return True
+    if state not in _WORKS_ITSELF:
+        return False
+    burnt, moved = now.cpu - before.cpu, now.io - before.io
+    # Fewer than before: a process has ended.
+    return burnt < 0 or moved < 0 or burnt > CPU_FLOOR * span or moved > IO_FLOOR * span
