@@ -56,12 +56,23 @@ class RunnerChoice:
 
     `trigger` says when this runner is entered, None for either reason (X11). `timeout` is how long
     it may take, None for the time budget.
+
+    `command` starts it where its usual program does not, `alias` is what its plan calls it.
+    `protocol` is the text for work without a person, None for replan's own, empty for none (S4.16).
     """
 
     runner: str
     priority: int
     timeout: float | None = None
     trigger: Trigger | None = None
+    command: str | None = None
+    protocol: str | None = None
+    alias: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return self.alias or self.runner
 
 
 @dataclass(frozen=True, slots=True)
