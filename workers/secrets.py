@@ -88,8 +88,8 @@ class Secrecy:
 
 
 def texts_of(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
-    """Every text in the subtasks that a target will run."""
-    return tuple(text for subtask in subtasks for _, text in subtask.texts())
+    """Every text in the subtasks that a shell of a target will run."""
+    return tuple(text for subtask in subtasks for _, text in subtask.shell_texts())
 
 
 def mask_attempt(attempt: Attempt, masker: Masker) -> Attempt:

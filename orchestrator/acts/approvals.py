@@ -1,10 +1,12 @@
 """A person's approval: who gives it, for exactly what, and what cannot be approved."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.interventions import InterventionView
+from shared.domain.agent import AgentWork
 from shared.domain.approval import (
     Approval,
     ApprovalRequest,
@@ -19,7 +21,7 @@ from shared.domain.host import Host
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
-from shared.domain.verdict import Verdict
+from shared.domain.verdict import ALLOWED, Verdict
 from shared.guard import Guard, PlanGuard, load_site
 from shared.secrets.sent import as_sent, variables_in
 from shared.settings import ServerSettings
@@ -81,6 +83,8 @@ def too_late(view: InterventionView) -> Rejected:
 def refuse_forbidden(asked: Iterable[ApprovalRequest], guard_for: GuardFor) -> None:
     """Raise Rejected when the guard now forbids one of the texts: it cannot be approved."""
     for each in asked:
+        if each.subject.work is not None:
+            continue  # a goal in words, which no shell reads
         verdict = guard_for(each.subject.host.name).judge(each.subject.command)
         if verdict.denied:
             raise _forbidden(each.subject, verdict)
@@ -110,27 +114,45 @@ def texts_to_approve(
     found: list[ApprovalRequest] = []
     for host in hosts:
         texts = tuple(_texts(plan))
-        guard = PlanGuard(guard_for(host.name), (text for _, _, text in texts))
-        for place, part, text in texts:
-            subject = Subject(
-                task, place, text, host, guard.version, environment=variables_in(text)
-            )
-            verdict = guard.judge(text)
+        commands = (each.text for each in texts if each.work is None)
+        guard = PlanGuard(guard_for(host.name), commands)
+        for each in texts:
+            verdict = ALLOWED if each.work is not None else guard.judge(each.text)
+            subject = each.subject(task, host, guard.version)
             if verdict.denied:
                 raise _forbidden(subject, verdict)
-            if not verdict.allowed or part is SubtaskPart.COMMAND:
-                reason = verdict.reason or "a command of the plan"
-                found.append(ApprovalRequest(part, subject, verdict.rule, reason, verdict.part))
+            if not verdict.allowed or each.part is SubtaskPart.COMMAND:
+                what = "a command" if each.work is None else "the goal of an agent"
+                reason = verdict.reason or f"{what} of the plan"
+                request = ApprovalRequest(each.part, subject, verdict.rule, reason, verdict.part)
+                found.append(request)
     return tuple(found)
 
 
-def _texts(plan: Plan) -> Iterable[tuple[SubtaskPlace, SubtaskPart, str]]:
-    """Every text that a plan sends to a host, with its place, in the bytes that reach the host."""
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a plan, with its place; with `work` it is the goal of an agent."""
+
+    place: SubtaskPlace
+    part: SubtaskPart
+    text: str
+    work: AgentWork | None
+
+    def subject(self, task: int, host: Host, policy: str) -> Subject:
+        environment = variables_in(self.text) if self.work is None else ()
+        return Subject(
+            task, self.place, self.text, host, policy, environment=environment, work=self.work
+        )
+
+
+def _texts(plan: Plan) -> Iterator[_Text]:
+    """Every text that a plan sends to a host, in the bytes that reach the host."""
     for step in plan.steps:
         for subtask in step.subtasks:
             place = SubtaskPlace(step.ordinal, 0, subtask.ordinal)
             for part, text in as_sent(subtask).texts():
-                yield place, part, text
+                work = subtask.agent if part is SubtaskPart.COMMAND else None
+                yield _Text(place, part, text, work)
 
 
 def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:

@@ -64,6 +64,8 @@ def edit(caller: Caller, number: int, given: PlanText) -> Done[NamedFix]:
     )
     with caller.database.begin() as connection:
         known = require_fix(connection, number)
+        if any(subtask.agent is not None for subtask in replacement):
+            raise _refusal(number, "cannot have the work of an agent", NextStep.of("fix list"))
         if holds_secret(replacement):
             raise Rejected(
                 "it contains what looks like a secret: write ${secret:NAME} in its place",

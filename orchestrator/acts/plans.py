@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
+from orchestrator.acts.agents import require_agents
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
 from orchestrator.acts.done import Done
@@ -67,6 +68,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     policy = view.policy
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
+    require_agents(plan.steps)
     if plan.autonomy not in {None, policy.autonomy}:
         raise Rejected(
             f"{given.source} asks for autonomy {plan.autonomy}, but {view.ref} was submitted with "
@@ -101,6 +103,7 @@ def revise(
     by_hand = NextStep.of("plan revise", left.place.ref, file=given.source)
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
+    require_agents(plan.steps)
     free = tuple(step.ordinal for step in left.steps)
     gone = tuple(sorted({*replaced})) or free
     _refuse_replacement(left, plan, gone, all_of_it=not replaced)

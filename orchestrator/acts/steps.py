@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.access.audit import Act
+from orchestrator.acts.agents import require_agents
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_list
 from orchestrator.acts.done import Done, Note
@@ -80,6 +81,7 @@ def _revision_fact(view: StepView, policy: Policy, given: PlanText, note: str) -
     undone = rollback_of(given.text, source=given.source, next_step=command)
     _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")
+    require_agents(subtasks=subtasks)
     reason = note or f"given by hand: {given.name}"
     return StepRevised(
         step.ordinal,

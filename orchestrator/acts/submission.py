@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
+from orchestrator.acts.agents import require_agents
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
@@ -158,6 +159,7 @@ def _check(submission: Submission) -> None:
     if submission.plan is not None:
         check_steps(submission.plan.steps)
         check_plan_secrets(submission.plan)
+        require_agents(submission.plan.steps)
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:

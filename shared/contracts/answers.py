@@ -134,6 +134,7 @@ class StepAnswer(PlanStep):
     parallelizable: SkipJsonSchema[bool | None] = None
     parallelizable_reason: SkipJsonSchema[Text] = ""
     allowed_tools: SkipJsonSchema[list[Text] | None] = None
+    repository: SkipJsonSchema[Key | None] = None
     on_failure: Annotated[
         Literal["stop", "continue"],
         Field(

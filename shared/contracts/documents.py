@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from shared.contracts.agentwork import AgentDocument
 from shared.contracts.coderesult import FailureOutput
 from shared.contracts.complaints import Document
-from shared.contracts.fields import Command, Key, Span, Text
+from shared.contracts.fields import Command, Goal, Key, Span, Text
 from shared.contracts.planstep import PlanStep
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind, default_needs
@@ -18,7 +19,7 @@ PlannerName = Literal[
 
 
 class SubtaskDocument(Document):
-    """One `command` (a plan file may call it `run`) with what belongs to it."""
+    """One `command` (a plan file may call it `run`), or `goal`, with what belongs to it."""
 
     id: Annotated[
         Key | None, Field(description="What `needs` names it by; its number if left out.")
@@ -26,6 +27,9 @@ class SubtaskDocument(Document):
     title: Annotated[Text | None, Field(description="The command's first line if left out.")] = None
     run: Annotated[Command | None, Field(description="The command, for /bin/sh.")] = None
     command: Annotated[Command | None, Field(description="The same as `run`.")] = None
+    goal: Annotated[
+        Goal | None, Field(description="What an agent is to bring about, in words.")
+    ] = None
     check: Annotated[
         Command | None,
         Field(description="A command that exits with 0 once the subtask has had its effect."),
@@ -44,10 +48,16 @@ class SubtaskDocument(Document):
         bool, Field(description="It may be run again when its outcome is not known.")
     ] = False
     kind: Annotated[
-        Literal["command", "code"],
-        Field(description="A shell command, or a Python snippet that sets `result`."),
+        Literal["command", "code", "agent"],
+        Field(
+            description="A shell command, a Python snippet that sets `result`, or the goal of a "
+            "coding agent in a repository."
+        ),
     ] = "command"
-
+    agent: Annotated[
+        AgentDocument | None,
+        Field(description="Of `kind: agent`: who does it, within which limits."),
+    ] = None
     failure_output: Annotated[
         FailureOutput | None,
         Field(description="What is said of a snippet that fails without saying why."),
@@ -62,8 +72,24 @@ class SubtaskDocument(Document):
         return self
 
     @model_validator(mode="after")
+    def _only_of_agents(self) -> "SubtaskDocument":
+        if self.kind != "agent":
+            for key in ("goal", "agent"):
+                if getattr(self, key) is not None:
+                    raise _fault(f"has `{key}`, which only `kind: agent` has")
+            return self
+        if self.goal is None:
+            raise _fault("has `kind: agent`, and no `goal` that says what the agent is to do")
+        for key in ("run", "command"):
+            if getattr(self, key) is not None:
+                raise _fault(f"has `{key}`, but an agent has a `goal`; a `check` is a command")
+        if self.timeout is not None:
+            raise _fault("has a `timeout`, but an agent has a `time_budget` under `agent`")
+        return self
+
+    @model_validator(mode="after")
     def _one_command(self) -> "SubtaskDocument":
-        if (self.run is None) == (self.command is None):
+        if self.kind != "agent" and (self.run is None) == (self.command is None):
             raise PydanticCustomError(
                 "one_command",
                 "has to have either `run` or `command`, which mean the same",
@@ -73,14 +99,16 @@ class SubtaskDocument(Document):
 
     def subtask(self, ordinal: int, needs: tuple[str, ...], policy: Policy) -> Subtask:
         """The value, under its number and with the needs that hold for it."""
-        command = self.command or self.run or ""
+        command = self.command or self.run or self.goal or ""
+        work = (self.agent or AgentDocument()).work() if self.kind == "agent" else None
+        timeout = policy.subtask_timeout if self.timeout is None else self.timeout
         return Subtask(
             ordinal=ordinal,
             key=self.key(ordinal),
             title=first_line(command) if self.title is None else self.title,
             command=command,
             check=self.check,
-            timeout=policy.subtask_timeout if self.timeout is None else self.timeout,
+            timeout=timeout if work is None else work.time_budget,
             preconditions=tuple(self.preconditions),
             needs=needs,
             critical=self.critical,
@@ -88,6 +116,7 @@ class SubtaskDocument(Document):
             idempotent=self.idempotent,
             kind=SubtaskKind(self.kind),
             failure=None if self.failure_output is None else self.failure_output.message,
+            agent=work,
         )
 
     def key(self, ordinal: int) -> str:
@@ -158,6 +187,10 @@ def subtasks_of(documents: list[SubtaskDocument], policy: Policy) -> tuple[Subta
         document.subtask(ordinal, needs[key], policy)
         for ordinal, (key, document) in enumerate(zip(keys, documents, strict=True), 1)
     )
+
+
+def _fault(told: str) -> PydanticCustomError:
+    return PydanticCustomError("of_its_kind", "{told}", {"told": told})
 
 
 def first_line(command: str, *, longest: int = 60) -> str:

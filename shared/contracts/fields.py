@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from shared.domain.config import LIMITS
-from shared.domain.secret import BadName, secret_names
+from shared.domain.secret import BadName, names_secret, secret_names
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SPAN = re.compile(rf"(?:{_PART.pattern})+|\d+(?:\.\d+)?")
@@ -77,6 +77,18 @@ def _command(text: str) -> str:
     return text
 
 
+def _goal(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "is empty; say what the agent is to do", {})
+    if names_secret(text):
+        raise PydanticCustomError(
+            "secret_in_goal",
+            "names a secret, and a goal is sent to a model; let a command of the step use it",
+            {},
+        )
+    return text
+
+
 Span = Annotated[
     float,
     BeforeValidator(_span),
@@ -109,3 +121,6 @@ Text = Annotated[str, Field(max_length=100_000), AfterValidator(_storable)]
 
 Command = Annotated[Text, Field(min_length=1), AfterValidator(_command)]
 """A command: text that is not blank, and names secrets as they can be named."""
+
+Goal = Annotated[Text, Field(min_length=1), AfterValidator(_goal)]
+"""The goal of an agent: text that is not blank, and names no secret."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import yaml
 
+from shared.contracts.agentwork import dump_work, span
 from shared.domain.plan import (
     OnFailure,
     Plan,
@@ -97,6 +98,7 @@ def _details(step: Step) -> dict[str, Any]:
         "allowed_tools": None if tools is None else list(tools),
         "ask_question": step.ask_question,
         "ask_options": list(step.ask_options),
+        "repository": step.repository,
     }
     unsaid: dict[str, Any] = {
         "step_type": "task",
@@ -105,6 +107,7 @@ def _details(step: Step) -> dict[str, Any]:
         "allowed_tools": None,
         "ask_question": "",
         "ask_options": [],
+        "repository": None,
     }
     return {key: value for key, value in said.items() if value != unsaid[key]}
 
@@ -118,9 +121,9 @@ def _subtask(subtask: Subtask, needs: tuple[str, ...]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "id": subtask.key,
         "title": subtask.title,
-        "run": subtask.command,
+        "run" if subtask.agent is None else "goal": subtask.command,
         "check": subtask.check,
-        "timeout": int(subtask.timeout) if subtask.timeout.is_integer() else subtask.timeout,
+        "timeout": span(subtask.timeout),
         "preconditions": list(subtask.preconditions),
         "needs": list(subtask.needs),
         "critical": subtask.critical,
@@ -138,6 +141,9 @@ def _subtask(subtask: Subtask, needs: tuple[str, ...]) -> dict[str, Any]:
         "kind": SubtaskKind.COMMAND.value,
     }
     said = {key: value for key, value in document.items() if unsaid.get(key, ...) != value}
+    if subtask.agent is not None:
+        del said["timeout"]  # it is the time budget
+        said |= {"agent": work} if (work := dump_work(subtask.agent)) else {}
     if subtask.failure is not None:
         said["failure_output"] = {"status": "Error", "context": {"error": subtask.failure}}
     return said

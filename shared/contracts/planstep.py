@@ -36,6 +36,10 @@ class PlanStep(Document):
         list[Text] | None,
         Field(description="The only programs that its commands may start; any if left out."),
     ] = None
+    repository: Annotated[
+        Key | None,
+        Field(description="The repository in which it happens; the task's target if left out."),
+    ] = None
     ask_question: Annotated[
         Text,
         Field(description="What a person has to answer before it begins; empty for nothing."),
@@ -60,4 +64,5 @@ class PlanStep(Document):
             "allowed_tools": None if tools is None else tuple(tools),
             "ask_question": self.ask_question.strip(),
             "ask_options": tuple(self.ask_options),
+            "repository": self.repository,
         }

@@ -6,12 +6,6 @@ from enum import StrEnum
 DEFAULT_TIME_BUDGET = 3600.0
 """Seconds that an agent has for one attempt where its subtask does not say (S4.18, X12)."""
 
-SHORTEST_BUDGET, LONGEST_BUDGET = 1.0, 86_400.0
-"""Seconds: the limits of a time budget, and of the timeout of one runner."""
-
-SHORTEST_INTERVAL = 1.0
-"""Seconds: a watchdog does not look more often."""
-
 
 class ExecutionMode(StrEnum):
     """Whether an agent may ask a person while it works (S4.6, S4.48)."""

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
+from shared.domain.agent import AgentWork
 from shared.domain.host import Host
 from shared.domain.plan import Plan
+from shared.domain.target import Repository
 
 INTERPRETER = "/bin/sh"
 """The program that runs every command on its host."""
@@ -52,7 +55,8 @@ class Subject:
 
     `environment` names the variables that are set for this command alone; `policy` is the version
     of the rules that judged it. Without a `place`, the subject covers the command anywhere in the
-    task.
+    task. In a `repository`, it runs in a workspace of that repository. With `work`, the command is
+    the goal of an agent: its runner, its limits and its tools are approved with it.
     """
 
     task: int
@@ -62,6 +66,8 @@ class Subject:
     policy: str
     interpreter: str = INTERPRETER
     environment: tuple[str, ...] = ()
+    repository: Repository | None = None
+    work: AgentWork | None = None
 
     @property
     def digest(self) -> str:
@@ -69,6 +75,8 @@ class Subject:
         told = asdict(replace(self, environment=_sort_names(self.environment)))
         if not self.host.labels:
             del told["host"]["labels"]  # older versions knew none: their approvals stay valid
+        _drop_empty(told, "repository")
+        _drop_empty(told, "work")
         return _digest("subject", told)
 
     def anywhere(self) -> "Subject":
@@ -118,7 +126,18 @@ def statement(task: int, approval: Approval) -> bytes:
 
 def plan_digest(plan: Plan) -> str:
     """SHA-256 over a whole plan: a person approves exactly the plan that was shown."""
-    return _digest("plan", asdict(plan))
+    told = asdict(plan)
+    for step in told["steps"]:
+        _drop_empty(step, "repository")
+        for subtask in step["subtasks"]:
+            _drop_empty(subtask, "agent")
+    return _digest("plan", told)
+
+
+def _drop_empty(told: dict[str, Any], key: str) -> None:
+    """Leave out what older versions did not know: what was approved there stays approved."""
+    if told[key] is None:
+        del told[key]
 
 
 def _sort_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -130,6 +149,11 @@ def _digest(kind: str, content: object) -> str:
 
 
 def _canonical_bytes(kind: str, content: object) -> bytes:
-    """JSON marks where each text ends, so different contents never give the same bytes."""
-    written = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """JSON marks where each text ends, so different contents never give the same bytes.
+
+    A set is written in order.
+    """
+    written = json.dumps(
+        [kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False, default=sorted
+    )
     return written.encode("ascii")

@@ -89,8 +89,11 @@ def learnt(
     """The difference between a revision that failed and one that was done; None if there is none.
 
     Equal subtasks at the beginning and at the end are left out, unless they failed. A list that
-    gives up a check teaches nothing: what it proves is not what was to be proved.
+    gives up a check teaches nothing: what it proves is not what was to be proved. Neither does one
+    with the work of an agent: what it did is in its repository, not in its goal.
     """
+    if any(subtask.agent is not None for subtask in (*before, *after)):
+        return None
     if sum(len(text) for subtask in (*before, *after) for text in texts_of(subtask)) > MOST_TEXT:
         return None
     if lost_checks(before, after):

@@ -277,7 +277,20 @@ def check_subtasks(subtasks: Iterable[Subtask], *, where: str = "the step") -> N
     for subtask in listed:
         if not subtask.command.strip():
             raise Rejected(f"{where}: subtask {subtask.key!r} has an empty command", stage="plan")
+    _refuse_goals_as_commands(listed, where)
     _acyclic(f"{where}: subtask", {subtask.key: subtask.needs for subtask in listed})
+
+
+def _refuse_goals_as_commands(subtasks: tuple[Subtask, ...], where: str) -> None:
+    """Raise Rejected for a goal that is also a text of a shell: it would not be judged as one."""
+    goals = {each.command for each in subtasks if each.kind is SubtaskKind.AGENT}
+    for each in subtasks:
+        own = () if each.kind is SubtaskKind.AGENT else (each.command,)
+        if not goals.isdisjoint((*own, each.check, each.rollback, *each.preconditions)):
+            raise Rejected(
+                f"{where}: subtask {each.key!r} has a command that is also the goal of an agent",
+                stage="plan",
+            )
 
 
 def in_order(subtasks: Iterable[S]) -> tuple[S, ...]:

@@ -44,6 +44,11 @@ def secret_names(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+def names_secret(text: str) -> bool:
+    """Whether it has a reference to a secret, valid or not."""
+    return _BEGIN.search(text) is not None
+
+
 def name_at(text: str, position: int) -> tuple[str, int]:
     """The name at a position, and where it ends; raises BadName."""
     found = _REFERENCE.match(text, position)

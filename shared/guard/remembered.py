@@ -47,8 +47,8 @@ def harm(replaced: Sequence[Subtask], replacement: Sequence[Subtask]) -> tuple[O
     """What the texts of a fix do besides those of the subtasks that it replaces."""
     found = [each for text in new_texts(replaced, replacement) for each in effects(text)]
     destroying = _parts(found, Effect.DESTROYS, Effect.STOPS)
-    snippets = tuple(s.title for s in replacement if s.kind is SubtaskKind.CODE)
-    unknown = (*_parts(found, Effect.UNKNOWN), *snippets)
+    others = tuple(s.title for s in replacement if s.kind is not SubtaskKind.COMMAND)
+    unknown = (*_parts(found, Effect.UNKNOWN), *others)
     less = (*lost_acceptance(replaced, replacement), *_lost_guards(replaced, replacement))
     listed = (
         (ObstacleKind.DESTROYS, destroying),
@@ -96,7 +96,7 @@ def changes_something(fix: Fix, ran: Iterable[int]) -> bool:
         subtask.ordinal in numbers
         and subtask.command not in known
         and (
-            subtask.kind is SubtaskKind.CODE
+            subtask.kind is not SubtaskKind.COMMAND
             or any(each.effect is not Effect.LOOKS for each in effects(subtask.command))
         )
         for subtask in fix.replacement

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Defect, Rejected
 from shared.domain.plan import Plan, Subtask, SubtaskKind
-from shared.domain.secret import VARIABLE
+from shared.domain.secret import VARIABLE, names_secret
 from shared.domain.snippet import as_command
 from shared.secrets.expansion import to_environment
 
@@ -23,12 +23,21 @@ class SentSubtask(Subtask):
     """
 
     def texts(self) -> Iterator[tuple[SubtaskPart, str]]:
-        """Every text that it runs on its target, in that order."""
+        """Every text that it runs on its target, in that order; the goal of an agent is one.
+
+        `shell_texts` are those that a shell reads.
+        """
         if self.check is not None:
             yield SubtaskPart.CHECK, self.check
         for precondition in self.preconditions:
             yield SubtaskPart.PRECONDITION, precondition
         yield SubtaskPart.COMMAND, self.command
+
+    def shell_texts(self) -> Iterator[tuple[SubtaskPart, str]]:
+        """Those of them that a shell reads: not the goal of an agent."""
+        for part, text in self.texts():
+            if part is not SubtaskPart.COMMAND or self.kind is not SubtaskKind.AGENT:
+                yield part, text
 
 
 _FIELDS = tuple(field.name for field in fields(Subtask))
@@ -37,14 +46,15 @@ _FIELDS = tuple(field.name for field in fields(Subtask))
 def as_sent(planned: Subtask) -> SentSubtask:
     """The subtask with its final bytes; these are judged, approved, run and recorded.
 
-    Each `${secret:NAME}` becomes a variable, and a snippet becomes the command that runs it.
-    Raises Rejected where a secret cannot be named like that, and Defect for a subtask that already
-    has its final bytes.
+    Each `${secret:NAME}` becomes a variable, and a snippet becomes the command that runs it. The
+    goal of an agent stays as it is, and names no secret: it is sent to a model. Raises Rejected
+    where a secret cannot be named like that, and Defect for a subtask that already has its final
+    bytes.
     """
     if isinstance(planned, SentSubtask):
         raise Defect("a subtask with its final bytes was to get them again", stage="secrets")
     given = {name: getattr(planned, name) for name in _FIELDS}
-    command = _expand(planned.command)
+    command = _expand_command(planned)
     if planned.kind is SubtaskKind.CODE:
         command = as_command(command, timeout=planned.timeout)
     given["command"] = command
@@ -61,21 +71,34 @@ def variables_in(command: str) -> tuple[str, ...]:
 def check_secrets(subtasks: Iterable[Subtask], *, where: str) -> None:
     """Raise Rejected, with the place, for a `${secret:NAME}` that commands cannot receive."""
     for subtask in subtasks:
-        for text in (subtask.command, subtask.check, *subtask.preconditions, subtask.rollback):
-            try:
+        try:
+            _expand_command(subtask)
+            for text in (subtask.check, *subtask.preconditions, subtask.rollback):
                 _expand(text or "")
-            except Rejected as error:
-                raise Rejected(
-                    f"{where}, subtask {subtask.ordinal}: {error.reason}",
-                    stage=error.stage,
-                    next_step=error.next_step,
-                ) from error
+        except Rejected as error:
+            raise Rejected(
+                f"{where}, subtask {subtask.ordinal}: {error.reason}",
+                stage=error.stage,
+                next_step=error.next_step,
+            ) from error
 
 
 def check_plan_secrets(plan: Plan) -> None:
     """The same for every step of a plan."""
     for step in plan.steps:
         check_secrets(step.subtasks, where=f"step {step.ordinal}")
+
+
+def _expand_command(planned: Subtask) -> str:
+    if planned.kind is not SubtaskKind.AGENT:
+        return _expand(planned.command)
+    if names_secret(planned.command):
+        raise Rejected(
+            "the goal of an agent names a secret, and a goal is sent to a model; let a command of "
+            "the step use it",
+            stage="secrets",
+        )
+    return planned.command
 
 
 def _expand(text: str) -> str:

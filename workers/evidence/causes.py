@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shared.domain.attempt import COUNTED, GREEN, Attempt
+from shared.domain.attempt import COUNTED, GREEN, AgentResult, Attempt
 from shared.domain.cause import Cause, CauseKind
 from workers.evidence import answers as read
 from workers.evidence.commands import run_as
@@ -48,11 +48,17 @@ def failures(attempts: Sequence[Attempt]) -> tuple[Failure, ...]:
     return tuple(
         Failure(
             ordinal,
-            tuple(dict.fromkeys(filter(None, (a.command, a.check.command if a.check else "")))),
+            tuple(dict.fromkeys(filter(None, _commands_of(a)))),
             output_of(a),
         )
         for ordinal, a in sorted(failed.items())
     )
+
+
+def _commands_of(attempt: Attempt) -> tuple[str, ...]:
+    """What a shell has run for it: the goal of an agent is not a command."""
+    own = () if isinstance(attempt.result, AgentResult) else (attempt.command,)
+    return own if attempt.check is None else (*own, attempt.check.command)
 
 
 def followed(failure: Failure, answers: Answers) -> tuple[Thing, ...]:

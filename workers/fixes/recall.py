@@ -24,8 +24,12 @@ LONGEST_HINT = 4000
 
 
 def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> FailurePattern | None:
-    """The signature of a step's failure; None if the memory is switched off."""
-    if brief.task.policy.fix_memory is FixMemory.OFF:
+    """The signature of a step's failure; None if the memory is switched off.
+
+    None, too, for a step with the work of an agent: the memory knows only commands.
+    """
+    agents = any(subtask.agent is not None for subtask in brief.subtasks)
+    if agents or brief.task.policy.fix_memory is FixMemory.OFF:
         return None
     return failure_of(bundle, brief.host.address)
 

@@ -106,8 +106,8 @@ class Reviewer:
         for part, text in (*sent.texts(), *undo):
             if contains_secret(text):
                 yield _secret(subtask, part.value)
-            runs_code = subtask.kind is SubtaskKind.CODE and part is SubtaskPart.COMMAND
-            if not runs_code:
+            is_shell = subtask.kind is SubtaskKind.COMMAND or part is not SubtaskPart.COMMAND
+            if is_shell:
                 yield from self._verdicts(subtask, part, text, guards)
         for precondition in sent.preconditions:
             yield from self._changes(subtask, "precondition", precondition)
@@ -203,6 +203,6 @@ def _all_texts(subtasks: Iterable[Subtask]) -> Iterator[str]:
     """Every text of the subtasks in its final bytes; those that have none are left out."""
     for subtask in subtasks:
         try:
-            yield from (text for _, text in (*as_sent(subtask).texts(), *_rollback(subtask)))
+            yield from (text for _, text in (*as_sent(subtask).shell_texts(), *_rollback(subtask)))
         except Rejected:
             continue

@@ -62,5 +62,6 @@ def _as_subtask(subtask: Subtask) -> SentSubtask:
         preconditions=(),
         needs=(),
         kind=SubtaskKind.COMMAND,
+        agent=None,
     )
     return as_sent(planned)

@@ -1,12 +1,15 @@
 """The approvals that apply to one pass: this worker makes the digests, the database compares."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from shared.domain.approval import Approval, ApprovalRequest, Subject, SubtaskPlace
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Claim
 from shared.domain.next_step import NextStep
+from shared.domain.plan import Subtask
+from shared.domain.target import Repository
 from shared.secrets.masking import Masker
 from shared.secrets.sent import variables_in
 from shared.store import approvals, jobs
@@ -19,7 +22,8 @@ from workers.roles.signatures import Signatures
 class PassApprovals:
     """The approvals of one step under one revision, for the host as this worker reads it.
 
-    Every call reads the current rows (`workers.passes.ports.Approvals`).
+    `repository` is where the step happens, if it is one, and `agents` is the work of its agents, by
+    the number of the subtask. Every call reads the current rows (`workers.passes.ports.Approvals`).
     """
 
     database: Database
@@ -30,6 +34,8 @@ class PassApprovals:
     host: Host
     policy: str
     signatures: Signatures
+    repository: Repository | None = None
+    agents: Mapping[int, Subtask] = field(default_factory=dict)
 
     def holds(self, subtask: int, text: str) -> bool:
         """Whether there is an unused approval. Raises Transient."""
@@ -73,13 +79,17 @@ class PassApprovals:
         return subject.digest, subject.anywhere().digest
 
     def _subject(self, subtask: int, text: str) -> Subject:
+        planned = self.agents.get(subtask)
+        is_goal = planned is not None and planned.command == text
         return Subject(
             task=self.task,
             place=SubtaskPlace(self.step, self.revision, subtask),
             command=text,
             host=self.host,
             policy=self.policy,
-            environment=variables_in(text),
+            environment=() if is_goal else variables_in(text),
+            repository=self.repository,
+            work=planned.agent if planned is not None and is_goal else None,
         )
 
 

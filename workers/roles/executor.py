@@ -123,6 +123,7 @@ class Executor:
             host=brief.host,
             policy=whole.version,
             signatures=self._signatures,
+            agents={s.ordinal: s for s in order.subtasks if s.kind is SubtaskKind.AGENT},
         )
         log = HeldLog(self._journal, hold, known.masker)
         record = replace(_record(brief, hold, log, since), claims=lambda: self._claims(job))
@@ -302,7 +303,7 @@ def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[st
 
 def _texts(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text that may be sent to a host as it stands, for the guard to judge together."""
-    return texts_of(subtask for subtask in subtasks if subtask.kind is SubtaskKind.COMMAND)
+    return texts_of(subtask for subtask in subtasks if subtask.kind is not SubtaskKind.CODE)
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog, since: float) -> PassRecord:

@@ -1,10 +1,12 @@
 """What a whole plan asks a person to approve, and that it is what its executors will look for."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.acts.approvals import texts_to_approve
+from shared.domain.agent import AgentWork
 from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
@@ -19,6 +21,9 @@ from workers.roles.approvals import PassApprovals
 from workers.roles.signatures import Signatures
 
 WEB = Host(name="web1", address="192.0.2.1", user="deploy")
+AGENT = Subtask(
+    1, "a", "", "use $REPLAN_SECRET_X", kind=SubtaskKind.AGENT, agent=AgentWork(runner="codex")
+)
 GUARD = Guard(load_site(None).for_host("web1", ("halt",)))
 
 
@@ -48,6 +53,7 @@ def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() 
             Subtask(1, "a", "", "PASSWORD=${secret:DB} psql -c 'select 1'"),
             "PASSWORD=\"${REPLAN_SECRET_DB}\" psql -c 'select 1'",
         ),
+        (AGENT, AGENT.command),
     ],
 )
 def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
@@ -58,10 +64,26 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     signatures = Signatures((), tmp_path)
-    here = PassApprovals(database, Claim(1, 1, "ab"), 7, 3, 0, WEB, version, signatures)
+    here = PassApprovals(
+        database,
+        *(Claim(1, 1, "ab"), 7, 3, 0, WEB, version, signatures),
+        agents={1: subtask} if subtask.agent else {},
+    )
     there = here.question(Unapproved(1, SubtaskPart.COMMAND, text, GUARD.judge(text)), Masker())
     assert there.subject == asked.subject
     assert there.subject.digest == asked.subject.digest
+
+
+def test_a_goal_is_no_command_whatever_it_says() -> None:
+    """Its check is one."""
+    goal = replace(AGENT, command="halt", check="eval $X")
+    asked = texts_to_approve(plan(goal), 7, (WEB,), lambda _: GUARD)
+    assert [(each.subject.command, each.subject.work) for each in asked] == [
+        ("eval $X", None),
+        ("halt", AGENT.agent),
+    ]
+    with pytest.raises(Rejected, match="forbidden"):
+        texts_to_approve(plan(replace(AGENT, check="halt")), 7, (WEB,), lambda _: GUARD)
 
 
 def test_nothing_is_asked_where_something_is_forbidden() -> None:

@@ -8,6 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.contracts.planfile import dump_plan, dump_subtasks, load_plan, load_revision
+from shared.domain.agent import (
+    AgentWork,
+    Compliance,
+    ExecutionMode,
+    Progress,
+    RunnerChoice,
+    StuckStrategy,
+    Trigger,
+    Watchdog,
+)
 from shared.domain.config import AUTONOMIES, Policy
 from shared.domain.plan import (
     Author,
@@ -19,7 +29,7 @@ from shared.domain.plan import (
     Subtask,
     SubtaskKind,
 )
-from shared.domain.secret import BadName, secret_names
+from shared.domain.secret import BadName, names_secret, secret_names
 from shared.visible import visible
 
 Item = TypeVar("Item")
@@ -41,6 +51,30 @@ def can_run(text: str) -> bool:
 
 COMMANDS = TEXTS.filter(can_run)
 TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
+GOALS = TEXTS.filter(lambda text: not names_secret(text))
+CHOICES = st.builds(
+    RunnerChoice, KEYS, st.integers(), st.none() | TIMEOUTS, st.none() | st.sampled_from(Trigger)
+)
+RUNNERS = st.tuples(st.none() | KEYS, st.just(())) | st.tuples(
+    st.none(), st.lists(CHOICES, max_size=2).map(tuple)
+)
+WORKS = st.builds(
+    lambda runners, **fields: AgentWork(runner=runners[0], runners=runners[1], **fields),
+    RUNNERS,
+    context=st.lists(TEXTS.filter(bool), max_size=2).map(tuple),
+    acceptance=st.lists(GOALS.filter(str.strip), max_size=2).map(tuple),
+    mode=st.none() | st.sampled_from(ExecutionMode),
+    time_budget=TIMEOUTS,
+    allowed_tools=st.none() | st.lists(TEXTS.filter(bool), max_size=2).map(tuple),
+    watchdog=st.builds(
+        Watchdog,
+        st.booleans(),
+        TIMEOUTS,
+        st.frozensets(st.sampled_from(Progress)),
+        st.sampled_from(StuckStrategy),
+    ),
+    compliance=st.builds(Compliance, st.booleans(), st.booleans()),
+)
 AUTHORS = st.sampled_from(
     [
         Author(PlanningRole.HUMAN, "human"),
@@ -55,21 +89,27 @@ def subtask_lists(draw: st.DrawFn) -> tuple[Subtask, ...]:
     """Subtasks that can be carried out."""
     keys = draw(st.lists(KEYS, min_size=1, max_size=4, unique=True))
     return tuple(
-        Subtask(
-            ordinal=ordinal,
-            key=key,
-            title=draw(TEXTS),
-            command=draw(COMMANDS),
-            check=draw(st.none() | COMMANDS),
-            timeout=draw(TIMEOUTS),
-            preconditions=tuple(draw(st.lists(COMMANDS, max_size=2))),
-            needs=_some(draw, keys[: ordinal - 1]),
-            critical=draw(st.booleans()),
-            rollback=draw(st.none() | COMMANDS),
-            idempotent=draw(st.booleans()),
-            kind=draw(st.sampled_from(SubtaskKind)),
-        )
-        for ordinal, key in enumerate(keys, 1)
+        _subtask(draw, ordinal, keys[: ordinal - 1], key) for ordinal, key in enumerate(keys, 1)
+    )
+
+
+def _subtask(draw: st.DrawFn, ordinal: int, earlier: list[str], key: str) -> Subtask:
+    kind = draw(st.sampled_from(SubtaskKind))
+    work = draw(WORKS) if kind is SubtaskKind.AGENT else None
+    return Subtask(
+        ordinal=ordinal,
+        key=key,
+        title=draw(TEXTS),
+        command=draw(COMMANDS) if work is None else f"goal {ordinal}: {draw(GOALS)}",
+        check=draw(st.none() | COMMANDS),
+        timeout=draw(TIMEOUTS) if work is None else work.time_budget,
+        preconditions=tuple(draw(st.lists(COMMANDS, max_size=2))),
+        needs=_some(draw, earlier),
+        critical=draw(st.booleans()),
+        rollback=draw(st.none() | COMMANDS),
+        idempotent=draw(st.booleans()),
+        kind=kind,
+        agent=work,
     )
 
 
@@ -89,6 +129,7 @@ def plans(draw: st.DrawFn) -> Plan:
             recovery=draw(st.sampled_from(Recovery)),
             on_failure=draw(st.sampled_from(OnFailure)),
             subtasks=draw(subtask_lists()),
+            repository=draw(st.none() | KEYS),
         )
         for ordinal, key in enumerate(keys, 1)
     )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.domain.agent import AgentWork, Progress, RunnerChoice, Watchdog
 from shared.domain.approval import (
     Approval,
     ApprovalScope,
@@ -17,7 +18,8 @@ from shared.domain.approval import (
     statement,
 )
 from shared.domain.host import ConnectionKind, Host
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.target import Repository
 from shared.wire import from_json, to_json
 
 HOST = Host(
@@ -107,6 +109,32 @@ def test_it_is_the_same_wherever_it_is_made() -> None:
     assert SUBJECT.digest == ("098ed8ed24b9d86759b1ddd4e8f74d344e41ff0c8b5fc4f0d1aae09e3c51d566")
 
 
+GOAL = replace(
+    SUBJECT,
+    command="make it pass",
+    repository=Repository("app", "web1", path="/srv/app"),
+    work=AgentWork(watchdog=Watchdog(indicators=frozenset(Progress))),
+)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(GOAL, work=None),
+        replace(GOAL, work=AgentWork(runner="codex")),
+        replace(GOAL, work=AgentWork(time_budget=7200.0)),
+        replace(GOAL, work=AgentWork(allowed_tools=("Edit",))),
+        replace(GOAL, work=AgentWork(runners=(RunnerChoice("codex", 1),))),
+        replace(GOAL, repository=None),
+        replace(GOAL, repository=Repository("app", "web1", path="/srv/other")),
+        replace(GOAL, repository=Repository("app", "web1", path="/srv/app", setup="make")),
+    ],
+)
+def test_the_work_of_an_agent_and_its_repository_count(other: Subject) -> None:
+    assert other.digest != GOAL.digest
+    assert from_json(Subject, to_json(GOAL)).digest == GOAL.digest
+
+
 @given(one=SUBJECTS, other=SUBJECTS)
 def test_two_subjects_share_a_digest_only_if_they_are_equal(one: Subject, other: Subject) -> None:
     assert (one.digest == other.digest) == (one == other)
@@ -171,6 +199,23 @@ def test_a_plan_has_another_digest_when_anything_of_it_changes() -> None:
         Plan((replace(step, subtasks=(replace(subtask, command="false"),)),)),
         Plan((replace(step, subtasks=(replace(subtask, rollback="false"),)),)),
         Plan((step, replace(step, ordinal=2, key="s2"))),
+        Plan((replace(step, repository="app"),)),
+        Plan((replace(step, subtasks=(_agent(AgentWork()),)),)),
+        Plan((replace(step, subtasks=(_agent(AgentWork(runner="codex")),)),)),
     )
     assert len({plan_digest(plan), *map(plan_digest, others)}) == 1 + len(others)
-    assert plan_digest(from_json(Plan, to_json(plan))) == plan_digest(plan)
+    for each in (plan, *others[-3:]):
+        assert plan_digest(from_json(Plan, to_json(each))) == plan_digest(each)
+
+
+def test_a_plan_that_waited_under_an_older_version_can_be_approved() -> None:
+    """What that version did not know is no part of its digest."""
+    subtask = Subtask(1, "a", "", "true")
+    step = Step(1, "s", "t", "", Author(PlanningRole.HUMAN, "human"), subtasks=(subtask,))
+    assert plan_digest(Plan((step,))) == (
+        "cdb0cdef1dc759882f96458547262c594c2990324b3991a86b405dae35cc3898"
+    )
+
+
+def _agent(work: AgentWork) -> Subtask:
+    return Subtask(1, "a", "", "true", kind=SubtaskKind.AGENT, agent=work)

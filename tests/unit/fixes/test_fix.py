@@ -8,10 +8,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.domain.agent import AgentWork
 from shared.domain.fitting import apply
 from shared.domain.fix import MOST_TEXT, Fix, essence, learnt, wears_out
 from shared.domain.pieces import exchange, pieces, rest, shape
-from shared.domain.plan import check_subtasks
+from shared.domain.plan import Subtask, SubtaskKind, check_subtasks
 from tests.unit.fixes.given import bundle, commands, failure, subtasks
 from workers.fixes.signature import failure_of
 
@@ -63,6 +64,13 @@ def test_nothing_is_learnt_from_commands_as_long_as_programs() -> None:
     assert learnt(subtasks("./serve"), subtasks(long, "./serve"), failure(1)) is None
     assert failure_of(bundle({"command": "./serve"}, {"command": long})) is None
     assert failure_of(bundle({"command": "./serve"}, {"command": "true"})) is not None
+
+
+def test_nothing_is_learnt_from_the_work_of_an_agent() -> None:
+    """Neither from what failed nor from what was done in its place."""
+    agent = Subtask(1, "a", "", "mend it", kind=SubtaskKind.AGENT, agent=AgentWork())
+    assert learnt((agent,), subtasks("./serve"), failure(1)) is None
+    assert learnt(subtasks("./serve"), (agent,), failure(1)) is None
 
 
 def test_what_needs_the_step_that_failed_needs_the_end_of_its_fix() -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from shared.domain.agent import AgentWork
 from shared.domain.fix import Fix, Proof
-from shared.domain.plan import SubtaskKind
+from shared.domain.plan import Subtask, SubtaskKind
 from shared.guard.remembered import (
     ObstacleKind,
     changes_something,
@@ -61,6 +62,11 @@ def test_what_runs_again_runs_in_the_same_order() -> None:
 def test_a_snippet_may_do_anything() -> None:
     code = subtasks({"command": "true", "kind": SubtaskKind.CODE})
     assert "unknown_effect" in kinds(harm(subtasks("true"), code))
+
+
+def test_an_agent_may_do_anything() -> None:
+    work = Subtask(1, "a", "mend", "true", kind=SubtaskKind.AGENT, agent=AgentWork())
+    assert [each.kind for each in harm((), (work,))] == [ObstacleKind.UNKNOWN_EFFECT]
 
 
 def test_a_rollback_counts() -> None:

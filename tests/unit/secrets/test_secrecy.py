@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from shared.domain.agent import AgentWork
 from shared.domain.errors import Defect, Misconfigured, Rejected
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.verdict import VerdictKind
-from shared.secrets.sent import SentSubtask, as_sent
+from shared.secrets.sent import SentSubtask, as_sent, check_secrets
 from shared.secrets.value import Secret
 from shared.secrets.vaults.command import CommandVault
 from shared.secrets.vaults.environment import EnvironmentVault
@@ -90,6 +91,20 @@ def test_a_subtask_runs_with_variables_in_place_of_secrets() -> None:
     )
     with pytest.raises(Rejected, match="single quotes"):
         as_sent(Subtask(1, "a", "", "echo '${secret:X}'"))
+
+
+def test_a_goal_names_no_secret_and_gets_none() -> None:
+    """It is sent to a model, and no shell reads it."""
+    goal = Subtask(
+        1, "a", "", "read $REPLAN_SECRET_X", check="b", kind=SubtaskKind.AGENT, agent=AgentWork()
+    )
+    assert as_sent(goal).command == goal.command
+    assert texts_of([as_sent(goal)]) == ("b",)
+    named = replace(goal, command="use ${secret:X}")
+    with pytest.raises(Rejected, match="sent to a model"):
+        as_sent(named)
+    with pytest.raises(Rejected, match="step 1, subtask 1: the goal"):
+        check_secrets([named], where="step 1")
 
 
 def test_a_subtask_gets_its_final_bytes_once() -> None:

@@ -1,0 +1,107 @@
+"""The work of an agent in a plan file: as a person writes it, and what is refused."""
+
+import pytest
+
+from shared.contracts.planfile import load_plan, load_revision
+from shared.domain.agent import (
+    AgentWork,
+    Compliance,
+    ExecutionMode,
+    Progress,
+    RunnerChoice,
+    StuckStrategy,
+    Trigger,
+    Watchdog,
+)
+from shared.domain.config import Policy
+from shared.domain.errors import Rejected
+from shared.domain.plan import SubtaskKind
+
+SHORT = """
+steps:
+  - title: Mend the parser
+    repository: app
+    subtasks:
+      - kind: agent
+        goal: Make the failing test pass
+        check: pytest -q
+"""
+
+LONG = """
+- kind: agent
+  goal: Make the failing test pass
+  agent:
+    context: [src/parser.py]
+    acceptance: [no test is skipped]
+    runners:
+      - runner: claude-code
+        timeout: 45m
+      - {runner: codex, trigger: on_timeout}
+    execution_mode: autonomous
+    time_budget: 1h30m
+    allowed_tools: [Edit, Bash(pytest *)]
+    watchdog:
+      check_interval: 5m
+      progress_indicators: [commits]
+      escalation_strategy: escalate_to_codex
+    validation: {fail_on_ask_user: true}
+"""
+
+
+def test_a_goal_is_enough() -> None:
+    (step,) = load_plan(SHORT, policy=Policy()).steps
+    (subtask,) = step.subtasks
+    assert step.repository == "app"
+    assert (subtask.kind, subtask.agent) == (SubtaskKind.AGENT, AgentWork())
+    assert (subtask.command, subtask.check) == ("Make the failing test pass", "pytest -q")
+    assert subtask.timeout == AgentWork().time_budget
+
+
+def test_everything_else_can_be_said() -> None:
+    """S4.15, S4.21–S4.26, S4.49, S4.50, X10, X15."""
+    (subtask,) = load_revision(LONG, policy=Policy())
+    assert subtask.agent == AgentWork(
+        context=("src/parser.py",),
+        acceptance=("no test is skipped",),
+        runners=(
+            RunnerChoice("claude-code", 1, 2700.0),
+            RunnerChoice("codex", 2, None, Trigger.ON_TIMEOUT),
+        ),
+        mode=ExecutionMode.AUTONOMOUS,
+        time_budget=5400.0,
+        allowed_tools=("Edit", "Bash(pytest *)"),
+        watchdog=Watchdog(
+            indicators=frozenset({Progress.COMMITS}), strategy=StuckStrategy.NEXT_RUNNER
+        ),
+        compliance=Compliance(fail_on_violation=True),
+    )
+    assert subtask.timeout == 5400.0
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["kind: agent"], "no `goal`"),
+        (["kind: agent", "goal: x", "run: 'true'"], "has `run`"),
+        (["kind: agent", "goal: x", "timeout: 5m"], "`time_budget`"),
+        (["kind: agent", "goal: '  '"], "is empty"),
+        (["kind: agent", "goal: log in with ${secret:KEY}"], "names a secret"),
+        (["goal: x"], "only `kind: agent`"),
+        (["run: 'true'", "agent: {runner: codex}"], "only `kind: agent`"),
+        (["kind: agent", "goal: x", "check: x"], "also the goal of an agent"),
+        (["kind: agent", "goal: x", "agent: {runner: a, runners: [{runner: b}]}"], "leave one"),
+        (["kind: agent", "goal: x", "agent: {time_budget: 2d}"], "not a timeout"),
+        (["kind: agent", "goal: x", "agent: {runer: a}"], "did you mean 'runner'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_its_line(lines: list[str], told: str) -> None:
+    text = "- " + "\n  ".join(lines)
+    with pytest.raises(Rejected) as refused:
+        load_revision(text, policy=Policy())
+    assert told in refused.value.reason
+
+
+def test_a_command_of_a_step_is_no_goal_of_it() -> None:
+    """It would run without the guard's eye."""
+    with pytest.raises(Rejected, match="also the goal"):
+        load_revision("- {kind: agent, goal: rm -r x}\n- {run: rm -r x}", policy=Policy())
