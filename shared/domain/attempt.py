@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
 from shared.domain.prediction import Prediction
 from shared.domain.question import Question
@@ -172,7 +173,8 @@ class AgentResult:
     `base` and `tree`, the git tree that it left behind. `session` is the handle to resume it, and
     `question` what it waits for; `questions` counts what it has asked, None where its runner does
     not say it (X13). `stuck` counts how often its watchdog found it without progress, `violations`
-    are those of the autonomous protocol. `cost` is in US dollars, None where nobody knows it.
+    are those of the autonomous protocol; `mode` and `time_budget` (seconds) are what it was told.
+    `cost` is in US dollars, None where nobody knows it.
     `runner` is the program that it is, `version` and `model` what that program said of itself.
     `ended_by`, `left_over` and `unknown` mean what they mean for a command.
     """
@@ -194,6 +196,8 @@ class AgentResult:
     questions: int | None = 0
     stuck: int = 0
     violations: tuple[Violation, ...] = ()
+    mode: ExecutionMode | None = None
+    time_budget: float | None = None
     ended_by: EndedBy | None = None
     signal: Signal | None = None
     left_over: tuple[str, ...] = ()

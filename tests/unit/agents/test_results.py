@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from shared.domain.agent import ExecutionMode
 from shared.domain.attempt import AgentResult, AgentStatus, EndedBy, Outcome, Signal
 from shared.domain.compliance import ProtocolRule, Severity, Violation
 from shared.wire import from_json, to_json
@@ -16,6 +17,8 @@ STUCK = AgentResult(
     questions=None,
     stuck=2,
     violations=(Violation(ProtocolRule.TIME_BUDGET, Severity.WARNING, "Exceeded"),),
+    mode=ExecutionMode.AUTONOMOUS,
+    time_budget=2700.0,
     ended_by=EndedBy.WATCHDOG,
     signal=Signal.KILL,
 )
