@@ -347,6 +347,28 @@ def test_no_fix_empties_the_data_of_a_stranger(
     assert "it stops or destroys something: truncate" in told
 
 
+def test_a_revision_that_dropped_its_check_is_never_carried_out_elsewhere(
+    working: Cli, model: ModelServer, hosts: list[str], tmp_path: Path
+) -> None:
+    """T95: done without its result on one host, by its author's reasons alone."""
+    for host in hosts:
+        folder = tmp_path / f"at-{host}"
+        folder.mkdir()
+        check = f"test -s {folder}/out"
+        subtask = {"run": f"cat {folder}/in > {folder}/out", "check": check}
+        steps = [{"title": "copy", "planner": "anthropic", "subtasks": [subtask]}]
+        plan = folder / "plan.yaml"
+        plan.write_text(yaml.safe_dump({"steps": steps}))
+        skip = subtask_answer("skip", f"echo no > {folder}/note", check=f"test -s {folder}/note")
+        dropped = {"dropped_checks": [{"check": check, "reason": "nobody reads that file"}]}
+        model.will(Says(revision_answer(skip) | dropped))
+        policy = (*QUICK, "--set", "autonomy=auto")
+        working.json("task", "submit", "--plan", plan, "--wait", "--host", host, *policy)
+    assert len(model.asked) == 2
+    assert "<fixes-" not in model.asked[1].said[0]
+    assert fixes(working) == []
+
+
 GENERIC = (
     "Job for site.service failed because the control process exited with error code.\n"
     'See "systemctl status site.service" and "journalctl -xeu site.service" for details.\n'
