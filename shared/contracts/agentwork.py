@@ -30,12 +30,27 @@ class RunnerDocument(Document):
         int | None, Field(description="The lowest is tried first; its place if left out.")
     ] = None
     timeout: Annotated[
-        Span | None, Field(description="How long it may take; what is left of the budget if not.")
+        Span | None, Field(description="How long it may take; the time budget if left out.")
     ] = None
     trigger: Annotated[
         Literal["on_failure", "on_timeout"] | None,
         Field(description="When it takes over from the one before it; in both cases if left out."),
     ] = None
+    command: Annotated[
+        Line | None,
+        Field(
+            description="What starts it, with {task_file} where it reads its task; its usual "
+            "program if left out."
+        ),
+    ] = None
+    protocol: Annotated[
+        Text | None,
+        Field(
+            description="What it is told about work without a person; replan's own text if left "
+            "out, nothing if empty."
+        ),
+    ] = None
+    alias: Annotated[Key | None, Field(description="What people call it.")] = None
 
     def choice(self, place: int) -> RunnerChoice:
         """The value, at that place of the chain."""
@@ -44,6 +59,9 @@ class RunnerDocument(Document):
             place if self.priority is None else self.priority,
             self.timeout,
             None if self.trigger is None else Trigger(self.trigger),
+            self.command,
+            self.protocol,
+            self.alias,
         )
 
 
@@ -175,6 +193,9 @@ def _runner(choice: RunnerChoice) -> dict[str, Any]:
         said["timeout"] = span(choice.timeout)
     if choice.trigger is not None:
         said["trigger"] = choice.trigger.value
+    for key in ("command", "protocol", "alias"):
+        if (value := getattr(choice, key)) is not None:
+            said[key] = value
     return said
 
 

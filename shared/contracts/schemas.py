@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from shared.contracts.agent_tasks import TasksDocument
 from shared.contracts.answers import (
     AdviceAnswer,
     DetailAnswer,
@@ -21,6 +22,7 @@ from shared.domain.errors import Rejected
 
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan": PlanDocument.model_json_schema,
+    "agent-tasks": TasksDocument.model_json_schema,
     "revision": RevisionDocument.model_json_schema,
     "bundle": bundle_schema,
     "plan-answer": PlanAnswer.model_json_schema,

@@ -7,6 +7,13 @@ DEFAULT_TIME_BUDGET = 3600.0
 """Seconds that an agent has for one attempt where its subtask does not say (S4.18, X12)."""
 
 
+COMMAND_RUNNER = "command"
+"""The runner that is any program: a plan says how it is started."""
+
+RUNNERS = ("claude-code", "codex", "acp", "aider", "mini-swe-agent", COMMAND_RUNNER)
+"""The runners that replan knows."""
+
+
 class ExecutionMode(StrEnum):
     """Whether an agent may ask a person while it works (S4.6, S4.48)."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.contracts.planfile import load_plan, load_revision
+from shared.contracts.planfile import dump_subtasks, load_plan, load_revision
 from shared.domain.agent import (
     AgentWork,
     Compliance,
@@ -105,3 +105,20 @@ def test_a_command_of_a_step_is_no_goal_of_it() -> None:
     """It would run without the guard's eye."""
     with pytest.raises(Rejected, match="also the goal"):
         load_revision("- {kind: agent, goal: rm -r x}\n- {run: rm -r x}", policy=Policy())
+
+
+def test_how_a_runner_is_started_comes_back_from_a_plan_file() -> None:
+    (subtask,) = load_revision(
+        "- kind: agent\n"
+        "  goal: g\n"
+        "  agent:\n"
+        "    runners:\n"
+        "      - {runner: command, command: 'mend {task_file}', protocol: '', alias: mender}\n",
+        policy=Policy(),
+    )
+    assert subtask.agent is not None
+    assert subtask.agent.chain == (
+        RunnerChoice("command", 1, command="mend {task_file}", protocol="", alias="mender"),
+    )
+    assert subtask.agent.chain[0].name == "mender"
+    assert load_revision(dump_subtasks((subtask,)), policy=Policy()) == (subtask,)
