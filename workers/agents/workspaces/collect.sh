@@ -1,0 +1,70 @@
+# Says what the workspaces take up, and removes those that nobody needs.
+
+measure() { # tell the size of every part, in kB
+  require_place
+  tell objects "$(size_of "$GIT_DIR")"
+  for each in "$place"/attempts/*; do
+    [ -e "$each" ] || continue
+    attempt=${each##*/}
+    find_workspace && tell attempt "$(size_of "$made") $attempt"
+  done
+  for each in "$place"/bases/*; do
+    [ -e "$each" ] && read -r made <"$each" && [ -d "$place/work/$made" ] || continue
+    tell template "$(size_of "$place/work/$made") ${each##*/}"
+  done
+  tell total "$(size_of "$place")"
+  set -- $(df -Pk "$place" | tail -n 1)
+  tell free "$4"
+}
+size_of() {
+  set -- $(du -sk "$1" 2>/dev/null)
+  echo "${1:-0}"
+}
+
+collect() { # attempt...: beyond the cap, remove what is kept, the oldest first; not these attempts
+  require_place
+  identify
+  sweep_leftovers
+  spared=" $* "
+  total=$(size_of "$place")
+  # The templates first: a setup command makes them again. One that is young may be being copied.
+  for each in $(find "$place/bases" -type f -mmin +60 -exec ls -tr {} +); do
+    [ "$total" -gt "$cap" ] || break
+    read -r made <"$each" || continue
+    rm -f "$each"
+    [ "$made" = rerun ] || discard "$place/work/$made"
+  done
+  cd "$place/attempts" || failed no_place "$place"
+  for attempt in $(ls -tr); do
+    cd / && [ "$total" -gt "$cap" ] || break
+    case $spared in *" $attempt "*) continue ;; esac
+    find_workspace || { rm -f "$place/attempts/$attempt"; continue; }
+    is_used && { tell used "$attempt"; continue; }
+    take
+    finish_index
+    stored=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
+    [ "$kept" = "$stored" ] && [ -z "$unkept" ] || { tell unkept "$attempt"; continue; }
+    rm -f "$place/attempts/$attempt"
+    cd /
+    discard "$made"
+    tell removed "$attempt"
+  done
+  tidy
+  tell total "$(size_of "$place")"
+}
+is_used() { # check whether a process has its folder there
+  set -- "$(cd "$made" && pwd -P)"
+  ls -l /proc/[0-9]*/cwd 2>/dev/null | grep -qF -- "-> $1/"
+}
+discard() { # folder: remove it, and count down
+  total=$((total - $(size_of "$1")))
+  remove "$1"
+}
+tidy() { # pack what is kept; with no workspace left, drop what no ref holds
+  cd / && unset GIT_WORK_TREE GIT_INDEX_FILE
+  [ "$total" -gt "$cap" ] || return 0
+  git repack -d -l -q 2>/dev/null
+  set -- "$place"/attempts/*
+  [ -e "$1" ] || git prune --expire=1.day.ago 2>/dev/null
+  return 0
+}

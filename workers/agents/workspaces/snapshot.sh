@@ -1,0 +1,133 @@
+# Keeps the tree of a workspace by our own git directory: nothing that the agent configures is read.
+
+snapshot() { # attempt's variables: keep the tree under refs/replan/attempts
+  require_place
+  require_workspace
+  take
+  tell tree "$kept"
+  tell head "$(head_of_agent)"
+  [ -z "$whole" ] || tell_left_out
+  finish_index
+}
+take() { # set kept to the tree, and store it
+  for each in "$made"/index.* "$made"/changed.*; do
+    [ -e "$each" ] || continue
+    line=${each##*/*.}
+    line=${each#"$made"/*.}
+    [ -d "/proc/${line%%.*}" ] || rm -f "$each"
+  done
+  cp -p "$made/index" "$made/index.$$" || failed no_place "$made"
+  export GIT_INDEX_FILE="$made/index.$$" GIT_WORK_TREE="$tree"
+  cd "$tree" || failed no_place "$tree"
+  unkept=
+  keep_files
+  said=$(git write-tree 2>&1) || failed git "$said"
+  kept=$said
+  stored=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
+  [ "$kept" = "$stored" ] || store
+}
+store() {
+  said=$(printf '%s\n' "${label:-$attempt}" | git commit-tree "$kept" -p "$base" 2>&1) &&
+    said=$(git update-ref "refs/replan/attempts/$attempt" "$said" 2>&1) || failed git "$said"
+}
+finish_index() { mv -f "$made/index.$$" "$made/index" || failed no_place "$made"; }
+
+keep_files() { # bring the index up to date with the tree; set unkept if something cannot be kept
+  list=$made/changed.$$
+  : >"$list.old"
+  : >"$list.out"
+  while :; do
+    said=$(git ls-files -z -o -m -d --exclude-standard 2>&1 >"$list") || failed git "$said"
+    [ -s "$list" ] || break
+    tr '\0' '\n' <"$list" | grep -q '/$' || break
+    # What is left then has no file in it.
+    cmp -s "$list" "$list.old" && { filter_list grep -z -v '/$'; break; }
+    cp "$list" "$list.old"
+    enter_nested
+  done
+  set_large_aside
+  [ ! -s "$list" ] || put_all 2>/dev/null <"$list" || put_each
+  [ ! -s "$list.out" ] || unkept=1
+  rm -f "$list" "$list.old"
+}
+filter_list() { # words...: keep the names that a command prints
+  "$@" <"$list" >"$list.new"
+  mv -f "$list.new" "$list"
+}
+enter_nested() { # git takes a repository in the tree for one name: have it see the files instead
+  case $format in
+  sha256) empty=473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813 ;;
+  *) empty=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 ;;
+  esac
+  grep -z '/$' "$list" | tee -a "$made/nested" | empty=$empty xargs -0 sh -c '
+    for each; do printf "100644 %s\t%s.replan\0" "$empty" "$each"; done' sh |
+    git update-index -z --index-info || failed git update-index
+}
+set_large_aside() { # leave out files that are too large to be kept again and again
+  [ -s "$list" ] && [ "$largest" ] || return 0
+  large=$(sed -z 's,^,./,' "$list" |
+    xargs -0 sh -c 'find "$@" -prune -type f -size +"$0" 2>/dev/null' "$largest")
+  [ "$large" ] || return 0
+  large=$newline$large$newline out=$list.out
+  export large newline out
+  filter_list xargs -0 sh -c '
+    for each; do
+      case $large in
+      *"$newline./$each$newline"*) printf "%s\0" "$each" >>"$out" ;;
+      *) printf "%s\0" "$each" ;;
+      esac
+    done' sh
+}
+put_all() { git update-index -z --add --remove --replace --stdin; }
+put_each() { # find the names that git cannot take; keep the bytes as they are, or leave them out
+  is_full && fail disk_full "$place"
+  out=$list.out
+  export out
+  xargs -0 -n 200 sh -c '
+    put() { printf "%s\0" "$@" | git update-index -z --add --remove --replace --stdin 2>/dev/null; }
+    put_bytes() {
+      [ -f "$1" ] && [ ! -L "$1" ] && oid=$(git hash-object -w --no-filters -- "$1" 2>/dev/null) ||
+        return
+      mode=100644
+      [ ! -x "$1" ] || mode=100755
+      printf "%s %s\t%s\0" "$mode" "$oid" "$1" | git update-index -z --index-info 2>/dev/null
+    }
+    put "$@" || for each; do put "$each" || put_bytes "$each" || printf "%s\0" "$each" >>"$out"; done
+  ' sh <"$list"
+}
+
+tell_left_out() { # the names of all that the tree does not hold, and of what it holds as files
+  [ ! -s "$list.out" ] || tell_names large_or_unreadable <"$list.out"
+  git ls-files -z -o --directory --exclude-standard | grep -z '/$' | tell_names empty
+  git ls-files -z -o -i --directory --exclude-standard | tell_names ignored
+  [ ! -s "$made/nested" ] || sort -z -u "$made/nested" | tell_names nested
+  rm -f "$list.out"
+}
+tell_names() { # field: tell the names that come in, as far as there is room
+  head -c 60000 | xargs -0 -r sh -c 'for each; do printf "%s=%s\0" "$0" "$each"; done' "$1"
+}
+head_of_agent() { # the commit that the agent has checked out, read without its git directory in use
+  { read -r line <"$tree/.git/HEAD"; } 2>/dev/null || return 0
+  case $line in
+  'ref: '*..*) return 0 ;;
+  'ref: refs/'*)
+    ref=${line#ref: }
+    { read -r line <"$tree/.git/$ref"; } 2>/dev/null ||
+      line=$(grep -F " $ref" "$tree/.git/packed-refs" 2>/dev/null | head -n 1)
+    ;;
+  esac
+  echo "${line%%[!0-9a-f]*}"
+}
+
+restore() { # tree: make the files those of the tree; what was there before is kept first
+  require_place
+  require_workspace
+  git cat-file -e "$1^{tree}" 2>/dev/null || fail no_tree "$1"
+  take
+  tell before "$kept"
+  said=$(git read-tree --reset -u "$1" 2>&1) || failed git "$said"
+  kept=$1
+  store
+  tell tree "$kept"
+  finish_index
+}

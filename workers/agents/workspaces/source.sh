@@ -1,0 +1,139 @@
+# Brings the commit that work starts from into our git directory.
+
+resolve_base() { # pass url branch: tell the commit, the same one for every call of a pass
+  open_place
+  url=$2 source=${path:-$2} branch=$3 pass_ref=refs/replan/passes/$1
+  if [ -e "$GIT_DIR/config" ]; then
+    keep_config
+    sha=$(git rev-parse -q --verify "$pass_ref^{commit}") && { tell base "$sha"; return; }
+  fi
+  [ -z "$path" ] || look_at_source
+  [ -e "$GIT_DIR/config" ] || keep_config "$(format_of_source)"
+  [ -z "$path" ] || [ -e "$GIT_DIR/objects/pack/linked" ] || link_packs
+  incoming=refs/replan/incoming/$$
+  bring "$incoming"
+  sha=$(git rev-parse -q --verify "$incoming^{commit}") || fail not_a_commit "$branch"
+  refuse_submodules
+  git update-ref "refs/replan/bases/$sha" "$sha" || failed git "$said"
+  git update-ref "$pass_ref" "$sha" "$(zeros)" 2>/dev/null ||
+    sha=$(git rev-parse -q --verify "$pass_ref^{commit}") || failed git "$pass_ref"
+  git update-ref -d "$incoming"
+  tell base "$sha"
+  [ ! -s "$GIT_DIR/shallow" ] || tell shallow yes
+  [ -z "$path" ] || { [ "$top" ] && tell_dirty || tell bare yes; }
+  tell_lfs
+  tell_links "$sha"
+}
+zeros() { case $format in sha256) printf %064d 0 ;; *) printf %040d 0 ;; esac; }
+
+of_source() { # words...: ask git there, whoever owns the folder; no hook or filter runs
+  (unset GIT_DIR && exec git -C "$path" -c safe.directory='*' -c core.fsmonitor=false "$@")
+}
+look_at_source() { # refuse what is not a repository; set top, git_dir and common
+  [ -d "$path" ] || fail no_source "$path"
+  [ -r "$path" ] && [ -x "$path" ] || fail unreadable_source "$path"
+  git_dir=$(of_source rev-parse --absolute-git-dir 2>/dev/null) || fail not_a_repository "$path"
+  common=$(cd "$path" && cd "$(of_source rev-parse --git-common-dir)" && pwd -P) ||
+    fail not_a_repository "$path"
+  for each in "$common"/objects/pack/*.promisor; do
+    [ ! -e "$each" ] || fail partial_source "$path"
+  done
+  top=
+  [ "$(of_source rev-parse --is-bare-repository)" != true ] || return 0
+  top=$(of_source rev-parse --show-toplevel 2>/dev/null) || fail not_a_repository "$path"
+  [ "$(cd "$path" && pwd -P)" = "$(cd "$top" && pwd -P)" ] || fail inside_a_repository "$top"
+}
+tell_dirty() { # how many files of the source differ from its last commit, as our own git sees it
+  cp -p "$git_dir/index" "$place/.dirty.$$" 2>/dev/null || return 0
+  dirty=$(
+    export GIT_WORK_TREE="$top" GIT_INDEX_FILE="$place/.dirty.$$" \
+      GIT_ALTERNATE_OBJECT_DIRECTORIES="$common/objects"
+    exclude=$common/info/exclude
+    [ -r "$exclude" ] || exclude=/dev/null
+    cd "$top" && {
+      git ls-files -z -o -m -d --exclude-standard --exclude-from="$exclude"
+      git diff-index --cached --name-only -z "$(of_source rev-parse -q --verify HEAD)"
+    } 2>/dev/null | sort -z -u | tr -cd '\0' | wc -c
+  )
+  rm -f "$place/.dirty.$$"
+  tell dirty "$((dirty))"
+}
+format_of_source() {
+  if [ "$path" ]; then
+    of_source rev-parse --show-object-format 2>/dev/null
+  else
+    read -r line <<END
+$(with_account git ls-remote -- "$url" 2>/dev/null | head -n 1)
+END
+    set -- ${line%%[!0-9a-f]*}
+    [ ${#1} != 64 ] || echo sha256
+  fi
+}
+with_account() { # words...: run git with the account's own configuration, for proxies and passwords
+  (
+    HOME=$first_home XDG_CONFIG_HOME=$first_xdg
+    [ "$XDG_CONFIG_HOME" ] || unset XDG_CONFIG_HOME
+    unset GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM
+    exec "$@"
+  )
+}
+link_packs() { # share the packs of a source on the same disk; what they lack, the fetch brings
+  for each in "$common"/objects/pack/pack-*.idx; do
+    [ -e "$each" ] || continue
+    ln "${each%.idx}.pack" "$GIT_DIR/objects/pack/" 2>/dev/null &&
+      ln "$each" "$GIT_DIR/objects/pack/" 2>/dev/null || break
+  done
+  : >"$GIT_DIR/objects/pack/linked"
+}
+bring() { # ref: fetch the branch; all that belongs to its commit is ours then
+  wanted=HEAD
+  [ -z "$branch" ] || wanted=refs/heads/$branch
+  git check-ref-format "refs/heads/${branch:-x}" || fail unknown_branch "$branch"
+  for turn in 1 2 3; do
+    said=$(fetch "+$wanted:$1" 2>&1) && return
+    git rev-parse -q --verify "$1" >/dev/null && return
+    explain_fetch
+  done
+  failed unreachable "$said"
+}
+fetch() { # refspec
+  set -- fetch --quiet --no-tags --update-shallow --no-recurse-submodules "$source" "$1"
+  if [ "$path" ]; then
+    verb=$1
+    shift
+    git "$verb" --upload-pack "git -c safe.directory='*' upload-pack" "$@"
+  else
+    with_account git -c core.hooksPath=/dev/null -c fetch.fsckObjects=true "$@"
+  fi
+}
+explain_fetch() { # refuse a repository without commits or the branch; else it may have changed just now
+  if [ "$path" ]; then
+    refs=$(of_source for-each-ref --format='%(refname)' refs/heads 2>/dev/null) || return
+    detached=$(of_source rev-parse -q --verify HEAD 2>/dev/null)
+  else
+    refs=$(with_account git ls-remote --heads -- "$url" 2>/dev/null) || return
+    refs=$(printf '%s\n' "$refs" | sed 's/^[0-9a-f]*[[:space:]]*//') detached=
+  fi
+  [ "$refs$detached" ] || fail empty_source "$source"
+  [ "$branch" ] || { [ "$detached" ] || { tell branches "$refs"; fail unborn_branch "$source"; }; }
+  case $newline$refs$newline in *"${newline}refs/heads/$branch$newline"*) return ;; esac
+  [ -z "$branch" ] || { tell branches "$refs"; fail unknown_branch "$branch"; }
+}
+
+refuse_submodules() {
+  found=$(git ls-tree -r -z "$sha" | grep -z '^160000 ' | head -c 2000 | tr '\0' '\n' | sed 's/^[^	]*	//')
+  [ -z "$found" ] || { git update-ref -d "$incoming"; fail submodules "$found"; }
+}
+tell_lfs() { # whether .gitattributes leave files to another program, which never runs here
+  git grep -q -E 'filter=lfs' "$sha" -- ':(glob)**/.gitattributes' 2>/dev/null &&
+    tell lfs yes
+  return 0
+}
+tell_links() { # tree: its symbolic links with their targets, so that those out of it can be named
+  git ls-tree -r -z "$1" | grep -z '^120000 ' | head -c 60000 | xargs -0 -r sh -c '
+    for each; do
+      oid=${each#* * } oid=${oid%%	*}
+      target=$(git cat-file blob "$oid" 2>/dev/null; echo .)
+      printf "link=%s\0target=%s\0" "${each#*	}" "${target%.}"
+    done' sh
+}
