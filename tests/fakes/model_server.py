@@ -147,6 +147,7 @@ class ModelServer:
         self._lock = threading.Lock()
         self.over = threading.Event()
         self.hung_up = threading.Event()
+        self.pings = 0
         self.streams = True
         self._server = _Listener(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
@@ -283,6 +284,7 @@ class _Answerer(BaseHTTPRequestHandler):
         try:
             self.wfile.write(said)
             while not script.over.wait(0.05):
+                script.pings += 1
                 self.wfile.write(self._wire.frame("ping", {}))
         except ConnectionError:
             script.hung_up.set()

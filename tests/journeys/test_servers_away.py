@@ -111,7 +111,7 @@ def test_a_process_told_to_stop_while_it_waits_stops(early: Ring) -> None:
     for name, process in early.processes.items():
         eventually(partial(awaited, early, name), f"{name} waiting")
         process.send_signal(signal.SIGTERM)
-        process.wait(5)
+        process.wait(30)
 
 
 def test_without_a_broker_the_work_goes_on(breakable_ring: Ring, breakable: Breakable) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from shared.domain.errors import Transient
 from shared.store.database import Database
 
-MARGIN: Final = 2.0
+MARGIN: Final = 8.0
 """Seconds that a busy machine may add to a deadline."""
 
 

