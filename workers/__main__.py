@@ -4,14 +4,16 @@
     python -m workers host-key    < host.json    fetch the host key of a server
     python -m workers host-check  < host.json    check that a host can be used
     python -m workers replay 7 --model NAME      repeat a recorded call with another model
+    python -m workers gateway                    serve models to agents, see `--help`
 
-The last three print one JSON object; two of them read a host as JSON from standard input.
+Checks and replays print one JSON object; checks read a host as JSON from standard input.
 """
 
 import argparse
 import json
 import os
 import sys
+from pathlib import Path
 
 from shared.domain.errors import ReplanError
 from shared.domain.exits import ExitCode, code_of
@@ -31,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _start(chosen.roles, chosen.threads)
         if chosen.verb == "replay":
             return _replay(chosen.call, chosen.model)
+        if chosen.verb == "gateway":
+            return _gateway(chosen)
         return _answer(chosen.verb)
     except ReplanError as error:
         problem = {
@@ -40,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
             "reason": error.reason,
             "next_step": None if error.next_step is None else to_json(error.next_step),
         }
-        if chosen.verb == "start":
+        if chosen.verb in {"start", "gateway"}:
             print(visible(f"{error.stage}: {error.reason}"), file=sys.stderr)
             if error.next_step:
                 print(visible(f"next: {command_line(error.next_step)}"), file=sys.stderr)
@@ -62,6 +66,17 @@ def _parser() -> argparse.ArgumentParser:
     replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
     replay.add_argument("--model", required=True)
+    gateway = verbs.add_parser("gateway", help="serve models to agents")
+    gateway.add_argument("--listen", metavar="HOST:PORT", help="instead of where gateway_url says")
+    source = gateway.add_mutually_exclusive_group()
+    source.add_argument("--script", type=Path, help="answer from a script, with no provider")
+    source.add_argument("--replay", type=Path, metavar="DIR", help="answer from a recording")
+    gateway.add_argument("--record", type=Path, metavar="DIR", help="write each exchange there")
+    gateway.add_argument(
+        "--standalone",
+        action="store_true",
+        help="with a script or a recording: take any token, and need no database",
+    )
     return parser
 
 
@@ -71,6 +86,18 @@ def _replay(call: int, model: str) -> int:
     settings = load_settings(os.environ)
     configure_logs("error")
     print(json.dumps(replay(settings, call, model, dict(os.environ))))
+    return 0
+
+
+def _gateway(chosen: argparse.Namespace) -> int:
+    from workers.gateway.run import GatewayOrder, run_gateway
+
+    settings = load_settings(os.environ)
+    configure_logs(settings.server.log_level)
+    order = GatewayOrder(
+        chosen.listen, chosen.script, chosen.replay, chosen.record, chosen.standalone
+    )
+    run_gateway(settings.server, order)
     return 0
 
 

@@ -107,7 +107,7 @@ VERBS: Final[Mapping[str, Permission]] = {
 
 ON_THE_MACHINE: Final = frozenset(
     {
-        *("db.migrate", "worker.start", "coordinator.start", "up", "demo"),
+        *("db.migrate", "worker.start", "gateway.start", "coordinator.start", "up", "demo"),
         *("secret.list", "secret.check", "secret.set"),
         *("intervention.key", "attestation.create"),
     }

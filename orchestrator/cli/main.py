@@ -33,6 +33,7 @@ GROUPS = {
     "schema": "The JSON Schemas of machine-readable output.",
     "db": "The database.",
     "worker": "Processes that do the work.",
+    "gateway": "The gateway through which agents ask models.",
     "coordinator": "The process that decides.",
 }
 

@@ -124,6 +124,7 @@ DETAILS: dict[str, Any] = {
     "db.migrate": lambda: _view(DatabaseVersion),
     "db.status": lambda: _view(DatabaseVersion),
     "worker.start": lambda: _OPEN,
+    "gateway.start": lambda: _OPEN,
     "coordinator.start": lambda: _OPEN,
     "up": lambda: _OPEN,
     "demo": lambda: _view(Demonstration),

@@ -39,6 +39,14 @@ class Masker:
         """The known secrets whose values occur in a text, in any form, each once."""
         return self._known.names_in(text.encode("utf-8", "surrogatepass"))
 
+    def holds_value(self, text: str) -> bool:
+        """Whether the value of a known secret occurs in a text, in any form."""
+        return bool(self._known.spans(text.encode("utf-8", "surrogatepass")))
+
+    def value_stream(self) -> "ValueStream":
+        """A new stream in which only the values of known secrets are masked."""
+        return ValueStream(self._known)
+
     def values(self, text: str) -> str:
         """A text with the values of known secrets masked, and nothing else."""
         raw = text.encode("utf-8", "surrogatepass")
@@ -59,23 +67,32 @@ class MaskedStream:
     """
 
     def __init__(self, known: KnownValues, structure: Structure) -> None:
-        self._known = known
+        self._values = ValueStream(known)
         self._lines = Lines(structure, known)
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes of the stream; returns those that are safe to write, maybe none."""
+        return self._lines.feed(self._values.feed(data))
+
+    def finish(self) -> bytes:
+        """The bytes held back; the stream has ended. A value cut off by the end is masked, too."""
+        return self._lines.feed(self._values.finish()) + self._lines.finish()
+
+
+class ValueStream:
+    """Takes bytes and returns them with the values of known secrets masked, and nothing else.
+
+    It holds back no more than the beginning of a value that may continue.
+    """
+
+    def __init__(self, known: KnownValues) -> None:
+        self._known = known
         self._pending = b""
 
     def feed(self, data: bytes) -> bytes:
         """The next bytes of the stream; returns those that are safe to write, maybe none."""
-        return self._lines.feed(self._without_known(data))
-
-    def finish(self) -> bytes:
-        """The bytes held back; the stream has ended. A value cut off by the end is masked, too."""
-        text, self._pending = self._pending, b""
-        spans = self._known.spans(text)
-        done = spans[-1].end if spans else 0
-        spans += self._known.cut_off(text[done:], done)
-        return self._lines.feed(apply_masks(text, spans)) + self._lines.finish()
-
-    def _without_known(self, data: bytes) -> bytes:
+        if not self._known:
+            return data
         text = self._pending + data
         cut = self._known.open_from(text)
         spans = self._known.spans(text)
@@ -84,6 +101,14 @@ class MaskedStream:
                 cut = span.start
         self._pending = text[cut:]
         return apply_masks(text[:cut], (span for span in spans if span.end <= cut))
+
+    def finish(self) -> bytes:
+        """The bytes held back; the stream has ended. A value cut off by the end is masked, too."""
+        text, self._pending = self._pending, b""
+        spans = self._known.spans(text)
+        done = spans[-1].end if spans else 0
+        spans += self._known.cut_off(text[done:], done)
+        return apply_masks(text, spans)
 
 
 @cache

@@ -16,7 +16,7 @@ from shared.domain.config import (
     FixMemory,
     Policy,
 )
-from shared.settings.server import EFFORTS, LOG_LEVELS, ServerSettings
+from shared.settings.server import EFFORTS, LOG_LEVELS, GatewayKeeps, ServerSettings
 
 
 class KeyScope(StrEnum):
@@ -90,6 +90,7 @@ _FOREIGN = {
     "vertex_region": ("CLOUD_ML_REGION",),
     "vertex_project": ("ANTHROPIC_VERTEX_PROJECT_ID",),
     "foundry_base_url": ("ANTHROPIC_FOUNDRY_BASE_URL",),
+    "gemini_base_url": ("GOOGLE_GEMINI_BASE_URL",),
     "foundry_resource": ("ANTHROPIC_FOUNDRY_RESOURCE",),
 }
 """The variables that the providers' own libraries read, for the same keys."""
@@ -112,6 +113,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "model_call_limit": (1, 86_400),
     "model_max_tokens": (1000, 128_000),
     "daily_cost_cap": (0, 100_000),
+    "gateway_patience": (0, 3600),
     "vault_timeout": (1, 600),
 }
 
@@ -125,6 +127,7 @@ _CHOICES = {
     "detail_steps": DETAIL_STEPS,
     "log_level": LOG_LEVELS,
     "model_provider": MODEL_PROVIDERS,
+    "gateway_keeps": tuple(GatewayKeeps),
     "model_effort": EFFORTS,
     "taskmaster_effort": EFFORTS,
     "planner_effort": EFFORTS,
@@ -139,6 +142,7 @@ _SCHEMES = {
     **dict.fromkeys(
         (name for name in _FOREIGN if name.endswith("_base_url")), ("https://", "http://")
     ),
+    "gateway_url": ("http://",),
 }
 
 _SECRET = frozenset(
@@ -149,7 +153,9 @@ _SECRET = frozenset(
         "aws_bearer_token_bedrock",
         "aws_secret_access_key",
         "aws_session_token",
+        "gemini_api_key",
         "openai_api_key",
+        "replan_gateway_key",
     }
 )
 
@@ -184,6 +190,7 @@ _ABOUT = {
     "vertex_project": "the Google Cloud project that pays; that of the credentials if not set",
     "foundry_base_url": "the address of Microsoft Foundry, in place of foundry_resource",
     "foundry_resource": "the name of the Microsoft Foundry resource",
+    "gemini_base_url": "the address of a server that speaks the Gemini API",
     "model_schema_in_prompt": "whether questions also tell the form of the answer in words",
     "model": "the default model of all roles",
     "taskmaster_model": "the model that improves prompts",
@@ -199,6 +206,9 @@ _ABOUT = {
     "model_max_tokens": "most tokens of an answer, thinking included",
     "model_prices": "dollars per million tokens, as NAME=IN/OUT or NAME=IN/OUT/READ/WRITTEN",
     "daily_cost_cap": "cap on what all models cost per day (UTC), in dollars; 0: no cap",
+    "gateway_url": "where agents reach the model gateway, and where it listens",
+    "gateway_patience": "seconds for which the gateway tries a provider that is busy or down",
+    "gateway_keeps": "what the gateway keeps of requests and answers: nothing, new, or all",
     "vaults": "where to look for secrets, in this order: files, environment, keyring, command",
     "vault_dir": "the folder of the vault of files; default: `secrets` in the data folder",
     "vault_command": "the command that prints a secret; NAME stands for its name",
@@ -210,6 +220,8 @@ _ABOUT = {
     "aws_secret_access_key": "the secret key of AWS, for Amazon Bedrock",
     "aws_session_token": "the token of temporary AWS credentials, for Amazon Bedrock",
     "anthropic_foundry_api_key": "the key of Microsoft Foundry",
+    "gemini_api_key": "the key of Gemini, for agents",
+    "replan_gateway_key": "the key of agents' tokens, where no data folder is shared",
     "taskmaster_enabled": "whether the taskmaster improves the prompt first",
     "error_threshold_per_step": "failed attempts in a step before its evidence goes to the planner",
     "max_retries_per_command": "corrected tries of one command",

@@ -1,6 +1,7 @@
 """The `server` scope: how the processes reach each other, and how they are paced."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from shared.domain.config import ModelProvider
@@ -12,6 +13,14 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 DATABASE_TIMEOUT = 15.0
 """Seconds that Postgres may take to answer."""
+
+
+class GatewayKeeps(StrEnum):
+    """What the model gateway keeps of the requests and answers of agents."""
+
+    NOTHING = "nothing"
+    NEW = "new"  # what each request adds to the one before
+    ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,11 @@ class ServerSettings:
     A role without a model or an effort of its own uses `model` and `model_effort`; `model_ladder`
     names the models of revision 1, 2, … of a step. `model_timeout` is the longest silence of the
     model, `model_call_limit` the longest time of a call, `model_max_tokens` its longest answer.
+    `gateway_url` is where agents reach the model gateway, and where it listens; it tries a provider
+    that is busy or down for `gateway_patience`, and `gateway_keeps` says what it keeps of requests
+    and answers. Those who start agents and the gateway need the same `replan_gateway_key`, unless
+    they share a data folder.
+
     `model_prices` add to, or override, the built-in ones; `daily_cost_cap` is in dollars, 0 means
     no cap. Secrets are never part of the value's text.
     """
@@ -76,6 +90,7 @@ class ServerSettings:
     vertex_project: str | None = None
     foundry_base_url: str | None = None
     foundry_resource: str | None = None
+    gemini_base_url: str | None = None
     model_schema_in_prompt: bool = False
     model: str = "claude-sonnet-5-5"
     taskmaster_model: str | None = None
@@ -91,6 +106,9 @@ class ServerSettings:
     model_max_tokens: int = 32_000
     model_prices: tuple[str, ...] = ()
     daily_cost_cap: float = 0.0
+    gateway_url: str = "http://127.0.0.1:8791"
+    gateway_patience: float = 90.0
+    gateway_keeps: str = GatewayKeeps.NEW.value
     vaults: tuple[str, ...] = ("files", "environment")
     vault_dir: Path | None = None
     vault_command: tuple[str, ...] = ()
@@ -102,6 +120,8 @@ class ServerSettings:
     aws_secret_access_key: str | None = field(default=None, repr=False)
     aws_session_token: str | None = field(default=None, repr=False)
     anthropic_foundry_api_key: str | None = field(default=None, repr=False)
+    gemini_api_key: str | None = field(default=None, repr=False)
+    replan_gateway_key: str | None = field(default=None, repr=False)
 
     @property
     def records_cap_bytes(self) -> int:

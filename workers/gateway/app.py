@@ -1,0 +1,237 @@
+"""The gateway as an ASGI application."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, TypeVar
+
+import structlog
+from pydantic_core import from_json
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.routing import Mount
+from starlette.routing import Route as Page
+from starlette.types import Message, Receive, Scope, Send
+
+from shared.secrets.masking import Masker
+from workers.gateway.accounts import Accounts
+from workers.gateway.exchange import Exchange
+from workers.gateway.faults import FaultKind, Refusal
+from workers.gateway.headers import passed_on, token_of, without_key
+from workers.gateway.outgoing import mask_request
+from workers.gateway.patience import Patience
+from workers.gateway.protocols.protocol import ApiProtocol, Json
+from workers.gateway.routes import Operation, Route, find_route, protocol_of
+from workers.gateway.upstream import ModelRequest, Upstream
+from workers.llm.calls import CallRecord
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+LARGEST_BODY: Final = 40_000_000
+"""Bytes of a request: more than any provider accepts."""
+
+_BODY_PATIENCE: Final = 120.0
+"""Seconds that a request may take to arrive."""
+
+_FINAL: Final = {"x-should-retry": "false"}
+"""What tells the runners' own libraries not to send the same request again."""
+
+
+class Gateway:
+    """Passes requests for models on, and their answers back, byte for byte as they come.
+
+    `masker` gives the masker that hides the secrets of the installation in requests; `keys` hides
+    the gateway's own keys in answers. `patience` is None where statuses pass as they are.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        accounts: Accounts,
+        *,
+        masker: Callable[[], Masker] = Masker,
+        keys: Masker | None = None,
+        patience: Patience | None = None,
+        threads: int = 8,
+    ) -> None:
+        self._upstream = upstream
+        self._accounts = accounts
+        self._masker = masker
+        self._keys = keys or Masker()
+        self._patience = patience
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
+        self._endings: dict[str, set[asyncio.Task[None]]] = {}
+        self.served = 0
+
+    def application(self) -> Starlette:
+        """The application, with the answer about its health."""
+        return Starlette(
+            routes=[Page("/health", self._health), Mount("/", self)], lifespan=self._lifespan
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        path = request.url.path
+        begun = False
+
+        async def note(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._answer(request, headers, path, note)
+        except ClientDisconnect:
+            return
+        except Refusal as refusal:
+            protocol = protocol_of(path, headers)
+            await refuse(protocol, refusal)(scope, receive, send)
+        except Exception:
+            log.exception("request_failed", path=path)
+            if begun:
+                return  # what has begun breaks off
+            failure = Refusal(FaultKind.DEFECT, "the model gateway failed; its log says more")
+            await refuse(protocol_of(path, headers), failure)(scope, receive, send)
+
+    async def _answer(
+        self, request: Request, headers: dict[str, str], path: str, send: Send
+    ) -> None:
+        route = find_route(request.method, path, headers)
+        token = token_of(headers, request.url.query)
+        if not token:
+            raise Refusal(FaultKind.UNAUTHENTICATED, "the request has no token of an attempt")
+        raw = await _body(request, headers) if request.method == "POST" else b""
+        await self._settle(token)
+        asked, call = await self._run(
+            self._prepare, token, route, raw, headers, without_key(request.url.query)
+        )
+        self.served += 1
+        exchange = Exchange(asked, keys=self._keys, send=send)
+
+        async def work() -> None:
+            await exchange.carry_out(self._upstream, self._patience)
+
+        try:
+            await _unless_gone(request.receive, work)
+        finally:
+            ending = self._remember(token, call, exchange.record())
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ending)
+        await exchange.finish()
+
+    def _prepare(
+        self, token: str, route: Route, raw: bytes, headers: dict[str, str], query: str
+    ) -> tuple[ModelRequest, int]:
+        """Admit, read and record a request; runs in a thread, because it waits for the database."""
+        payer = self._accounts.admit(token)
+        body = _parse(raw, route)
+        masker = self._masker()
+        raw, body = mask_request(raw, body, masker)
+        asked = ModelRequest(route, raw, body, query, passed_on(headers, masker.values))
+        if route.operation is not Operation.GENERATE:
+            return asked, 0
+        if not route.model_of(body):
+            raise Refusal(FaultKind.INVALID_REQUEST, "the request names no model")
+        return asked, self._accounts.begin(payer, asked)
+
+    def _remember(self, token: str, call: int, record: CallRecord) -> "asyncio.Task[None]":
+        """Record the end of a call, which the next request of the same attempt waits for."""
+
+        async def end() -> None:
+            if call:
+                await self._run(self._accounts.end, call, record)
+
+        ending = asyncio.create_task(end())
+        mine = self._endings.setdefault(token, set())
+        mine.add(ending)
+
+        def forget(done: "asyncio.Task[None]") -> None:
+            mine.discard(done)
+            if not mine:
+                self._endings.pop(token, None)
+
+        ending.add_done_callback(forget)
+        return ending
+
+    async def _settle(self, token: str) -> None:
+        """Wait until ended calls of an attempt are recorded: they count towards its caps."""
+        if mine := self._endings.get(token):
+            await asyncio.wait(set(mine))
+
+    async def _run(self, function: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
+    async def _health(self, _: Request) -> JSONResponse:
+        return JSONResponse({"ok": True, "served": self.served})
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            for token in list(self._endings):
+                await self._settle(token)
+            await self._upstream.close()
+            self._pool.shutdown()
+
+
+def refuse(protocol: ApiProtocol, refusal: Refusal) -> JSONResponse:
+    """An error answer of the gateway itself, in the form of the protocol."""
+    return JSONResponse(protocol.error(refusal), refusal.status, _FINAL)
+
+
+async def _body(request: Request, headers: dict[str, str]) -> bytes:
+    if headers.get("content-encoding", "identity") != "identity":
+        raise Refusal(FaultKind.INVALID_REQUEST, "the gateway takes no compressed requests")
+    pieces, length = [], 0
+    try:
+        async with asyncio.timeout(_BODY_PATIENCE):
+            async for piece in request.stream():
+                length += len(piece)
+                if length > LARGEST_BODY:
+                    reason = f"the request is longer than {LARGEST_BODY} bytes"
+                    raise Refusal(FaultKind.TOO_LARGE, reason)
+                pieces.append(piece)
+    except TimeoutError:
+        raise Refusal(FaultKind.INVALID_REQUEST, "the request did not arrive in time") from None
+    return b"".join(pieces)
+
+
+def _parse(raw: bytes, route: Route) -> Json:
+    if not raw and route.operation is Operation.MODELS:
+        return {}
+    try:
+        body = from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refusal(
+            FaultKind.INVALID_REQUEST, f"the request is not valid JSON: {error}"
+        ) from error
+    if not isinstance(body, dict):
+        raise Refusal(FaultKind.INVALID_REQUEST, "the request is not a JSON object")
+    return body
+
+
+async def _unless_gone(receive: Receive, work: Callable[[], Any]) -> None:
+    """Do the work, unless the client hangs up before."""
+
+    async def hang_up() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    working, gone = asyncio.create_task(work()), asyncio.create_task(hang_up())
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        finished = working.done()
+        working.cancel()
+        gone.cancel()
+        await asyncio.wait({working, gone})
+    if finished:
+        working.result()

@@ -1,0 +1,1 @@
+"""The protocols of models' providers, as the gateway reads and speaks them."""

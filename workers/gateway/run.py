@@ -1,0 +1,99 @@
+"""Starts the gateway as it is ordered: the only place that chooses its parts."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+
+from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
+from shared.secrets.masking import Masker
+from shared.settings import ServerSettings
+from workers.gateway.accounts import NoAccounts
+from workers.gateway.app import Gateway
+from workers.gateway.providers import HttpUpstream, providers_of
+from workers.gateway.recording import RecordingUpstream, ReplayedUpstream
+from workers.gateway.script import read_script
+from workers.gateway.scripted import ScriptedUpstream
+from workers.gateway.serving import Listening, is_loopback, serve
+from workers.gateway.upstream import Upstream
+from workers.installation_secrets import own_secrets
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayOrder:
+    """How the gateway is to run, as its command line says it."""
+
+    listen: str | None = None
+    script: Path | None = None
+    replay: Path | None = None
+    record: Path | None = None
+    standalone: bool = False
+
+
+def run_gateway(server: ServerSettings, order: GatewayOrder) -> None:
+    """Serve until SIGTERM or SIGINT; prints its address once it listens.
+
+    Raises Rejected or Misconfigured where that cannot be done.
+    """
+    where = _place(server, order)
+    _require_standalone(order)
+    keys = Masker(own_secrets(server))
+    gateway = Gateway(_upstream(server, order, keys), NoAccounts(), masker=lambda: keys, keys=keys)
+
+    def tell(found: Listening) -> None:
+        sys.stdout.write(f"{found.url}\n")
+        sys.stdout.flush()
+        log.info("gateway_started", url=found.url)
+
+    serve(gateway, where, tell, grace=server.shutdown_grace)
+    log.info("gateway_stopped", served=gateway.served)
+
+
+def _place(server: ServerSettings, order: GatewayOrder) -> Listening:
+    """Where to listen: another host than this one only where it was named on the command line."""
+    named = urlsplit(server.gateway_url if order.listen is None else f"//{order.listen}")
+    try:
+        host, port = named.hostname, named.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
+        what = "gateway_url" if order.listen is None else "--listen"
+        given = order.listen or server.gateway_url
+        raise _wrong(f"{what}={given!r} does not name a host and a port, such as 127.0.0.1:8791")
+    if order.listen is None and not is_loopback(host):
+        raise _wrong(
+            f"gateway_url={server.gateway_url!r} is not an address of this machine alone; to let "
+            f"others reach the gateway, say so: --listen {host}:{port}"
+        )
+    return Listening(host, port)
+
+
+def _require_standalone(order: GatewayOrder) -> None:
+    if order.script is None and order.replay is None:
+        raise _wrong(
+            "--standalone takes any token, so it needs a --script or a --replay, which cost nothing"
+        )
+    if not order.standalone:
+        raise _wrong("so far, the gateway runs only with --standalone")
+
+
+def _upstream(server: ServerSettings, order: GatewayOrder, keys: Masker) -> Upstream:
+    upstream: Upstream
+    if order.script is not None:
+        upstream = ScriptedUpstream(read_script(order.script))
+    elif order.replay is not None:
+        upstream = ReplayedUpstream(order.replay)
+    else:
+        upstream = HttpUpstream(providers_of(server), server.model_timeout)
+    if order.record is not None:
+        return RecordingUpstream(upstream, order.record, keys)
+    return upstream
+
+
+def _wrong(reason: str) -> Rejected:
+    return Rejected(reason, stage="input", next_step=NextStep.of("gateway start"))
