@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Protocol
+from typing import Final, Protocol
 
 from shared.domain.attempt import AgentStatus, EndedBy
+from shared.domain.question import Reply
 from workers.agents.events import AgentEvent, Asked, EndReason, UsageReported
 from workers.agents.task_text import Assignment
+
+TEMPORARY: Final = "temporary"
+"""The folder below a home for temporary files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,7 @@ class GatewayAccess:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """A question of a session and a person's answer; `call` is that of its `Asked`."""
+    """A question of a session and a person's answer; `call` is that of its `Asked`, or empty."""
 
     call: str
     question: str
@@ -29,9 +33,10 @@ class AnsweredCall:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """An earlier session that goes on, in the same home: with answers, or with its next message.
+    """An earlier session that goes on, in the same home and workspace.
 
-    `answers` are all answers that this session has had so far, the new one last.
+    `answers` are all answers that this session has had so far, the new one last. Without any, it
+    goes on with the assignment as its next message.
     """
 
     session: str
@@ -66,14 +71,22 @@ class AgentOrder:
     resumed: Resumed | None = None
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def message(self) -> str | None:
+        """What the runner is told when it starts; None if it only hears the answer to its call."""
+        if self.resumed is None or not self.resumed.answers:
+            return str(self.assignment)
+        last = self.resumed.answers[-1]
+        return None if last.call else str(Reply(last.question, last.answer))
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """How a runner is started.
 
-    `argv` is executed in `workspace` with exactly `env` and the variables of the shell that
-    `inherits` names. `files` are written first, by their paths below `home`; `stdin` is what it
-    reads, None for /dev/null.
+    `argv` is executed in `workspace` with exactly `env`, `secrets`, a few harmless variables of
+    the shell, and those that `inherits` names. `files` are written first, by their paths below
+    `home`; `stdin` is what it reads, None for /dev/null.
     """
 
     argv: tuple[str, ...]
@@ -82,6 +95,7 @@ class Invocation:
     home: str
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
     stdin: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     inherits: tuple[str, ...] = ()
 
 
