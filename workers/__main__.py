@@ -19,7 +19,6 @@ from shared.domain.errors import ReplanError
 from shared.domain.exits import ExitCode, code_of
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
-from shared.logs import configure_logs
 from shared.settings import load_settings
 from shared.visible import visible
 from shared.wire import from_json, to_json
@@ -81,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _replay(call: int, model: str) -> int:
+    from shared.logs import configure_logs
     from workers.roles.replay import replay
 
     settings = load_settings(os.environ)
@@ -102,6 +102,7 @@ def _gateway(chosen: argparse.Namespace) -> int:
 
 
 def _start(roles: list[str], threads: int | None) -> int:
+    from shared.logs import configure_logs
     from workers.run import run_worker
 
     settings = load_settings(os.environ)

@@ -1,6 +1,7 @@
 """`replan <object> <verb>`: the groups of commands, and the errors of the command line itself."""
 
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 
@@ -66,14 +67,18 @@ def build() -> typer.Typer:
     return app
 
 
+@cache
+def command() -> "_click.Command":
+    """The same as one command, made once in a process."""
+    return typer.main.get_command(build())
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line; returns the exit code, see `ExitCode`."""
     make_lenient(sys.stdout, sys.stderr)
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = typer.main.get_command(build()).main(
-            args=given, prog_name="replan", standalone_mode=False
-        )
+        code = command().main(args=given, prog_name="replan", standalone_mode=False)
     except _click.ClickException as error:
         return _refuse(given, error)
     except typer.Abort:

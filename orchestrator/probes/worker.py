@@ -35,20 +35,27 @@ class WorkerCall:
     patience: float
 
 
+def run_worker(
+    words: Sequence[str], given: str, patience: float, environ: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[str]:
+    """Run a worker process with these words and this input. Raises TimeoutExpired."""
+    return subprocess.run(
+        process_command("workers", *words),
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=patience,
+        check=False,
+        env=environ,
+    )
+
+
 def ask_worker(
     wanted: WorkerCall, given: str = "", environ: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """The answer; `given` goes to standard input. Raises the worker's error, or Transient."""
     try:
-        done = subprocess.run(
-            process_command("workers", *wanted.words),
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=wanted.patience,
-            check=False,
-            env=environ,
-        )
+        done = run_worker(wanted.words, given, wanted.patience, environ)
     except subprocess.TimeoutExpired as error:
         reason = f"{wanted.who} gave no answer in {wanted.patience:.0f} s"
         raise Transient(reason, stage=wanted.stage) from error

@@ -5,9 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
-from orchestrator.cli.schemas import schema_of
+from tests.services.schemas import validate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 REPLAN = (sys.executable, "-m", "orchestrator.cli.main")
@@ -16,5 +14,5 @@ REPLAN = (sys.executable, "-m", "orchestrator.cli.main")
 def accepted(line: str) -> dict[str, Any]:
     """One line of machine output, once its published schema has accepted it."""
     answer: dict[str, Any] = json.loads(line)
-    jsonschema.validate(answer, schema_of(answer["kind"]))
+    validate(answer)
     return answer

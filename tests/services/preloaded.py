@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.forkserver import ensure_running
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 MODULES = (
     "__main__",
@@ -72,18 +73,51 @@ class Preloaded:
 
 
 def start(
-    package: str, arguments: Sequence[str], *, environ: Mapping[str, str], out: Path, err: Path
+    package: str,
+    arguments: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    out: Path,
+    err: Path,
+    given: Path = Path(os.devnull),
 ) -> Preloaded:
-    """Start `python -m package arguments` in a session of its own; both files are appended to."""
+    """Start `python -m package arguments` in a session of its own, and in the current folder.
+
+    `out` and `err` are appended to; `given` is its standard input.
+    """
     for path in (out, err):
         path.touch()
+    files = (str(given), str(out), str(err))
     process = _forking().Process(
         target=_begin,
-        args=(MAINS[package], list(arguments), dict(environ), str(out), str(err)),
+        args=(MAINS[package], list(arguments), dict(environ), files, str(Path.cwd())),
         daemon=True,
     )
     process.start()
     return Preloaded(process)
+
+
+def run(
+    package: str,
+    arguments: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    given: str = "",
+    patience: float,
+) -> subprocess.CompletedProcess[str]:
+    """What `python -m package arguments` printed, once it has ended.
+
+    Raises TimeoutExpired after `patience` seconds.
+    """
+    with TemporaryDirectory() as folder:
+        told, out, err = (Path(folder, name) for name in ("given", "out", "err"))
+        told.write_text(given)
+        process = start(package, arguments, environ=environ, out=out, err=err, given=told)
+        try:
+            code = process.wait(patience)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
 
 
 @cache
@@ -103,15 +137,21 @@ def _forking() -> ForkServerContext:
     return context
 
 
-def _begin(module: str, arguments: list[str], environ: dict[str, str], out: str, err: str) -> None:
+def _begin(
+    module: str,
+    arguments: list[str],
+    environ: dict[str, str],
+    files: tuple[str, str, str],
+    folder: str,
+) -> None:
     os.setsid()
-    for number, path in ((1, out), (2, err)):
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.chdir(folder)
+    for number, path in enumerate(files):
+        appending = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        file = os.open(path, appending if number else os.O_RDONLY, 0o644)
         os.dup2(file, number)
         os.close(file)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    sys.stdin = os.fdopen(0, closefd=False)
     os.environ.clear()
     os.environ.update(environ)
     sys.argv = [module, *arguments]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.plan import Plan
 from shared.store.database import Database
-from tests.services.preloaded import Preloaded, start
+from tests.services.preloaded import Preloaded, run, start
 
 PATIENCE = 60.0
 """Seconds after which something that should happen has not."""
@@ -75,16 +74,10 @@ class Ring:
 
     def replan(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run the CLI; fails the test when it does not exit with `check`."""
-        with TemporaryDirectory() as folder:
-            out, err = Path(folder, "out"), Path(folder, "err")
-            process = start("orchestrator", arguments, environ=self.environ, out=out, err=err)
-            try:
-                code = process.wait(PATIENCE * 2)
-            finally:
-                process.kill()
-            done = subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
+        environ = self.environ
+        done = run("orchestrator", arguments, environ=environ, patience=PATIENCE * 2)
         if check is not None:
-            assert code == check, f"{done.args}\n{done.stdout}\n{done.stderr}"
+            assert done.returncode == check, f"{done.args}\n{done.stdout}\n{done.stderr}"
         return done
 
     def submit(

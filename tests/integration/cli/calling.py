@@ -4,13 +4,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
 import pytest
 from sqlalchemy import text
 
 from orchestrator.cli.main import main
-from orchestrator.cli.schemas import schema_of
 from shared.store.database import Database
+from tests.services.schemas import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Cli:
         assert said.code == code, said
         (line,) = said.out.splitlines()
         answer: dict[str, Any] = json.loads(line)
-        jsonschema.validate(answer, schema_of(answer["kind"]))
+        validate(answer)
         assert answer["ok"] is (code == 0)
         if not answer["ok"]:
             assert answer["stage"]

@@ -1,7 +1,9 @@
 """The command line on a database of its own, with a coordinator beside it when asked for."""
 
+import os
+import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -10,10 +12,12 @@ from structlog.testing import capture_logs
 
 from orchestrator import history, waiting_jobs
 from orchestrator.coordinator import Coordinator
+from orchestrator.probes import worker as probes
 from orchestrator.store import SqlLedger
 from shared.settings import load_settings
-from shared.store.database import Database
+from shared.store.database import DOORBELL, REPORTS, Database
 from tests.integration.cli.calling import Cli
+from tests.services import preloaded
 from workers.shells import snapshot
 from workers.wiring import Worker, make_worker
 
@@ -33,6 +37,19 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ledger(tmp_path: Path) -> Path:
     """What commands leave behind, outside of everything that is tested."""
     return tmp_path / "ledger"
+
+
+@pytest.fixture(autouse=True)
+def preloaded_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes that are asked about hosts begin with their modules loaded."""
+
+    def run_worker(
+        words: Sequence[str], given: str, patience: float, environ: Mapping[str, str] | None
+    ) -> subprocess.CompletedProcess[str]:
+        environ = os.environ if environ is None else environ
+        return preloaded.run("workers", words, environ=environ, given=given, patience=patience)
+
+    monkeypatch.setattr(probes, "run_worker", run_worker)
 
 
 @pytest.fixture
@@ -55,18 +72,38 @@ def cli(
 @pytest.fixture
 def coordinated(cli: Cli) -> Iterator[Cli]:
     """The same, and a coordinator folds in what is reported."""
-    stop = threading.Event()
     coordinator = Coordinator(SqlLedger(cli.database))
+    with turning(cli.database, REPORTS, coordinator.drain):
+        yield cli
 
-    def coordinate() -> None:
-        while not stop.wait(0.01):
-            coordinator.drain()
 
-    thread = threading.Thread(target=coordinate)
-    thread.start()
-    yield cli
-    stop.set()
-    thread.join()
+@contextmanager
+def turning(
+    database: Database, channel: str, turn: Callable[[], int], times: int = 1
+) -> Iterator[None]:
+    """Threads that take turns until one finds nothing to do, and again when the channel calls.
+
+    What nobody calls for, as a delay that is over, waits 0.1 s at most.
+    """
+    stop = threading.Event()
+
+    def take_turns() -> None:
+        with database.listen(channel) as listener:
+            while not stop.is_set():
+                if turn():
+                    stop.wait(0.01)
+                else:
+                    database.notifications(listener, 0.1)
+
+    threads = [threading.Thread(target=take_turns) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 @pytest.fixture
@@ -100,23 +137,14 @@ def at_work(environ: dict[str, str], hands: int = 1, role: str = "all") -> Itera
     """
     broker = {"REPLAN_BROKER_URL": "redis://127.0.0.1:1/0"}
     worker = make_worker(load_settings(environ | broker), [role])
-    stop = threading.Event()
 
-    def work() -> None:
-        while not stop.wait(0.01):
-            with worker.database.begin() as connection:
-                due = waiting_jobs.waiting(connection, ring_again=0)
-            for job in due[:1]:
-                worker.lifecycle.carry_out(job.id)
+    def work() -> int:
+        with worker.database.begin() as connection:
+            due = waiting_jobs.waiting(connection, ring_again=0)
+        for job in due[:1]:
+            worker.lifecycle.carry_out(job.id)
+        return len(due)
 
-    threads = [threading.Thread(target=work) for _ in range(hands)]
-    with capture_logs():  # standard output is the command line's
-        for thread in threads:
-            thread.start()
-        try:
-            yield worker
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
-            worker.close()
+    # Standard output is the command line's.
+    with closing(worker), capture_logs(), turning(worker.database, DOORBELL, work, hands):
+        yield worker

@@ -6,8 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from orchestrator.cli.schemas import DETAILS, schema_of
+from orchestrator.cli.schemas import DETAILS
 from tests.integration.cli.calling import Cli
+from tests.services.schemas import validate
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -216,14 +217,14 @@ def test_json_lines_are_one_answer_each(working: Cli, tmp_path: Path) -> None:
         assert len(lines) >= least
         for line in lines:
             assert line["kind"] == command.split()[0] + ".line"
-            jsonschema.validate(line, schema_of(line["kind"]))
+            validate(line)
     said = working("task", "watch", ref, "--format", "jsonl")
     *told, last = [json.loads(line) for line in said.out.splitlines()]
     assert said.code == 3
     assert last["kind"] == "task.watch"
     assert {line["kind"] for line in told} == {"task.message"}
     for line in (*told, last):
-        jsonschema.validate(line, schema_of(line["kind"]))
+        validate(line)
 
 
 def test_settings_are_shown_with_where_they_came_from_and_without_secrets(

@@ -3,10 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-from orchestrator.cli.schemas import schema_of
 from shared.domain.budget import Ending
 from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job
@@ -62,7 +60,7 @@ def test_the_records_are_shown_with_what_can_be_typed(
     assert "replan intervention answer I1 --adopt" in shown
     assert "replan intervention answer I1 --discard" in shown
     answer = coordinated.json("intervention", "show", "I1")
-    jsonschema.validate(answer, schema_of("intervention.show"))
+    assert answer["kind"] == "intervention.show"
     told = coordinated.json("doctor", code=1)["details"]["findings"]
     (finding,) = [each for each in told if each["check"] == "age"]
     assert finding["reason"].startswith("this database is older than its hosts: I1")
@@ -136,7 +134,8 @@ def test_a_check_of_the_host_names_what_the_database_does_not_know(
         connection.exec_driver_sql("UPDATE jobs SET tokens = '{}' WHERE run_id = 1")
         connection.exec_driver_sql("UPDATE runs SET token = 'another' WHERE id = 2")
     checked = working.json("host", "check", "web1")
-    jsonschema.validate(checked, schema_of("host.check"))
+    assert checked["kind"] == "host.check"
+    assert checked["details"]["report"]["passes"] == []
     unknown = checked["details"]["unknown"]
     assert [(each["ref"], each["pass_no"]) for each in unknown["passes"]] == [("T1.1@web1", 1)]
     assert unknown["runs"] == before + 1
@@ -144,3 +143,5 @@ def test_a_check_of_the_host_names_what_the_database_does_not_know(
     told = working.json("doctor", code=1)["details"]["findings"]
     (finding,) = [each for each in told if each["check"] == "age"]
     assert "web1 has run commands of T1.1@web1 in pass 1" in finding["reason"]
+    added = working.json("host", "add", "web1", "--replace-host-key")
+    assert added["details"]["report"]["passes"] == []  # neither answer lists all that a host knows

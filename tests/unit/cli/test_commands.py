@@ -12,6 +12,7 @@ import typer
 
 from orchestrator.cli.main import GROUPS, build, main
 from orchestrator.cli.schemas import DETAILS, schema_of
+from tests.services.schemas import validate
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -37,7 +38,7 @@ def one_object(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     printed = capsys.readouterr()
     (line,) = printed.out.splitlines()
     answer: dict[str, Any] = json.loads(line)
-    jsonschema.validate(answer, schema_of(answer["kind"]))
+    validate(answer)
     return answer
 
 
