@@ -1,6 +1,7 @@
 """A plan, or the subtasks of a step, as a person wrote them."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 
@@ -12,6 +13,11 @@ class PlanText:
     source: str
 
     @property
+    def option(self) -> str:
+        """How it is given to `task submit`."""
+        return "plan"
+
+    @property
     def name(self) -> str:
         """The name of its file, without the folders."""
         return PurePath(self.source).name
@@ -20,3 +26,18 @@ class PlanText:
     def stem(self) -> str:
         """The same without the suffix."""
         return PurePath(self.source).stem
+
+
+@dataclass(frozen=True, slots=True)
+class TasksText(PlanText):
+    """A file of tasks for coding agents; `read` gives the text of a file that it names.
+
+    `read` raises Rejected, saying why, for a file that cannot be read.
+    """
+
+    read: Callable[[str], str] = field(repr=False)
+
+    @property
+    def option(self) -> str:
+        """How it is given to `task submit`."""
+        return "tasks"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import CheckWarning, notes, warnings_on_plan
-from orchestrator.acts.done import Done
-from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.done import Done, Note
+from orchestrator.acts.plan_text import PlanText, TasksText
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.submission import Submission
@@ -18,8 +18,9 @@ from orchestrator.acts.watch import wait_until
 from orchestrator.views.cancellations import Word
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.values import RefValue
+from shared.contracts.agent_tasks import AgentTasks, load_tasks
 from shared.contracts.planfile import load_plan
-from shared.domain.config import CHANGEABLE, Value
+from shared.domain.config import CHANGEABLE, Policy, Value
 from shared.domain.errors import Rejected
 from shared.domain.facts import CancelRequested, PolicyChanged
 from shared.domain.ids import Ref
@@ -32,7 +33,8 @@ class TaskRequest:
     """A task that a person asks for.
 
     `settings` are overrides of the `agent` scope (`key=value`). Without a prompt, the plan's
-    summary or name stands for it. Two requests with the same `key` are one task.
+    summary or name stands for it. Two requests with the same `key` are one task. `plan` may be a
+    file of tasks for agents.
     """
 
     prompt: str | None
@@ -57,24 +59,34 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
 
     Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
     """
-    submission = _submission(caller.settings, request)
+    submission, told = _submission(caller.settings, request)
     warnings = () if submission.plan is None else warnings_on_plan(submission.plan)
     number = put_in(caller.database, submission, caller.actor)
-    return Done(Submitted(Ref(number), request.targets, warnings), notes=notes(warnings))
+    value = Submitted(Ref(number), request.targets, warnings)
+    return Done(value, notes=(*told, *notes(warnings)))
 
 
-def _submission(settings: Settings, request: TaskRequest) -> Submission:
-    """The request with the settings that apply to it."""
+def _submission(settings: Settings, request: TaskRequest) -> tuple[Submission, tuple[Note, ...]]:
+    """The request with the settings that apply to it, and what a person should know of its plan."""
     policy = settings.with_agent(request.settings).agent
     if request.plan is None:
-        return Submission(request.prompt or "", request.targets, policy, key=request.key)
-    plan = load_plan(request.plan.text, policy=policy, source=request.plan.source)
+        plain = Submission(request.prompt or "", request.targets, policy, key=request.key)
+        return plain, ()
+    loaded = _load(request.plan, policy)
+    plan = loaded.plan
     if plan.autonomy is not None:  # the plan's choice, unless the request overrides it
         wanted = [f"autonomy={plan.autonomy}", *request.settings]
         policy = settings.with_agent(wanted).agent
-    refuse_unused(request.settings, plan, policy, request.plan.name)
+    refuse_unused(request.settings, plan, policy, request.plan.name, option=request.plan.option)
     prompt = request.prompt or plan.summary or request.plan.stem
-    return Submission(prompt, request.targets, policy, plan, request.key)
+    submission = Submission(prompt, request.targets, policy, plan, request.key)
+    return submission, tuple(map(Note, loaded.notes))
+
+
+def _load(given: PlanText, policy: Policy) -> AgentTasks:
+    if isinstance(given, TasksText):
+        return load_tasks(given.text, read=given.read, source=given.source)
+    return AgentTasks(load_plan(given.text, policy=policy, source=given.source))
 
 
 @act("task.cancel")

@@ -8,14 +8,19 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan, Recovery
 
 
-def refuse_unused(given: Iterable[str], plan: Plan, policy: Policy, source: str) -> None:
+def refuse_unused(
+    given: Iterable[str], plan: Plan, policy: Policy, source: str, *, option: str = "plan"
+) -> None:
     """Raise Rejected if a setting that was `given` (`key=value`) changes nothing for this plan.
 
-    What a settings file says is not given for this task, so it may be without effect.
+    What a settings file says is not given for this task, so it may be without effect. `option` is
+    how the plan was given.
     """
     names = {each.partition("=")[0].strip() for each in given}
     for reason in _unused(names, plan, policy):
-        raise Rejected(reason, stage="input", next_step=NextStep.of("task submit", plan=source))
+        raise Rejected(
+            reason, stage="input", next_step=NextStep.of("task submit", **{option: source})
+        )
 
 
 def _unused(names: set[str], plan: Plan, policy: Policy) -> Iterator[str]:

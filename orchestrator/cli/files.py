@@ -1,6 +1,7 @@
 """Files named on the command line."""
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 from shared.domain.errors import Rejected
@@ -17,6 +18,27 @@ def read_text(path: Path) -> str:
             stage="input",
             next_step=ShellCommand(f"ls -l {path}"),
         ) from error
+
+
+def beside(file: Path) -> Callable[[str], str]:
+    """What reads the files that `file` names: in its own folder, else in the current one.
+
+    It raises Rejected, naming both, where neither has it.
+    """
+
+    def read(name: str) -> str:
+        near, here = file.parent / name, Path(name)
+        if near.exists():
+            return read_text(near)
+        if here.exists():
+            return read_text(here)
+        raise Rejected(
+            f"{name!r} is not a file in {file.parent.resolve()} or in {Path.cwd()}",
+            stage="input",
+            next_step=ShellCommand(f"ls -l {shlex.quote(str(file.parent))}"),
+        )
+
+    return read
 
 
 def write_new(path: Path, text: str) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.files import read_text
+from orchestrator.acts.plan_text import PlanText, TasksText
+from orchestrator.cli.files import beside, read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import post_answer, resume_answer, with_notes
@@ -44,6 +45,9 @@ def submit(
     host: Annotated[list[str] | None, typer.Option(help="A target host; repeatable.")] = None,
     local: Annotated[bool, typer.Option("--local", help="On the executor's own machine.")] = False,
     plan: Annotated[Path | None, typer.Option(help="A plan file.")] = None,
+    tasks: Annotated[
+        Path | None, typer.Option(help="A file of tasks for coding agents, as the plan.")
+    ] = None,
     planner: Annotated[
         str | None, typer.Option(help=f"The planner: {', '.join(BACKENDS)}.")
     ] = None,
@@ -69,7 +73,6 @@ def submit(
     ] = False,
 ) -> Result:
     """Submit a task. Everything is checked before anything is written."""
-    from orchestrator.acts.plan_text import PlanText
     from orchestrator.acts.tasks import TaskRequest
     from orchestrator.acts.tasks import submit as submit_task
     from orchestrator.cli.follow import follow
@@ -78,7 +81,7 @@ def submit(
         prompt,
         targets=(*(host or ()), *((LOCALHOST.name,) if local else ())),
         settings=_overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run),
-        plan=None if plan is None else PlanText(read_text(plan), str(plan)),
+        plan=_plan_of(plan, tasks),
         key=key,
     )
     done = submit_task(call.caller, request)
@@ -296,6 +299,19 @@ def export(
     from orchestrator.cli.export_file import export_task
 
     return export_task(call, parse_ref(ref), form, file)
+
+
+def _plan_of(plan: Path | None, tasks: Path | None) -> PlanText | None:
+    """The plan in one of the two files."""
+    if plan is not None and tasks is not None:
+        raise Rejected(
+            "--plan and --tasks both give the plan of a task: leave one of them out",
+            stage="input",
+            next_step=NextStep.of("task submit", tasks=tasks, host=Blank("NAME")),
+        )
+    if tasks is not None:
+        return TasksText(read_text(tasks), str(tasks), beside(tasks))
+    return None if plan is None else PlanText(read_text(plan), str(plan))
 
 
 def _overrides(
