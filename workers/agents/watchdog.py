@@ -123,7 +123,9 @@ class Watch:
     """What is known about one attempt; see the module. Times are in seconds, of any one clock.
 
     `moved_at` is when it last made progress, `seen_at` when `signs` were taken, `ended_at` when the
-    runner gave its result. `notified` says that a person was told since the last progress.
+    runner gave its result. `notified` says that a person was told since the last progress. A runner
+    without events (`Capabilities`) only writes text: its lines say nothing about its state, and
+    equal ones are no monologue.
     """
 
     moved_at: float
@@ -133,11 +135,12 @@ class Watch:
     history: MoveHistory = field(default_factory=MoveHistory)
     ended_at: float | None = None
     notified: bool = False
+    has_events: bool = True
 
     @classmethod
-    def begin(cls, at: float) -> "Watch":
+    def begin(cls, at: float, *, has_events: bool = True) -> "Watch":
         """The watch over an attempt that starts now."""
-        return cls(moved_at=at, seen_at=at)
+        return cls(moved_at=at, seen_at=at, has_events=has_events)
 
     @classmethod
     def restore(
@@ -146,13 +149,14 @@ class Watch:
         *,
         moved_at: float,
         notified: bool = False,
+        has_events: bool = True,
         limits: LoopLimits | None = None,
     ) -> "Watch":
         """The watch of a driver that takes the attempt over, from its records.
 
         The time before counts: an agent that hung while nobody watched is found at once.
         """
-        watch = cls.begin(moved_at).hear(events, moved_at, limits=limits)
+        watch = cls.begin(moved_at, has_events=has_events).hear(events, moved_at, limits=limits)
         return watch.told() if notified else watch
 
     @property
@@ -182,7 +186,7 @@ class Watch:
         They change its state. That the stream has grown is among the signs.
         """
         heard = self
-        for event in events:
+        for event in events if self.has_events else ():
             heard = replace(
                 heard,
                 phase=_phase(heard.phase, event),

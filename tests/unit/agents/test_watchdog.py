@@ -283,6 +283,16 @@ def test_a_runner_that_gave_its_result_before_the_take_over_has_lingered() -> No
     assert Watch.restore([STARTED, ENDED], moved_at=1000).lingers_at == 1000 + LINGER
 
 
+def test_the_lines_of_a_program_without_events_say_nothing_about_its_state() -> None:
+    """Its dots are no monologue; that they come is progress, and so is what it burns."""
+    plain = Watch.begin(0, has_events=False).hear([Said(".")] * 9, 1)
+    assert (plain.state, plain.stuck(2, EVERY_SIGN)) == (State.IDLE, None)
+    plain = plain.see(Signs(), 2, EVERY_SIGN).see(Signs(stream=9), 200, EVERY_SIGN)
+    assert plain.moved_at == 200
+    assert plain.see(Signs(stream=9, cpu=50), 300, EVERY_SIGN).moved_at == 300
+    assert plain.stuck(501, EVERY_SIGN) is not None
+
+
 def test_a_watch_is_a_plain_value() -> None:
     seen = looping().hear([CALLED], 9)
     assert from_json(Watch, to_json(seen)) == seen
