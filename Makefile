@@ -71,7 +71,7 @@ journey-postgres: $(STAMP) services ## PostgreSQL on a real Debian whose reposit
 journey-looks: $(STAMP) services ## Failures on a real Debian whose cause only a look tells (root; minutes)
 	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_looks_on_debian.py
 
-services: $(STAMP) ## Download the servers that only tests need, where none is installed
+services: $(STAMP) ## Download the servers and agents that only tests need
 	@$(BIN)/python -m tests.services
 
 format: $(STAMP) ## Format the sources and mend what the linter can

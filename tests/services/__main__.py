@@ -1,10 +1,10 @@
-"""Fetch the servers and shells that only the tests need, before the clock of any test runs."""
+"""Fetch the servers, shells and agents that only the tests need, before any test's clock runs."""
 
 import sys
 from collections.abc import Callable
 from functools import partial
 
-from tests.services import redis_server, shells, sshd
+from tests.services import agent_programs, redis_server, shells, sshd
 from tests.services.availability import UnavailableError
 
 
@@ -14,6 +14,8 @@ def main() -> None:
     report("sshd", lambda: str(sshd.program().sshd))
     for name in shells.BINARIES:
         report(name, partial(lambda shell: str(shells.shell(shell)), name))
+    for name in agent_programs.PACKAGES:
+        report(name, partial(lambda runner: str(agent_programs.program(runner)), name))
 
 
 def report(name: str, find: Callable[[], str]) -> None:
