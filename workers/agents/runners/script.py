@@ -29,11 +29,14 @@ def script(invocation: Invocation) -> str:
     if invocation.stdin is not None:
         files[STDIN] = invocation.stdin
     folders = {home, home / TEMPORARY, *((home / name).parent for name in files)}
-    lines = [f"umask 077 && mkdir -p {' '.join(_word(folder) for folder in sorted(folders))}"]
-    lines += [f"printf %s {_word(text)} >{_word(home / name)}" for name, text in files.items()]
-    lines.append(f"cd {_word(_absolute(invocation.workspace))}")
-    lines.append(f"exec {' '.join(_command(invocation))} <{_stdin(invocation, home)}")
-    return " &&\n".join(lines)
+    written = [f"umask 077 && mkdir -p {' '.join(map(_word, sorted(folders)))}"]
+    written += [f"printf %s {_word(text)} >{_word(home / name)}" for name, text in files.items()]
+    steps = (
+        "(" + " &&\n".join(written) + ")",
+        f"cd {_word(_absolute(invocation.workspace))}",
+        f"exec {' '.join(_command(invocation))} <{_stdin(invocation, home)}",
+    )
+    return " &&\n".join(steps)
 
 
 def _command(invocation: Invocation) -> list[str]:
