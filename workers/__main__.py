@@ -90,6 +90,7 @@ def _replay(call: int, model: str) -> int:
 
 
 def _gateway(chosen: argparse.Namespace) -> int:
+    from shared.logs import configure_logs
     from workers.gateway.run import GatewayOrder, run_gateway
 
     settings = load_settings(os.environ)
