@@ -22,6 +22,7 @@ from shared.domain.plan import (
     Subtask,
 )
 from shared.domain.question import Reply
+from shared.domain.target import Repository
 from shared.domain.task import StepPhase
 from shared.store import attempts, bundles, hosts, planned
 from shared.store.bundles import StoredBundle
@@ -82,6 +83,7 @@ class StepBrief:
 class PassBrief:
     """What a pass needs to know: the host, the step, its subtasks and the earlier attempts.
 
+    In a `repository`, the step goes on with the work of the step `after`, None for a first one.
     `revisions` holds all lists up to the current one if the current one undoes something first,
     and is empty otherwise.
     """
@@ -93,6 +95,8 @@ class PassBrief:
     subtasks: tuple[Subtask, ...]
     attempts: tuple[Attempt, ...]
     revisions: tuple[Revision, ...] = ()
+    repository: Repository | None = None
+    after: int | None = None
 
 
 _PASS = text("""

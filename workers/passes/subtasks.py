@@ -12,7 +12,7 @@ from workers.passes.means import Try
 from workers.passes.outcomes import describe_end
 from workers.passes.pipeline import Announcer
 
-_CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED})
+_CORRECTABLE = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
 
 _UNKNOWN_AT_MOST = 3
 """After so many attempts of a subtask with unknown outcome in one pass, a person decides."""

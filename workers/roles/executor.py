@@ -15,11 +15,11 @@ from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
 from shared.domain.records import HostRecord
 from shared.guard import Guard, PlanGuard, Site, load_site, looks, planner_looks
-from shared.guard.proofs import proof_rules
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
 from shared.store import claims
 from shared.store.database import Database
+from workers.agents.means import commands_of
 from workers.passes.clock import SystemClock
 from workers.passes.forgotten import forgotten
 from workers.passes.history import History
@@ -30,10 +30,10 @@ from workers.passes.to_undo import to_undo
 from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
+from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
 from workers.roles.signatures import Signatures
 from workers.secrets import Secrecy, mask_attempt, mask_question, texts_of
 from workers.shells.door import PassJudge
-from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, KnownClaims, PassRecord
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
 
@@ -59,11 +59,12 @@ class Executor:
         secrecy: Secrecy,
         *,
         signatures: Signatures,
+        agents: Agents | None = None,
     ) -> None:
         self._secrecy = secrecy
         self._database = database
         self._journal = journal
-        self._connections = connections
+        self._means = PassMeans(connections, agents or Agents())
         self._guards = guards
         self._signatures = signatures
 
@@ -127,32 +128,36 @@ class Executor:
         )
         log = HeldLog(self._journal, hold, known.masker)
         record = replace(_record(brief, hold, log, since), claims=lambda: self._claims(job))
+        parts = PassParts(
+            order=order,
+            record=record,
+            control=log,
+            secrets=known,
+            judge=PassJudge(
+                guard,
+                known.masker,
+                programs=whole.programs,
+                tools=order.step.allowed_tools,
+            ),
+            setup=whole,
+            looks=self._guards.looks() if order.policy.dry_run_mode else None,
+            answer=job.answer or order.step.answer,
+        )
         try:
-            shell = self._connections.shell(brief.host, record, known.masker)
+            opened = self._means.open(
+                Place(brief.host, brief.token, brief.repository, brief.after), parts
+            )
         except ForgottenError as error:
             result = forgotten(order, History(order).errors, error.records)
             return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset())
-        tools = order.step.allowed_tools
-        judge = PassJudge(guard, known.masker, programs=whole.programs, tools=tools)
-        clock = SystemClock()
-        means = ShellMeans(
-            shell,
-            judge,
-            log,
-            clock,
-            check_timeout=order.policy.check_timeout,
-            looks=self._guards.looks() if order.policy.dry_run_mode else None,
-            variables=known.variables,
-            proofs=proof_rules(),
-        )
         try:
-            result = carry_out(order, means, log, clock, approvals=approvals)
+            result = carry_out(order, opened.means, log, SystemClock(), approvals=approvals)
         finally:
-            means.close()
-            if means.gave_secrets:
-                hold.afterwards.append(shell.erase)
+            opened.means.close()
+            if opened.gave_secrets():
+                hold.afterwards.append(opened.shell.erase)
         if job.kind is JobKind.EXECUTE:
-            hold.afterwards.append(shell.settle)
+            hold.afterwards.append(opened.shell.settle)
         return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended))
 
     def _claims(self, job: Job) -> KnownClaims:
@@ -303,7 +308,8 @@ def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[st
 
 def _texts(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text that may be sent to a host as it stands, for the guard to judge together."""
-    return texts_of(subtask for subtask in subtasks if subtask.kind is not SubtaskKind.CODE)
+    listed = [subtask for subtask in subtasks if subtask.kind is not SubtaskKind.CODE]
+    return (*texts_of(listed), *(text for subtask in listed for text in commands_of(subtask)))
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog, since: float) -> PassRecord:

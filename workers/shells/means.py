@@ -132,8 +132,11 @@ class ShellMeans:
         used: Collection[str],
         tried: Collection[str],
     ) -> Try | None:
-        """The first correction with a new proposal; a snippet has no corrections."""
-        if subtask.kind is not SubtaskKind.COMMAND:
+        """The first correction with a new proposal.
+
+        A snippet has none, and neither has a command that its timeout ended.
+        """
+        if subtask.kind is not SubtaskKind.COMMAND or failed.outcome is Outcome.TIMED_OUT:
             return None
         failure = _failure(subtask, failed.result, failed.check, planned)
         found = choose(failure, self._probe, used=used, tried=tried)

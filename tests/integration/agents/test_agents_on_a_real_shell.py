@@ -1,0 +1,114 @@
+"""Agents on a real shell, in workspaces of a real repository."""
+
+from pathlib import Path
+
+import pytest
+
+from shared.domain.agent import RunnerChoice, Trigger
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
+from shared.domain.budget import Ending
+from tests.integration.agents.conftest import Driving, agent
+from tests.unit.passes.given import MemoryLog, subtask
+
+
+def result(attempt: Attempt) -> AgentResult:
+    assert isinstance(attempt.result, AgentResult)
+    return attempt.result
+
+
+def test_an_agent_changes_a_file_and_its_check_proves_it(driving: Driving) -> None:
+    """In a workspace: the repository itself stays as it was."""
+    goal = agent("echo new >app.py; echo 'use 12'; echo 'end ok all done'", "grep -q new app.py")
+    done, log = driving.drive(goal, subtask("grep new app.py", key="s2", needs=("s1",)))
+    assert done.ending is Ending.DONE
+    worked, command = log.ended
+    assert (worked.outcome, worked.command, worked.never_red) == (Outcome.OK, goal.command, False)
+    found = result(worked)
+    assert (found.status, found.summary) == (AgentStatus.OK, "all done")
+    assert (found.changed_files, found.tokens, found.session) == (("app.py",), 12, "session")
+    assert driving.show(found.tree, "app.py") == "new\n"
+    assert command.outcome is Outcome.OK
+    assert driving.repository.path is not None
+    assert (Path(driving.repository.path) / "app.py").read_text() == "old\n"
+    assert b"".join(chunk for _, _, chunk in log.outputs).startswith(b"use 12\n")
+
+
+@pytest.mark.parametrize(
+    ("check", "outcome"), [(None, Outcome.FAILED), ("grep -q new app.py", Outcome.CHECK_FAILED)]
+)
+def test_an_agent_that_does_nothing_has_failed(
+    driving: Driving, check: str | None, outcome: Outcome
+) -> None:
+    """Though it exits with 0 and says that all is well."""
+    _, log = driving.drive(agent("echo 'end ok all done'", check))
+    assert log.ended[0].outcome is outcome
+
+
+def test_an_agent_asks_and_its_session_goes_on_with_the_answer(driving: Driving) -> None:
+    goal = agent(
+        "test -e asked && exec touch answered; touch asked; "
+        "echo 'ask Which one?'; echo 'end needs_input'",
+        "test -e answered",
+    )
+    asked, log = driving.drive(goal)
+    assert asked.ending is Ending.NEEDS_INPUT
+    assert asked.question is not None
+    assert asked.question.text == "Which one?"
+    done, log = driving.drive(goal, earlier=log.ended, pass_no=2, answer="the first")
+    assert done.ending is Ending.DONE, log.ended
+
+
+def test_the_next_runner_goes_on_from_what_the_first_left(driving: Driving) -> None:
+    """The first one hangs until its time is up; all that it made is there."""
+    chain = (RunnerChoice("slow", 1, 1.0), RunnerChoice("sure", 2, 60.0, Trigger.ON_TIMEOUT))
+    goal = agent(
+        "case $1 in slow) echo half >half; exec sleep 60;; sure) cat half >app.py;; esac",
+        "grep -q half app.py",
+        runners=chain,
+    )
+    done, log = driving.drive(goal)
+    assert done.ending is Ending.DONE
+    slow, sure = log.ended
+    assert (slow.outcome, result(slow).runner) == (Outcome.TIMED_OUT, "slow")
+    assert (sure.outcome, sure.correction, result(sure).runner) == (
+        Outcome.OK,
+        "next_runner",
+        "sure",
+    )
+    assert result(sure).before == result(slow).tree
+    assert driving.show(result(slow).tree, "half") == "half\n"
+
+
+def test_the_result_of_an_agent_that_prints_much_is_read(driving: Driving) -> None:
+    """The middle of its stream is not kept."""
+    much = "yes say a line of fifty bytes or so, more or less long | head -n 60000"
+    done, log = driving.drive(agent(f"echo x >new; {much}; echo 'use 7'; echo 'end ok done'"))
+    assert done.ending is Ending.DONE
+    assert (result(log.ended[0]).summary, result(log.ended[0]).tokens) == ("done", 7)
+
+
+def test_another_driver_goes_on_with_a_running_agent(driving: Driving, tmp_path: Path) -> None:
+    """It is started once; the first driver ended in the middle, when a snapshot had been taken."""
+    started, gate = tmp_path / "started", tmp_path / "gate"
+    goal = agent(
+        f"echo x >>{started}; echo half >half; until [ -e {gate} ]; do sleep 0.1; done; "
+        "echo whole >whole; echo 'end ok went on'"
+    )
+    driver = driving.begin(goal)
+    driving.await_tree_with("half")
+    driving.die(driver)
+    gate.touch()
+    done, log = driving.drive(goal, resumed=True)
+    assert done.ending is Ending.DONE
+    assert started.read_text() == "x\n"
+    found = result(log.ended[0])
+    assert (found.summary, found.changed_files) == ("went on", ("half", "whole"))
+
+
+def test_a_withdrawn_pass_ends_its_agent(driving: Driving) -> None:
+    """Its work is kept."""
+    log = MemoryLog(stop=lambda log: b"say started\n" in b"".join(c for _, _, c in log.outputs))
+    done, log = driving.drive(agent("echo x >made; echo 'say started'; exec sleep 60"), log=log)
+    assert done.ending is Ending.CANCELLED
+    assert log.ended[0].outcome is Outcome.CANCELLED
+    assert driving.show(result(log.ended[0]).tree, "made") == "x\n"

@@ -1,0 +1,142 @@
+"""Gives each attempt of an agent its task: by what the plan says, and by what was tried before."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from shared.domain.agent import AgentWork, RunnerChoice
+from shared.domain.attempt import AgentResult, Attempt, Outcome
+from shared.domain.errors import Defect
+from shared.domain.question import Question, Reply
+from shared.secrets.sent import SentSubtask
+from workers.agents.chain import in_hand, next_runner
+from workers.agents.fallback import Enter
+from workers.agents.protocol import fill, shipped_protocol
+from workers.agents.runners.port import AnsweredCall, Resumed
+from workers.agents.running import AgentTask
+from workers.agents.task_text import Assignment
+from workers.passes.means import Try
+from workers.passes.ports import PassOrder
+
+_TOLD_AT_MOST = 4000
+"""Characters of a summary and of a check's output that the next runner reads."""
+
+
+class Assigning:
+    """The agents' tasks of one pass."""
+
+    def __init__(
+        self,
+        order: PassOrder,
+        *,
+        runner: str,
+        answer: str | None = None,
+    ) -> None:
+        """`runner` works where the plan names none; `answer` is a person's to the last question."""
+        self._order = order
+        self._runner = runner
+        self._answer = answer
+        self._tried: dict[int, list[Attempt]] = defaultdict(list)
+        for number in {subtask.ordinal for subtask in order.subtasks}:
+            self._tried[number] = in_hand(
+                order.earlier, subtask=number, revision=order.revision, pass_no=order.pass_no
+            )
+
+    def note(self, attempt: Attempt) -> None:
+        """Take note of an attempt that this driver made."""
+        tried = self._tried[attempt.subtask]
+        if all(known.key != attempt.key for known in tried):
+            tried.append(attempt)
+
+    def next_runner(self, subtask: SentSubtask) -> Enter | None:
+        """The runner to enter now; None if none is left."""
+        return self._entered(_work(subtask), self._tried[subtask.ordinal])
+
+    def task(self, subtask: SentSubtask, this: Try) -> AgentTask:
+        """The task of the next attempt."""
+        work = _work(subtask)
+        entered = self.next_runner(subtask) or self._entered(work, ())
+        if entered is None:
+            raise Defect(f"no runner for subtask {subtask.key!r}", stage="execute")
+        choice = entered.choice
+        resumed, replies, home = self._answered(subtask)
+        return AgentTask(
+            this=this,
+            assignment=Assignment(
+                goal=subtask.command,
+                context=work.context,
+                acceptance=work.acceptance,
+                earlier=earlier_work(self._last(subtask)),
+                replies=replies,
+            ),
+            runner=choice.runner,
+            name=choice.name,
+            command=choice.command,
+            timeout=entered.timeout + this.allowance,
+            protocol=_protocol(work, choice, entered.timeout),
+            mode=work.mode,
+            allowed_tools=work.allowed_tools,
+            resumed=resumed,
+            home=home,
+            watchdog=work.watchdog,
+        )
+
+    def _entered(self, work: AgentWork, attempts: Iterable[Attempt]) -> Enter | None:
+        return next_runner(work.chain or (RunnerChoice(self._runner, 1),), work, attempts)
+
+    def _last(self, subtask: SentSubtask) -> Attempt | None:
+        """The last attempt of an agent at it, in whatever revision."""
+        known = (*self._order.earlier, *self._tried[subtask.ordinal])
+        agents = (a for a in reversed(known) if isinstance(a.result, AgentResult))
+        return next((a for a in agents if a.subtask == subtask.ordinal), None)
+
+    def _answered(
+        self, subtask: SentSubtask
+    ) -> tuple[Resumed | None, tuple[Reply, ...], str | None]:
+        """The session that goes on with a person's answer, the answer in words, and the home."""
+        tried = self._tried[subtask.ordinal]
+        last = tried[-1] if tried else None
+        if last is None or last.outcome is not Outcome.NEEDS_INPUT or self._answer is None:
+            return None, (), None
+        result = last.result
+        if not isinstance(result, AgentResult):
+            return None, (), None
+        asked = result.question or Question(result.summary)
+        replies = (Reply(asked.text, self._answer),)
+        if not result.session:
+            return None, replies, None
+        first = next(a for a in tried if _session(a) == result.session)
+        answer = AnsweredCall(result.call, asked.text, self._answer)
+        return Resumed(result.session, (answer,)), replies, first.key
+
+
+def _session(attempt: Attempt) -> str | None:
+    return attempt.result.session if isinstance(attempt.result, AgentResult) else None
+
+
+def _protocol(work: AgentWork, choice: RunnerChoice, time_budget: float) -> str:
+    """The text for work without a person (S4.16–S4.18); empty for none."""
+    if not work.is_autonomous:
+        return ""
+    return fill(shipped_protocol() if choice.protocol is None else choice.protocol, time_budget)
+
+
+def _work(subtask: SentSubtask) -> AgentWork:
+    if subtask.agent is None:
+        raise Defect(f"subtask {subtask.key!r} is not an agent's", stage="execute")
+    return subtask.agent
+
+
+def earlier_work(last: Attempt | None) -> str:
+    """What is known about the work of an earlier attempt, for the agent that continues it."""
+    if last is None or not isinstance(last.result, AgentResult):
+        return ""
+    result = last.result
+    lines = [f"It was made by {result.runner or 'another agent'}. It ended so: {last.explanation}"]
+    if result.summary:
+        lines.append(f"Its own summary: {result.summary[:_TOLD_AT_MOST]}")
+    if result.changed_files:
+        lines.append("It changed: " + ", ".join(result.changed_files))
+    if last.check is not None and not last.check.ok:
+        output = (last.check.stdout + last.check.stderr).decode(errors="replace").strip()
+        lines.append(f"The check `{last.check.command}` was red: {output[-_TOLD_AT_MOST:]}")
+    return "\n".join(lines)

@@ -1,0 +1,32 @@
+"""What the host keeps with a running agent, for the next driver of its pass; pure."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLabel:
+    """The try of an attempt (`workers.passes.means.Try`), and who works.
+
+    `runner` and `command` find its runner, `name` is what people know it by. The workspace held
+    `tree` before it started.
+    """
+
+    goal: str
+    remedy: str | None
+    planned: str | None
+    runner: str
+    command: str | None
+    name: str
+    tree: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, line: str) -> Self | None:
+        """The label in a line; None for that of a command."""
+        found = json.loads(line)
+        return cls(**found) if isinstance(found, dict) else None

@@ -1,0 +1,48 @@
+"""What the means of agents need besides a shell: a workspace, and runners."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from workers.agents.runners.port import GatewayAccess, Runner
+from workers.agents.workspaces.values import Snapshot
+
+
+class Workbench(Protocol):
+    """The workspace of a step: where its agents work, and where its commands and checks run.
+
+    It outlives every driver of the step. Every function may be called from any thread, and raises
+    what `workers.agents.workspaces.workspaces.Workspaces` raises.
+    """
+
+    @property
+    def path(self) -> str:
+        """Its absolute path on the host."""
+        ...
+
+    @property
+    def base(self) -> str:
+        """The commit that it was made from."""
+        ...
+
+    @property
+    def homes(self) -> str:
+        """The absolute path of the folder for the homes of its agents."""
+        ...
+
+    def snapshot(self, label: str) -> Snapshot:
+        """Keep what the workspace holds now; `label` is kept with it."""
+        ...
+
+    def changed(self, base: str, tree: str) -> tuple[str, ...]:
+        """The files that differ between two commits or trees."""
+        ...
+
+
+RunnerOf = Callable[[str, str | None], Runner]
+"""The runner of a name, with the command of the plan that starts it, None for its usual one.
+
+Raises Rejected for one that does not exist.
+"""
+
+AccessOf = Callable[[str], GatewayAccess | None]
+"""How the attempt with that key reaches models; None where there is no gateway."""

@@ -1,0 +1,216 @@
+"""Runs one attempt of an agent: started once for its key, followed, and read to its result."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import NAMESPACE_URL, uuid5
+
+import structlog
+
+from shared.domain.agent import ExecutionMode, Watchdog
+from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, EndedBy
+from shared.domain.errors import Rejected
+from workers.agents.compliance import count_questions
+from workers.agents.follower import Follower
+from workers.agents.heartbeat import Heartbeat
+from workers.agents.label import AgentLabel
+from workers.agents.ports import AccessOf, RunnerOf, Workbench
+from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
+from workers.agents.runners.script import script
+from workers.agents.runners.table import COMMAND
+from workers.agents.task_text import Assignment
+from workers.agents.watchdog import LINGER, Signs, describe, look_every
+from workers.agents.watcher import Watcher
+from workers.passes.means import Try
+from workers.passes.ports import PassControl
+from workers.shells.ports import Call, Shell
+
+log = structlog.get_logger()
+
+SNAPSHOT_EVERY = 15.0
+"""Seconds between two snapshots of a workspace while an agent works (S2.47)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """What one attempt is asked to do, and by which runner; `timeout` is in seconds.
+
+    `name` is what people know the runner by, `command` what starts it, None for its usual program.
+    `home` is the key of the attempt whose home it gets, None for its own.
+    """
+
+    this: Try
+    assignment: Assignment
+    runner: str
+    name: str
+    timeout: float
+    command: str | None = None
+    protocol: str = ""
+    mode: ExecutionMode | None = None
+    allowed_tools: tuple[str, ...] | None = None
+    resumed: Resumed | None = None
+    home: str | None = None
+    watchdog: Watchdog = field(default_factory=lambda: Watchdog(enabled=False))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRuns:
+    """Runs the attempts of agents in one workspace, through the shell of a pass.
+
+    `pass_name` tells passes of different installations apart.
+    """
+
+    shell: Shell
+    bench: Workbench
+    runner_of: RunnerOf
+    control: PassControl
+    access_of: AccessOf = lambda _: None
+    pass_name: str = ""
+    snapshot_every: float = SNAPSHOT_EVERY
+
+    def run(self, key: str, task: AgentTask) -> AgentResult:
+        """Run an attempt, or wait for what an earlier driver started under its key.
+
+        Raises what the shell raises. That a runner cannot be started like that is a result.
+        """
+        known = self.shell.recall(key)
+        label = None if known is None else AgentLabel.read(known.label)
+        if known is not None and label is not None:
+            call = Call(known.command, task.timeout, key=key, label=known.label)
+            return _Run(self, key, label, task).carry_out(call)
+        try:
+            return self._start(key, task)
+        except Rejected as error:
+            return _not_started(task.name, error)
+
+    def _start(self, key: str, task: AgentTask) -> AgentResult:
+        this, runner = task.this, self.runner_of(task.runner, task.command)
+        label = AgentLabel(
+            this.command,
+            this.remedy,
+            this.planned,
+            task.runner,
+            task.command,
+            task.name,
+            self.bench.snapshot(key).tree,
+        )
+        call = self._call(key, task, label, runner)
+        return _Run(self, key, label, task).carry_out(call)
+
+    def _call(self, key: str, task: AgentTask, label: AgentLabel, runner: Runner) -> Call:
+        order = AgentOrder(
+            assignment=task.assignment,
+            workspace=self.bench.path,
+            home=f"{self.bench.homes}/{task.home or key}",
+            session=str(uuid5(NAMESPACE_URL, f"replan:{self.pass_name}/{key}")),
+            gateway=self.access_of(key),
+            program="" if task.runner == COMMAND else task.command or "",
+            protocol=task.protocol,
+            interactive=task.mode is not ExecutionMode.AUTONOMOUS,
+            allowed_tools=task.allowed_tools,
+            resumed=task.resumed if runner.capabilities.resume else None,
+        )
+        invocation = runner.invocation(order)
+        call = Call(
+            script(invocation),
+            task.timeout,
+            key=key,
+            label=str(label),
+            variables=invocation.secrets,
+        )
+        call.require_valid()
+        return call
+
+
+class _Run:
+    """One run of a runner, from its start or its takeover to its result."""
+
+    def __init__(self, runs: AgentRuns, key: str, label: AgentLabel, task: AgentTask) -> None:
+        self._runs = runs
+        self._key = key
+        self._label = label
+        self._task = task
+        self._every = look_every(task.watchdog, runs.snapshot_every)
+        self._watcher = Watcher(task.watchdog)
+        self._runner = runs.runner_of(label.runner, label.command)
+        self._follower = Follower(self._runner.reader, self._forward, self._watcher.hear)
+
+    def carry_out(self, call: Call) -> AgentResult:
+        """Start it or take it over, and wait for its end."""
+        runs = self._runs
+        with Heartbeat(self._every, self._beat):
+            result = runs.shell.run(call, on_output=self._follower.take, cancelled=self._must_end)
+        return self._result(result, runs.bench.snapshot(self._key).tree)
+
+    def _forward(self, stream: str, chunk: bytes) -> None:
+        self._runs.control.output(self._key, stream, chunk)
+
+    def _beat(self) -> None:
+        """Keep what the workspace holds, and look whether the agent makes progress."""
+        kept = self._runs.bench.snapshot(self._key)
+        strategy = self._watcher.see(Signs(self._follower.size, kept.tree, kept.head))
+        found = self._watcher.found
+        if strategy is not None and found is not None:
+            log.warning("agent_stuck", reason=describe(self._key, found, strategy))
+
+    def _must_end(self) -> bool:
+        ended = self._follower.has_ended(since=LINGER)
+        return ended or self._watcher.is_over or self._is_unwanted()
+
+    def _is_unwanted(self) -> bool:
+        control = self._runs.control
+        return control.withdrawn() or control.unwanted(self._key)
+
+    def _ended_by(self, result: CommandResult) -> EndedBy | None:
+        """Who ended it: what no person has ended, this driver or an earlier one did, by a rule.
+
+        A runner that is ended after its result has ended by itself.
+        """
+        if result.ended_by is not EndedBy.CANCEL or self._is_unwanted():
+            return result.ended_by
+        return None if self._follower.has_ended() else EndedBy.WATCHDOG
+
+    def _result(self, result: CommandResult, tree: str) -> AgentResult:
+        self._follower.read_rest(result)
+        ended_by = self._ended_by(result)
+        said = self._follower.outcome(result, ended_by)
+        usage, asked, bench = said.usage, said.question, self._runs.bench
+        return AgentResult(
+            status=said.status,
+            summary=_summary(said),
+            started_at=result.started_at,
+            ended_at=result.ended_at,
+            changed_files=bench.changed(bench.base, tree),
+            tokens=0 if usage is None else usage.tokens,
+            cost=None if usage is None else usage.cost,
+            session=said.session or None,
+            tree=tree,
+            base=bench.base,
+            before=self._label.tree,
+            runner=self._label.name,
+            version=said.version,
+            model=said.model,
+            question=None if asked is None else asked.question,
+            call="" if asked is None else asked.call,
+            questions=self._questions(),
+            stuck=self._watcher.times,
+            mode=self._task.mode,
+            time_budget=self._task.timeout,
+            ended_by=ended_by,
+            signal=result.signal,
+            left_over=result.left_over,
+            unknown=result.unknown,
+        )
+
+    def _questions(self) -> int | None:
+        events = self._runner.capabilities.events
+        return count_questions(self._follower.events) if events else None
+
+
+def _summary(said: RunnerOutcome) -> str:
+    """What a runner says about its work, and what went wrong with it."""
+    return "\n".join(dict.fromkeys(filter(None, (said.summary, said.detail))))
+
+
+def _not_started(runner: str, error: Rejected) -> AgentResult:
+    now = datetime.now(UTC)
+    return AgentResult(AgentStatus.ERROR, error.reason, now, now, runner=runner)

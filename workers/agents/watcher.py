@@ -1,0 +1,45 @@
+"""Watches one running agent by the rules of `watchdog`, for the driver of its attempt."""
+
+import threading
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from shared.domain.agent import StuckStrategy, Watchdog
+from workers.agents.events import AgentEvent
+from workers.agents.watchdog import Signs, Stuck, Watch, response
+
+
+class Watcher:
+    """The watch over one attempt; `found` is what it was last found to be stuck in.
+
+    `times` counts how often it was found stuck, and `is_over` says that it must be ended for it.
+    """
+
+    def __init__(self, watchdog: Watchdog, now: Callable[[], float] = monotonic) -> None:
+        self.found: Stuck | None = None
+        self.times = 0
+        self.is_over = False
+        self._watchdog = watchdog
+        self._now = now
+        self._watch = Watch.begin(now())
+        self._lock = threading.Lock()
+
+    def hear(self, events: Sequence[AgentEvent]) -> None:
+        """Take note of what the runner says."""
+        with self._lock:
+            self._watch = self._watch.hear(events, self._now())
+
+    def see(self, signs: Signs) -> StuckStrategy | None:
+        """Look at the attempt, and return what to do now; None for nothing."""
+        with self._lock:
+            at = self._now()
+            self._watch = self._watch.see(signs, at, self._watchdog)
+            stuck = self._watch.stuck(at, self._watchdog)
+            strategy = response(self._watch, stuck, self._watchdog)
+            if strategy is None:
+                return None
+            self.found = stuck
+            self.times += 1
+            self._watch = self._watch.told()
+            self.is_over = strategy is not StuckStrategy.NOTIFY
+            return strategy

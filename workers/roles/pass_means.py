@@ -1,0 +1,172 @@
+"""Chooses and opens the means of a pass: a shell on a host, or agents in a repository."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from shared.domain.config import Policy
+from shared.domain.errors import Misconfigured
+from shared.domain.host import Host
+from shared.domain.next_step import NextStep
+from shared.domain.target import Repository
+from shared.domain.verdict import ALLOWED, Verdict
+from shared.guard.proofs import proof_rules
+from workers.agents.assigning import Assigning
+from workers.agents.bench import StepBench
+from workers.agents.means import AgentMeans
+from workers.agents.ports import AccessOf, RunnerOf
+from workers.agents.runners.table import find_runner
+from workers.agents.running import SNAPSHOT_EVERY, AgentRuns
+from workers.agents.workspaces.script import PLACE
+from workers.agents.workspaces.workspaces import Workspaces
+from workers.passes.clock import SystemClock
+from workers.passes.means import Means
+from workers.passes.ports import PassControl, PassOrder
+from workers.secrets import KnownSecrets
+from workers.shells.door import Judge, PassJudge
+from workers.shells.means import ShellMeans
+from workers.shells.ports import Connections, PassRecord, Shell
+
+DEFAULT_RUNNER = "claude-code"
+"""The runner of a goal where neither the plan nor the repository names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """What agents need, whatever the pass: their runners, and their way to models.
+
+    `workspaces` is the folder for workspaces on a host, `snapshot_every` is in seconds.
+    """
+
+    runner_of: RunnerOf = find_runner
+    access_of: AccessOf = lambda _: None
+    workspaces: str = PLACE
+    snapshot_every: float = SNAPSHOT_EVERY
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pass happens: on a host, or in a repository there.
+
+    `token` is the name of the run on that host, `after` the step whose work the step continues.
+    """
+
+    host: Host
+    token: str
+    repository: Repository | None = None
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMeans:
+    """The means of a pass, and the shell with its records. `gave_secrets` tells it of secrets."""
+
+    means: Means
+    shell: Shell
+    gave_secrets: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class PassParts:
+    """What the means of one pass are made of.
+
+    `setup` judges the setup command of a repository; `looks` judges looks at a host, None for the
+    guard of the pass.
+    """
+
+    order: PassOrder
+    record: PassRecord
+    control: PassControl
+    secrets: KnownSecrets
+    judge: PassJudge
+    setup: Judge
+    looks: Judge | None = None
+    answer: str | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the task."""
+        return self.order.policy
+
+
+class PassMeans:
+    """Opens the means of passes."""
+
+    def __init__(self, connections: Connections, agents: Agents) -> None:
+        self._connections = connections
+        self._agents = agents
+
+    def open(self, place: Place, parts: PassParts) -> OpenMeans:
+        """The means for a pass at that place.
+
+        In a repository, its workspace is made first. Raises ForgottenError, Transient,
+        Misconfigured and Rejected.
+        """
+        if place.repository is None:
+            return self._on_host(place.host, parts)
+        return self._in_repository(place, place.repository, parts)
+
+    def _on_host(self, host: Host, parts: PassParts) -> OpenMeans:
+        shell = self._connections.shell(host, parts.record, parts.secrets.masker)
+        means = _shell_means(shell, parts)
+        return OpenMeans(means, shell, lambda: means.gave_secrets)
+
+    def _in_repository(self, place: Place, repository: Repository, parts: PassParts) -> OpenMeans:
+        _require_allowed(repository, parts.setup)
+        agents = self._agents
+        workspaces = Workspaces(
+            self._connections.shell(place.host), repository, root=agents.workspaces
+        )
+        bench = StepBench.open(
+            workspaces, run=place.token, step=parts.order.step.ordinal, after=place.after
+        )
+        on_host = self._on_host(replace(place.host, workdir=bench.path), parts)
+        runs = AgentRuns(
+            on_host.shell,
+            bench,
+            agents.runner_of,
+            parts.control,
+            agents.access_of,
+            pass_name=parts.record.name,
+            snapshot_every=agents.snapshot_every,
+        )
+        assigning = Assigning(
+            parts.order,
+            runner=repository.runners[0] if repository.runners else DEFAULT_RUNNER,
+            answer=parts.answer,
+        )
+        goals = PassJudge(AllowedGoals(), parts.secrets.masker)
+        means = AgentMeans(on_host.means, runs, assigning, goals, parts.order.subtasks)
+        return replace(on_host, means=means)
+
+
+class AllowedGoals:
+    """The verdict on goals: no shell reads them, so no rule about commands is for them."""
+
+    def judge(self, command: str, interpreter: str = "sh") -> Verdict:  # noqa: ARG002
+        """Allowed."""
+        return ALLOWED
+
+
+def _shell_means(shell: Shell, parts: PassParts) -> ShellMeans:
+    return ShellMeans(
+        shell,
+        parts.judge,
+        parts.control,
+        SystemClock(),
+        check_timeout=parts.policy.check_timeout,
+        looks=parts.looks,
+        variables=parts.secrets.variables,
+        proofs=proof_rules(),
+    )
+
+
+def _require_allowed(repository: Repository, judge: Judge) -> None:
+    if repository.setup is None:
+        return
+    verdict = judge.judge(repository.setup)
+    if not verdict.allowed:
+        raise Misconfigured(
+            f"the setup command of repository {repository.name!r} may not run: {verdict.reason}",
+            stage="guard",
+            next_step=NextStep.of("guard check", repository.setup),
+        )
