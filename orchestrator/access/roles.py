@@ -72,6 +72,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "schema.show": _LOOK,
     "db.status": _LOOK,
     "attestation.verify": _LOOK,
+    "metrics": _LOOK,
     "plan.replay": _ACT,  # it costs money
     "host.check": _ACT,  # it logs in
     "doctor": Permission(AccessRole.OPERATOR),

@@ -29,6 +29,8 @@ from orchestrator.cli.answers import (
 from orchestrator.doctor import Finding
 from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.export.attestation import Attestation
+from orchestrator.views.agent_figures import AgentRun
+from orchestrator.views.agent_metrics import AgentMetrics
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
@@ -117,6 +119,7 @@ DETAILS: dict[str, Any] = {
     "attestation.verify": lambda: _view(Attestation),
     "audit.verify": lambda: _view(AuditVerification),
     "doctor": lambda: _views("findings", Finding),
+    "metrics": lambda: _view(AgentMetrics),
     "config.show": lambda: _views("settings", SettingLine),
     "guard.check": lambda: _OPEN,
     "guard.rules": lambda: _OPEN,
@@ -141,6 +144,7 @@ DETAILS: dict[str, Any] = {
     "token.line": lambda: _view(Token),
     "audit.line": lambda: _view(AuditLine),
     "doctor.line": lambda: _view(Finding),
+    "metrics.line": lambda: _view(AgentRun),
 }
 """Each kind of answer with the schema of its details; a `…line` is an item of a list in `jsonl`."""
 
