@@ -2,6 +2,8 @@
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
+# Tests start many processes: each would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV   := .venv
 BIN    := $(VENV)/bin
