@@ -3,22 +3,28 @@
     python -m workers start executor planner --threads 16
     python -m workers host-key    < host.json    fetch the host key of a server
     python -m workers host-check  < host.json    check that a host can be used
+    python -m workers repo-check  < both.json    check that a repository can be worked in
     python -m workers replay 7 --model NAME      repeat a recorded call with another model
     python -m workers gateway                    serve models to agents, see `--help`
 
-Checks and replays print one JSON object; checks read a host as JSON from standard input.
+Checks and replays print one JSON object. `host-key` and `host-check` read a host as JSON from
+standard input, `repo-check` an object with a `host` and a `repository`.
 """
 
 import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from shared.domain.errors import ReplanError
 from shared.domain.exits import ExitCode, code_of
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
+from shared.domain.target import Repository
 from shared.settings import load_settings
 from shared.visible import visible
 from shared.wire import from_json, to_json
@@ -62,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     start.add_argument("--threads", type=int, help="the number of jobs to run at once")
     verbs.add_parser("host-key", help="fetch the host key of a server")
     verbs.add_parser("host-check", help="check that a host can be used")
+    verbs.add_parser("repo-check", help="check that a repository can be worked in")
     replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
     replay.add_argument("--model", required=True)
@@ -121,7 +128,11 @@ def _answer(verb: str) -> int:
     def reveal(name: str) -> str:
         return vaults.secret(name).reveal()
 
-    host = from_json(Host, json.load(sys.stdin))
+    given = json.load(sys.stdin)
+    if verb == "repo-check":
+        print(json.dumps(_check_repository(given, reveal)))
+        return 0
+    host = from_json(Host, given)
     if verb == "host-key":
         key = enrol.fetch_host_key(host.address, host.port, via=host.via, reveal=reveal)
         answer = {"ok": True, "line": key.line, "fingerprint": key.fingerprint}
@@ -130,6 +141,17 @@ def _answer(verb: str) -> int:
         answer = {"ok": report.ok, "report": to_json(report)}
     print(json.dumps(answer))
     return 0
+
+
+def _check_repository(given: dict[str, Any], reveal: Callable[[str], str]) -> dict[str, Any]:
+    from workers.agents.repository_check import check_repository
+    from workers.shells.remote.connections import HostConnections
+
+    host = from_json(Host, given["host"])
+    repository = from_json(Repository, given["repository"])
+    with closing(HostConnections(reveal)) as connections, closing(connections.shell(host)) as shell:
+        report = check_repository(shell, repository)
+    return {"ok": report.fault is None, "report": to_json(report)}
 
 
 if __name__ == "__main__":

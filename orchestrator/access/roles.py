@@ -66,6 +66,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "fix.list": _LOOK,
     "fix.show": _LOOK,
     "host.list": _LOOK,
+    "repo.list": _LOOK,
+    "repo.show": _LOOK,
     "config.show": _LOOK,
     "guard.check": _LOOK,
     "guard.rules": _LOOK,
@@ -75,6 +77,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "metrics": _LOOK,
     "plan.replay": _ACT,  # it costs money
     "host.check": _ACT,  # it logs in
+    "repo.check": _ACT,
     "doctor": Permission(AccessRole.OPERATOR),
     "task.submit": _ACT,
     "task.cancel": _ACT,
@@ -97,6 +100,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "host.add": _RULE,
     "host.remove": _RULE,
     "host.label": _RULE,
+    "repo.add": _RULE,
+    "repo.remove": _RULE,
     "token.create": _RULE,
     "token.rotate": _RULE,
     "token.revoke": _RULE,

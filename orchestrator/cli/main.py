@@ -25,6 +25,7 @@ GROUPS = {
     "intervention": "What waits for a person.",
     "fix": "Fixes that worked, tried first when a step fails in the same way.",
     "host": "Where commands run.",
+    "repo": "Where agents work.",
     "secret": "Values that plans name but never contain.",
     "token": "For programs and colleagues, once there is HTTP: nothing accepts one yet.",
     "audit": "What people did, in a chain that shows every change.",

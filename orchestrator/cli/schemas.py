@@ -9,6 +9,7 @@ from orchestrator.acts.config import SettingLine
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.interventions import Answered
+from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
 from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
 from orchestrator.cli.answers import (
@@ -41,6 +42,7 @@ from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
 from orchestrator.words.messages import Message
 from shared.domain.host import Host
+from shared.domain.target import Repository
 from shared.secrets.vaults.vault import Entry
 
 _OPEN = {"type": "object"}
@@ -107,6 +109,11 @@ DETAILS: dict[str, Any] = {
     "host.check": lambda: _view(HostCheck),
     "host.remove": lambda: _view(NamedHost),
     "host.label": lambda: _view(NamedHost),
+    "repo.add": lambda: _view(RepositoryCheck),
+    "repo.list": lambda: _views("repositories", Repository),
+    "repo.show": lambda: _view(Repository),
+    "repo.check": lambda: _view(RepositoryCheck),
+    "repo.remove": lambda: _view(NamedRepository),
     "secret.list": lambda: _views("secrets", Entry),
     "secret.check": lambda: _view(Entry),
     "secret.set": lambda: _view(Entry),
@@ -139,6 +146,7 @@ DETAILS: dict[str, Any] = {
     "intervention.line": lambda: _view(InterventionView),
     "fix.line": lambda: _view(FixLine),
     "host.line": lambda: _view(Host),
+    "repo.line": lambda: _view(Repository),
     "config.line": lambda: _view(SettingLine),
     "secret.line": lambda: _view(Entry),
     "token.line": lambda: _view(Token),

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace as replaced
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import LOCALHOST, ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.task import ENDED_RUN
+from shared.store.repository_tables import RepositoryRow
 from shared.store.tables import HostRow, RunRow
 
 _FIELDS = (
@@ -34,14 +35,22 @@ _FIELDS = (
 MOST_JUMPS = 5
 """A longer chain of jump hosts is taken for a mistake."""
 
+_LOCK_NAMES = text("LOCK TABLE repositories IN SHARE ROW EXCLUSIVE MODE")
 _DISTRUST = text("UPDATE hosts SET distrusted = :reason WHERE name = :name AND distrusted IS NULL")
 
 
 def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
     """Enrol a host; a replaced host is trusted again and keeps its labels.
 
-    Raises Rejected if the name is taken and `replace` is not set.
+    Raises Rejected if a repository has the name, or a host has it and `replace` is not set.
     """
+    lock_names(connection)
+    if _repository_names(connection, RepositoryRow.name == host.name):
+        raise Rejected(
+            f"a repository is called {host.name!r}, and a target has one name: choose another one",
+            stage="input",
+            next_step=NextStep.of("repo show", host.name),
+        )
     values = {name: getattr(host, name) for name in _FIELDS}
     values |= {"connection": host.connection.value, "labels": list(host.labels)}
     statement = upsert(HostRow).values(values)
@@ -57,6 +66,14 @@ def save(connection: Connection, host: Host, *, replace: bool = False) -> None:
             stage="input",
             next_step=NextStep.of("host remove", host.name),
         )
+
+
+def lock_names(connection: Connection) -> None:
+    """Let nobody else give a target a name before this transaction ends.
+
+    Hosts and repositories share one name space, over two tables.
+    """
+    connection.execute(_LOCK_NAMES)
 
 
 def all_hosts(connection: Connection) -> tuple[Host, ...]:
@@ -154,12 +171,20 @@ def label(connection: Connection, name: str, labels: Sequence[str]) -> None:
 def remove(connection: Connection, name: str) -> None:
     """Remove a host. Raises Rejected while a run on it has not ended, or others need it."""
     get(connection, name)
+    lock_names(connection)
     behind = connection.execute(select(HostRow.name).where(HostRow.jump == name)).scalars().all()
     if behind:
         raise Rejected(
             f"{', '.join(sorted(behind))} can only be reached through {name}",
             stage="input",
             next_step=NextStep.of("host remove", min(behind)),
+        )
+    inside = _repository_names(connection, RepositoryRow.host == name)
+    if inside:
+        raise Rejected(
+            f"these repositories are on {name}: {', '.join(inside)}",
+            stage="input",
+            next_step=NextStep.of("repo remove", inside[0]),
         )
     busy = connection.execute(
         select(func.count())
@@ -173,6 +198,11 @@ def remove(connection: Connection, name: str) -> None:
             next_step=NextStep.of("task list", phase="running"),
         )
     connection.execute(delete(HostRow).where(HostRow.name == name))
+
+
+def _repository_names(connection: Connection, which: ColumnElement[bool]) -> Sequence[str]:
+    query = select(RepositoryRow.name).where(which).order_by(RepositoryRow.name)
+    return connection.execute(query).scalars().all()
 
 
 def _host(row: Any) -> Host:

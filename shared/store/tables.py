@@ -19,6 +19,7 @@ from shared.store.intervention_tables import (
 )
 from shared.store.look_tables import LookRoundRow
 from shared.store.output_tables import BlobRow, OutputRow
+from shared.store.repository_tables import RepositoryRow
 from shared.store.row import DOLLARS, Row, now, number
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "LookRoundRow",
     "ModelCallRow",
     "OutputRow",
+    "RepositoryRow",
     "RevisionRow",
     "Row",
     "RunRow",

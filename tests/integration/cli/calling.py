@@ -75,5 +75,6 @@ class Cli:
     def everything(self) -> dict[str, int]:
         """How many rows each table has."""
         known = ("tasks", "runs", "run_steps", "revisions", "jobs", "inbox", "events", "hosts")
-        tables = (*known, "tokens", "audit", "interventions", "approvals", "model_calls")
+        more = ("tokens", "audit", "interventions", "approvals", "model_calls", "repositories")
+        tables = (*known, *more)
         return {name: self.rows(f"SELECT count(*) FROM {name}")[0][0] for name in tables}  # noqa: S608
