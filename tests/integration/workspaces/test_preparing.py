@@ -228,12 +228,37 @@ def test_the_setup_command_has_the_account_and_not_our_git(make: Make) -> None:
 def test_ignored_files_on_the_list_are_copied(make: Make, source: Source) -> None:
     """Only those; they get into no tree, and what is not there is told."""
     source.commit(**{".gitignore": ".env*\nbuild\n"})
-    for name in (".env", ".env.a b", "conf/.env", "build/x"):
+    source.write(".git/info/exclude", "/only here\n")
+    for name in (".env", ".env.a b", "conf/.env", "build/x", "only here", "not ignored"):
         source.write(name, name)
-    workspaces = make(copied=(".env*", "conf/.env", "no*ne", "readme"))
+    workspaces = make(copied=(".env*", "conf/.env", "no*ne", "readme", "only here", "not ig*"))
     workspace = workspaces.prepare(workspaces.base(PASS).sha, FIRST)
 
-    assert {".env", ".env.a b", "conf/.env"} < files_below(workspace.path).keys()
+    assert {".env", ".env.a b", "conf/.env", "only here", "not ignored"} < files_below(
+        workspace.path
+    ).keys()
     assert "build/x" not in files_below(workspace.path)
     assert workspace.missing == ("no*ne", "readme")
+    assert run_git(Path(workspace.path), "status", "--porcelain") == ""
     assert workspaces.snapshot(workspace).tree == workspace.begun
+
+
+def test_nothing_is_copied_through_a_link(make: Make, source: Source, tmp_path: Path) -> None:
+    """Whoever copied to where it leads would change what everybody uses."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / ".env").write_text("theirs")
+    (source.folder / "conf").symlink_to(outside)
+    source.commit()
+    workspaces = make(copied=("conf/.env",))
+    workspace = workspaces.prepare(workspaces.base(PASS).sha, FIRST)
+
+    assert workspace.missing == ("conf/.env",)
+    assert (outside / ".env").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("pattern", ["/etc/passwd", "../x", "a/../../x", "."])
+def test_only_files_of_the_repository_are_copied(make: Make, pattern: str) -> None:
+    """A pattern that leads elsewhere is refused before anything is done."""
+    with pytest.raises(Misconfigured, match="is not a valid pattern"):
+        make(copied=(pattern,)).prepare("0" * 40, FIRST)

@@ -28,7 +28,8 @@ collect() { # attempt...: beyond the cap, remove what is kept, the oldest first;
   spared=" $* "
   total=$(size_of "$place")
   # The templates first: a setup command makes them again. One that is young may be being copied.
-  for each in $(find "$place/bases" -type f -mmin +60 -exec ls -tr {} +); do
+  cd "$place/bases" || failed no_place "$place"
+  for each in $(find . -type f -mmin +60 -exec ls -tr {} +); do
     [ "$total" -gt "$cap" ] || break
     read -r made <"$each" || continue
     rm -f "$each"

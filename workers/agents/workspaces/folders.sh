@@ -8,7 +8,8 @@
 # Below the place:
 #   ours.git       our git directory, which no agent uses; its refs are
 #                  refs/replan/bases/SHA, refs/replan/passes/PASS, refs/replan/attempts/ATTEMPT
-#   work/at.A.N    a workspace: NAME (the tree), home, index (ours), base, builder, nested
+#   plain.git      the same without a part of the attributes; made when it is needed
+#   work/at.A.N    a workspace: NAME (the tree), home, index (ours), exclude, base, builder, nested
 #   work/base.K.N  a tree in which the setup command has run, to be copied
 #   attempts/A     the name of the workspace of attempt A, written once it is complete
 #   bases/K        the name of the tree with the key K, or "rerun" if it cannot be copied
@@ -145,3 +146,14 @@ find_workspace() { # set made, tree and base to those of the attempt; fail if th
   { read -r base <"$made/base"; } 2>/dev/null && [ -d "$tree" ] && [ ! -L "$tree" ]
 }
 require_workspace() { find_workspace || fail no_workspace "$attempt"; }
+
+write_files() { # tree: make the files in this folder those of the tree; set said
+  said=$(git read-tree --reset -u "$1" 2>&1) && return
+  said=$(plainly git read-tree --reset -u "$1" 2>&1)
+}
+plainly() { # words...: run git while no .gitattributes can name an encoding, which may not exist
+  mkdir -p "$place/plain.git/refs" "$place/plain.git/info" &&
+    cp "$GIT_DIR/HEAD" "$GIT_DIR/config" "$place/plain.git" &&
+    echo '* !working-tree-encoding' >"$place/plain.git/info/attributes" || return
+  GIT_OBJECT_DIRECTORY=$GIT_DIR/objects GIT_DIR=$place/plain.git "$@"
+}

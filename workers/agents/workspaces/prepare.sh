@@ -43,7 +43,7 @@ build() { # pattern...: fill a folder for the attempt
   echo "$base" >"$made/base" && mkdir -m 700 "$made/home" || failed no_place "$made"
   case $template in
   '' | rerun)
-    check_out
+    check_out "$@"
     copy_ignored "$@"
     [ -z "$template" ] || run_setup
     ;;
@@ -51,7 +51,7 @@ build() { # pattern...: fill a folder for the attempt
     copy_tree "$place/work/$template/$name" "$tree"
     cp -p "$place/work/$template/index" "$made/index" &&
       cp -p "$place/work/$template/first" "$made/first" || failed copy "$template"
-    give_git
+    give_git "$@"
     copy_ignored "$@"
     ;;
   esac
@@ -62,22 +62,22 @@ build() { # pattern...: fill a folder for the attempt
   fi
   begun=$(git write-tree) || failed git write-tree
   if [ "$from" ]; then
-    said=$(git read-tree --reset -u "$from" 2>&1) || failed git "$said"
+    write_files "$from" || failed git "$said"
     begun=$from
   fi
   echo "$begun" >"$made/begun" || failed no_place "$made"
   cd /
 }
-check_out() { # fill the tree with the files of the base; nothing of a configuration is asked
+check_out() { # pattern...: fill the tree with the files of the base; nothing of a configuration is asked
   mkdir "$tree" || failed no_place "$tree"
-  said=$(
-    cd "$tree" && GIT_INDEX_FILE="$made/index" GIT_WORK_TREE="$tree" \
-      git read-tree --reset -u "$base" 2>&1
-  ) || failed check_out "$said"
+  (
+    export GIT_INDEX_FILE="$made/index" GIT_WORK_TREE="$tree"
+    cd "$tree" && write_files "$base" || failed check_out "$said"
+  ) || exit
   cp -p "$made/index" "$made/first" || failed no_place "$made"
-  give_git
+  give_git "$@"
 }
-give_git() { # the git directory of the agent; its path to our objects is relative
+give_git() { # pattern...: the git directory of the agent; its path to our objects is relative
   agents=$tree/.git
   mkdir -p "$agents/objects/info" "$agents/objects/pack" "$agents/refs/heads" \
     "$agents/refs/tags" "$agents/info" &&
@@ -88,22 +88,32 @@ give_git() { # the git directory of the agent; its path to our objects is relati
       'logAllRefUpdates = true' '[user]' 'name = agent' 'email = agent@localhost' \
       '[gc]' 'auto = 0'; } >"$agents/config" &&
     cp -p "$made/first" "$agents/index" || failed no_place "$agents"
-  [ ! -e "$GIT_DIR/info/exclude" ] || cp "$GIT_DIR/info/exclude" "$agents/info/exclude"
+  exclude_ignored "$@"
+  cp "$made/exclude" "$agents/info/exclude" || failed no_place "$agents"
   [ ! -s "$GIT_DIR/shallow" ] || cp "$GIT_DIR/shallow" "$agents/shallow"
+}
+exclude_ignored() { # pattern...: write what only the source ignores, and all that is copied
+  exclude=
+  [ -z "$path" ] ||
+    exclude=$(cd "$path" && unset GIT_DIR && git -c safe.directory='*' rev-parse --git-path info/exclude)
+  {
+    (cd "$path" && [ -r "$exclude" ] && cat "$exclude" && echo)
+    for pattern; do printf '/%s\n' "$pattern"; done
+  } >"$made/exclude" 2>/dev/null
 }
 copy_ignored() { # pattern...: copy ignored files that the project needs; note what is not there
   : >"$made/missing"
   [ "$1" ] || return 0
   for pattern; do
-    found=
+    found= pattern=${pattern%/}
     [ -z "$path" ] || {
       IFS=
       for each in "$path"/$pattern; do
         [ -e "$each" ] || [ -L "$each" ] || continue
         each=${each#"$path"/}
         git cat-file -e "$base:$each" 2>/dev/null && continue
+        make_parent "$each" || continue
         found=1
-        case $each in */*) mkdir -p "$tree/${each%/*}" ;; esac
         # What an earlier copy has left there is replaced, not filled.
         rm -rf "${tree:?}/$each"
         cp -pPR "$path/$each" "$tree/$each" || failed copy "$each"
@@ -112,6 +122,15 @@ copy_ignored() { # pattern...: copy ignored files that the project needs; note w
     }
     [ "$found" ] || printf '%s\0' "$pattern" >>"$made/missing"
   done
+}
+make_parent() { # file: make its folder in the tree; fail if a link leads out of the tree there
+  case $1 in
+  */*)
+    set -- "${1%/*}"
+    mkdir -p "$tree/$1" 2>/dev/null
+    [ "$(cd "$tree/$1" 2>/dev/null && pwd -P)" = "$(cd "$tree" && pwd -P)/$1" ]
+    ;;
+  esac
 }
 copy_tree() { # folder to: copy it, sharing blocks where the disk can
   cp -a --reflink=auto "$1" "$2" 2>/dev/null && return
@@ -149,7 +168,7 @@ is_first() { # check that nobody who lives has begun this template before us
 }
 build_template() { # pattern...: run the setup command in a tree of its own, to be copied
   tree=$made/$name
-  check_out
+  check_out "$@"
   copy_ignored "$@"
   run_setup
   remove "$tree/.git"

@@ -37,7 +37,8 @@ keep_files() { # bring the index up to date with the tree; set unkept if somethi
   : >"$list.old"
   : >"$list.out"
   while :; do
-    said=$(git ls-files -z -o -m -d --exclude-standard 2>&1 >"$list") || failed git "$said"
+    said=$(list_others -m -d 2>&1 >"$list") ||
+      said=$(plainly list_others -m -d 2>&1 >"$list") || failed git "$said"
     [ -s "$list" ] || break
     tr '\0' '\n' <"$list" | grep -q '/$' || break
     # What is left then has no file in it.
@@ -46,9 +47,12 @@ keep_files() { # bring the index up to date with the tree; set unkept if somethi
     enter_nested
   done
   set_large_aside
-  [ ! -s "$list" ] || put_all 2>/dev/null <"$list" || put_each
+  [ ! -s "$list" ] || put_all || put_each
   [ ! -s "$list.out" ] || unkept=1
   rm -f "$list" "$list.old"
+}
+list_others() { # words...: the names of files that the index does not hold, and those of the words
+  git ls-files -z -o --exclude-standard --exclude-from="$made/exclude" "$@"
 }
 filter_list() { # words...: keep the names that a command prints
   "$@" <"$list" >"$list.new"
@@ -78,19 +82,25 @@ set_large_aside() { # leave out files that are too large to be kept again and ag
       esac
     done' sh
 }
-put_all() { git update-index -z --add --remove --replace --stdin; }
+put_all() { # fail if git could not take all of them; of a name that it never takes, it only says so
+  said=$(git update-index -z --add --remove --replace --stdin 2>&1 <"$list") && [ -z "$said" ]
+}
 put_each() { # find the names that git cannot take; keep the bytes as they are, or leave them out
   is_full && fail disk_full "$place"
   out=$list.out
   export out
   xargs -0 -n 200 sh -c '
-    put() { printf "%s\0" "$@" | git update-index -z --add --remove --replace --stdin 2>/dev/null; }
+    put() {
+      said=$(printf "%s\0" "$@" | git update-index -z --add --remove --replace --stdin 2>&1) &&
+        [ -z "$said" ]
+    }
     put_bytes() {
       [ -f "$1" ] && [ ! -L "$1" ] && oid=$(git hash-object -w --no-filters -- "$1" 2>/dev/null) ||
         return
       mode=100644
       [ ! -x "$1" ] || mode=100755
-      printf "%s %s\t%s\0" "$mode" "$oid" "$1" | git update-index -z --index-info 2>/dev/null
+      said=$(printf "%s %s\t%s\0" "$mode" "$oid" "$1" | git update-index -z --index-info 2>&1) &&
+        [ -z "$said" ]
     }
     put "$@" || for each; do put "$each" || put_bytes "$each" || printf "%s\0" "$each" >>"$out"; done
   ' sh <"$list"
@@ -98,8 +108,8 @@ put_each() { # find the names that git cannot take; keep the bytes as they are, 
 
 tell_left_out() { # the names of all that the tree does not hold, and of what it holds as files
   [ ! -s "$list.out" ] || tell_names large_or_unreadable <"$list.out"
-  git ls-files -z -o --directory --exclude-standard | grep -z '/$' | tell_names empty
-  git ls-files -z -o -i --directory --exclude-standard | tell_names ignored
+  list_others --directory | grep -z '/$' | tell_names empty
+  list_others -i --directory | tell_names ignored
   [ ! -s "$made/nested" ] || sort -z -u "$made/nested" | tell_names nested
   rm -f "$list.out"
 }
@@ -125,7 +135,7 @@ restore() { # tree: make the files those of the tree; what was there before is k
   git cat-file -e "$1^{tree}" 2>/dev/null || fail no_tree "$1"
   take
   tell before "$kept"
-  said=$(git read-tree --reset -u "$1" 2>&1) || failed git "$said"
+  write_files "$1" || failed git "$said"
   kept=$1
   store
   tell tree "$kept"

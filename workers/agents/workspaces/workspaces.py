@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import Final
 
 from shared.domain.attempt import CommandResult
-from shared.domain.errors import Rejected
+from shared.domain.errors import Misconfigured, Rejected
+from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
 from workers.agents.workspaces.refusals import STAGE, failure, interrupted, refusal
 from workers.agents.workspaces.script import (
@@ -99,6 +100,8 @@ class Workspaces:
         """
         repository = self._repository
         _require_name("attempt", attempt)
+        for pattern in repository.copied:
+            _require_below(repository, pattern)
         variables: Variables = {
             "base": base,
             "attempt": attempt,
@@ -247,6 +250,16 @@ def _require_name(kind: str, name: str) -> None:
             f"{name!r} is not a valid name of {kind} for a workspace; letters, digits, '.', '-' "
             "and '_' are",
             stage=STAGE,
+        )
+
+
+def _require_below(repository: Repository, pattern: str) -> None:
+    if pattern.startswith("/") or ".." in pattern.split("/") or not pattern.strip("./"):
+        raise Misconfigured(
+            f"the repository {repository.name}: {pattern!r} is not a valid pattern of ignored "
+            "files; it must lead to files below the repository",
+            stage=STAGE,
+            next_step=NextStep.of("host check", repository.host),
         )
 
 
