@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
 
-BEGIN = "<!-- diagrams: begin (python -m orchestrator.core.diagram --write ARCHITECTURE.md) -->"
+BEGIN = "<!-- diagrams: begin (python -m orchestrator.core.diagram --write docs/transitions.md) -->"
 END = "<!-- diagrams: end -->"
 
 Phase = TypeVar("Phase", bound=StrEnum)
@@ -30,7 +30,7 @@ def diagram(table: Mapping[Phase, Mapping[type, frozenset[Phase]]]) -> str:
 def section() -> str:
     """The diagrams as Markdown, between the markers that hold their place in a document."""
     drawn = {"A step in a run": diagram(STEP_TRANSITIONS), "A task": diagram(TASK_TRANSITIONS)}
-    parts = [f"### {title}\n\n```mermaid\n{text}\n```" for title, text in drawn.items()]
+    parts = [f"## {title}\n\n```mermaid\n{text}\n```" for title, text in drawn.items()]
     return "\n\n".join([BEGIN, *parts, END])
 
 
