@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from orchestrator import history, waiting_jobs
@@ -148,3 +149,18 @@ def at_work(environ: dict[str, str], hands: int = 1, role: str = "all") -> Itera
     # Standard output is the command line's.
     with closing(worker), capture_logs(), turning(worker.database, DOORBELL, work, hands):
         yield worker
+
+
+@pytest.fixture
+def hosts(cli: Cli) -> list[str]:
+    """Two hosts; both are folders of this machine in truth."""
+    with cli.database.begin() as connection:
+        for name in ("one", "two"):
+            connection.execute(
+                text(
+                    "INSERT INTO hosts (name, connection, address, port)"
+                    " VALUES (:name, 'local', '127.0.0.1', 22)"
+                ),
+                {"name": name},
+            )
+    return ["one", "two"]
