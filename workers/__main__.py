@@ -105,7 +105,7 @@ def _gateway(chosen: argparse.Namespace) -> int:
     order = GatewayOrder(
         chosen.listen, chosen.script, chosen.replay, chosen.record, chosen.standalone
     )
-    run_gateway(settings.server, order)
+    run_gateway(settings.server, order, os.environ)
     return 0
 
 

@@ -9,6 +9,7 @@ from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
+from shared.domain.ids import AttemptPlace
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import (
@@ -31,6 +32,18 @@ from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 from workers.findings import done_steps, replies_of
 from workers.planning import DoneStep
+
+_OPEN_ATTEMPT = text(f"""
+    SELECT task_id FROM runs WHERE id = :run_id AND CASE
+        WHEN EXISTS (SELECT FROM attempts WHERE key = :key) THEN
+            EXISTS (SELECT FROM attempts WHERE key = :key AND outcome = '{attempts.RUNNING}')
+        ELSE EXISTS (
+            SELECT FROM jobs
+            WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no
+              AND kind = 'execute' AND state = 'open' AND lease_until > clock_timestamp()
+        )
+    END
+""")  # noqa: S608 - nothing but constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,3 +337,13 @@ def _usable_host(connection: Connection, host: Host | None, name: str) -> Host:
 
 def _no_step(job: Job) -> Defect:
     return Defect(f"job {job.id} names no step of a planned run", stage=job.kind.value)
+
+
+def task_of_open_attempt(connection: Connection, place: AttemptPlace) -> int | None:
+    """The number of the task of an attempt that is open; None if it has ended or never was.
+
+    A command may start before its attempt is in the database: such an attempt is open while a
+    worker holds its pass.
+    """
+    asked = {"key": place.key, "run_id": place.run, "step": place.step, "pass_no": place.pass_no}
+    return connection.execute(_OPEN_ATTEMPT, asked).scalar_one_or_none()

@@ -76,6 +76,26 @@ def attempt_key(  # noqa: PLR0917 - the parts of one name, in its order
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-t{try_no}"
 
 
+@dataclass(frozen=True, slots=True)
+class AttemptPlace:
+    """The place that the key of an attempt names."""
+
+    key: str
+    run: int
+    step: int
+    revision: int
+    pass_no: int
+
+
+_KEY = re.compile(rf"R({_NUMBER})-({_NUMBER})-r([0-9]{{1,9}})-[0-9]{{1,9}}-p([0-9]{{1,9}})-t[0-9]+")
+
+
+def place_of_key(key: str) -> AttemptPlace | None:
+    """The place that the key of an attempt names; None if it is not such a key."""
+    found = _KEY.fullmatch(key)
+    return None if found is None else AttemptPlace(key, *map(int, found.groups()))
+
+
 def rollback_key(run: int, step: int, revision: int, subtask: int, pass_no: int) -> str:
     """The identity of the rollback, in that pass, of a subtask of that (earlier) revision."""
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-back"

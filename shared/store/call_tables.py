@@ -16,9 +16,9 @@ class ModelCallRow(Row):
     `cost` is in dollars, and empty if it is not known: the price is not known, or the call has not
     ended. It then counts for `input_cost`, the estimated cost of its question alone. `estimated`
     says that the answer broke off, so that its tokens are estimated. `fence` is that of the claim
-    of the job for which the call was made. `question` and `answer` are stored
-    without secrets, so that another model can be asked the same; `replay_of` is the call that this
-    one repeats.
+    of the job for which the call was made; `attempt_key` names the attempt of the agent that made
+    it through the gateway. `question` and `answer` are stored without secrets, so that another
+    model can be asked the same; `replay_of` is the call that this one repeats.
     """
 
     __tablename__ = "model_calls"
@@ -35,6 +35,7 @@ class ModelCallRow(Row):
     prompt: Mapped[str]
     model: Mapped[str]
     effort: Mapped[str | None]
+    attempt_key: Mapped[str | None]
     question: Mapped[dict[str, Any]]
     answer: Mapped[str | None]
     input_tokens: Mapped[int] = mapped_column(server_default=text("0"))
@@ -56,4 +57,9 @@ class ModelCallRow(Row):
     __table_args__ = (
         Index("ix_model_calls_task_id", "task_id", "id"),
         Index("ix_model_calls_started_at", "started_at"),
+        Index(
+            "ix_model_calls_attempt_key",
+            "attempt_key",
+            postgresql_where=text("attempt_key IS NOT NULL"),
+        ),
     )

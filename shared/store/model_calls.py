@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Label, func, insert, literal_column, select, text, update
 
+from shared.domain.spending import SPENDING
 from shared.store.tables import JobRow, ModelCallRow, TaskRow
 
 _BUDGET = text("""
@@ -14,10 +15,21 @@ _BUDGET = text("""
            (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
             WHERE task_id = :task_id) AS spent,
            (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
-            WHERE started_at >= date_trunc('day', clock_timestamp(), 'UTC')) AS today
+            WHERE started_at >= date_trunc('day', clock_timestamp(), 'UTC')) AS today,
+           (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
+            WHERE attempt_key = :attempt_key) AS attempt
     FROM tasks WHERE id = :task_id
 """)
 
+_OF_ATTEMPT = text("""
+    SELECT count(*) FILTER (WHERE error IS DISTINCT FROM :cap) AS calls,
+           coalesce(sum(input_tokens + cache_read_tokens + cache_written_tokens + output_tokens), 0)
+               AS tokens,
+           coalesce(sum(coalesce(cost, input_cost)), 0) AS cost,
+           coalesce(bool_or(estimated OR cost IS NULL), FALSE) AS estimated,
+           coalesce(max(reason) FILTER (WHERE error = :cap), '') AS refused
+    FROM model_calls WHERE attempt_key = :attempt_key
+""")
 
 _LOST: Label[bool] = literal_column("""
     ended_at IS NULL AND (
@@ -27,18 +39,41 @@ _LOST: Label[bool] = literal_column("""
             WHERE jobs.id = job_id AND jobs.lease_until > clock_timestamp()
               AND jobs.fence = coalesce(model_calls.fence, jobs.fence)
         )
+        OR attempt_key IS NOT NULL AND EXISTS (
+            SELECT FROM attempts
+            WHERE attempts.key = model_calls.attempt_key AND attempts.outcome <> 'running'
+        )
     )
 """).label("lost")
-"""No call lasts a day; one that is made for a job ends with the claim of its worker."""
+"""No call lasts a day; one ends with the claim of its worker, or with the attempt of its agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """In dollars: the cap (0: none) and cost of a task so far, and the cost of today (UTC)."""
+    """In dollars: the cap (0: none) and cost of a task so far, and the cost of today (UTC).
+
+    `attempt` is the cost so far of one attempt of an agent.
+    """
 
     cap: Decimal
     task: Decimal
     today: Decimal
+    attempt: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSpending:
+    """What the models of one attempt of an agent have cost; `cost` in dollars.
+
+    `estimated` says that a part of it is an estimate, and `refused` why the gateway passed a
+    request not on that would exceed a cap; empty if it passed all.
+    """
+
+    calls: int
+    tokens: int
+    cost: Decimal
+    estimated: bool
+    refused: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +98,7 @@ class BegunCall:
     replay_of: int | None = None
     input_cost: Decimal | None = None
     fence: int | None = None
+    attempt_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +119,16 @@ class EndedCall:
     estimated: bool = False
 
 
-def spent(connection: Connection, task_id: int) -> Spent:
+def spent(connection: Connection, task_id: int, attempt_key: str | None = None) -> Spent:
     """What was spent and what may be; a call whose cost is unknown counts for its question."""
-    row = connection.execute(_BUDGET, {"task_id": task_id}).one()
-    return Spent(row.cap, row.spent, row.today)
+    row = connection.execute(_BUDGET, {"task_id": task_id, "attempt_key": attempt_key}).one()
+    return Spent(row.cap, row.spent, row.today, row.attempt)
+
+
+def spent_by_attempt(connection: Connection, attempt_key: str) -> AttemptSpending:
+    """What the models of an attempt have cost so far, counted as in `spent`."""
+    row = connection.execute(_OF_ATTEMPT, {"attempt_key": attempt_key, "cap": SPENDING}).one()
+    return AttemptSpending(row.calls, row.tokens, row.cost, row.estimated, row.refused)
 
 
 def begin(connection: Connection, call: BegunCall) -> int:

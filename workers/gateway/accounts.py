@@ -1,43 +1,34 @@
 """Who may ask a model, and the account of what was asked: a port, and the one without a ledger."""
 
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Protocol
 
+from workers.attempt_token import AttemptGrant
 from workers.gateway.upstream import ModelRequest
 from workers.llm.calls import CallRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
-    """The attempt for which a model is asked.
+class Accounts(Protocol):
+    """Knows the attempts and records their calls. Its functions block; they run in threads.
 
-    `budget` is what its models may cost, in dollars; 0: no cap of its own.
+    They raise Transient while the database is unavailable, unless they say otherwise.
     """
 
-    attempt: str
-    task_id: int = 0
-    run_id: int = 0
-    step: int = 0
-    revision: int = 0
-    budget: Decimal = Decimal(0)
-
-
-class Accounts(Protocol):
-    """Knows the attempts and records their calls. Its functions block; they run in threads."""
-
-    def admit(self, token: str) -> Payer:
-        """The attempt of a token; raises Refusal unless it is one that is open."""
+    def admit(self, token: str) -> AttemptGrant:
+        """The attempt of a token; raises Refusal unless it is a valid one. Never blocks."""
         ...
 
-    def begin(self, payer: Payer, request: ModelRequest) -> int:
+    def require_open(self, grant: AttemptGrant) -> None:
+        """Raise Refusal unless the attempt is open."""
+        ...
+
+    def begin(self, grant: AttemptGrant, request: ModelRequest) -> int:
         """Record a call that is about to be made; returns its number.
 
-        Raises Refusal where a cap is reached, or the call cannot be recorded.
+        Raises Refusal unless the attempt is open, and where a cap is reached.
         """
         ...
 
-    def end(self, number: int, record: CallRecord) -> None:
+    def end(self, number: int, grant: AttemptGrant, record: CallRecord) -> None:
         """Record how it ended. Never raises."""
         ...
 
@@ -45,13 +36,16 @@ class Accounts(Protocol):
 class NoAccounts:
     """Admits everybody and records nothing: for scripts and recordings, which cost nothing."""
 
-    def admit(self, token: str) -> Payer:
+    def admit(self, token: str) -> AttemptGrant:
         """See `Accounts`."""
-        return Payer(token)
+        return AttemptGrant(token)
 
-    def begin(self, payer: Payer, request: ModelRequest) -> int:  # noqa: ARG002 - see there
+    def require_open(self, grant: AttemptGrant) -> None:
+        """See `Accounts`."""
+
+    def begin(self, grant: AttemptGrant, request: ModelRequest) -> int:  # noqa: ARG002 - see there
         """See `Accounts`."""
         return 0
 
-    def end(self, number: int, record: CallRecord) -> None:
+    def end(self, number: int, grant: AttemptGrant, record: CallRecord) -> None:
         """See `Accounts`."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -15,7 +16,9 @@ from starlette.routing import Mount
 from starlette.routing import Route as Page
 from starlette.types import Message, Receive, Scope, Send
 
+from shared.domain.errors import Transient
 from shared.secrets.masking import Masker
+from workers.attempt_token import AttemptGrant
 from workers.gateway.accounts import Accounts
 from workers.gateway.exchange import Exchange
 from workers.gateway.faults import FaultKind, Refusal
@@ -25,7 +28,6 @@ from workers.gateway.patience import Patience
 from workers.gateway.protocols.protocol import ApiProtocol, Json
 from workers.gateway.routes import Operation, Route, find_route, protocol_of
 from workers.gateway.upstream import ModelRequest, Upstream
-from workers.llm.calls import CallRecord
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -35,6 +37,9 @@ LARGEST_BODY: Final = 40_000_000
 
 _BODY_PATIENCE: Final = 120.0
 """Seconds that a request may take to arrive."""
+
+_FIRST_PAUSE: Final = 0.2
+"""Seconds before a call that could not be recorded is tried again; doubled each time."""
 
 _FINAL: Final = {"x-should-retry": "false"}
 """What tells the runners' own libraries not to send the same request again."""
@@ -107,11 +112,12 @@ class Gateway:
         token = token_of(headers, request.url.query)
         if not token:
             raise Refusal(FaultKind.UNAUTHENTICATED, "the request has no token of an attempt")
+        grant = self._accounts.admit(token)
         raw = await _body(request, headers) if request.method == "POST" else b""
-        await self._settle(token)
-        asked, call = await self._run(
-            self._prepare, token, route, raw, headers, without_key(request.url.query)
-        )
+        await self._settle(grant)
+        query = without_key(request.url.query)
+        asked = await self._run(self._read, route, raw, headers, query)
+        call = await self._begin(grant, asked)
         self.served += 1
         exchange = Exchange(asked, keys=self._keys, send=send)
 
@@ -121,48 +127,63 @@ class Gateway:
         try:
             await _unless_gone(request.receive, work)
         finally:
-            ending = self._remember(token, call, exchange.record())
+            ending = self._remember(grant, call, exchange)
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(ending)
         await exchange.finish()
 
-    def _prepare(
-        self, token: str, route: Route, raw: bytes, headers: dict[str, str], query: str
-    ) -> tuple[ModelRequest, int]:
-        """Admit, read and record a request; runs in a thread, because it waits for the database."""
-        payer = self._accounts.admit(token)
+    def _read(self, route: Route, raw: bytes, headers: dict[str, str], query: str) -> ModelRequest:
+        """The request as it leaves; runs in a thread, because it may be large."""
         body = _parse(raw, route)
         masker = self._masker()
         raw, body = mask_request(raw, body, masker)
-        asked = ModelRequest(route, raw, body, query, passed_on(headers, masker.values))
-        if route.operation is not Operation.GENERATE:
-            return asked, 0
-        if not route.model_of(body):
+        if route.operation is Operation.GENERATE and not route.model_of(body):
             raise Refusal(FaultKind.INVALID_REQUEST, "the request names no model")
-        return asked, self._accounts.begin(payer, asked)
+        return ModelRequest(route, raw, body, query, passed_on(headers, masker.values))
 
-    def _remember(self, token: str, call: int, record: CallRecord) -> "asyncio.Task[None]":
+    async def _begin(self, grant: AttemptGrant, asked: ModelRequest) -> int:
+        """Record a call, 0 for what costs nothing; waits for a database that is away."""
+        patience = (self._patience or Patience()).total
+        begun, pause = monotonic(), _FIRST_PAUSE
+        while True:
+            try:
+                if asked.route.operation is Operation.GENERATE:
+                    return await self._run(self._accounts.begin, grant, asked)
+                await self._run(self._accounts.require_open, grant)
+            except Transient as error:
+                if monotonic() - begun + pause > patience:
+                    reason = f"the call cannot be recorded: {error.reason}"
+                    raise Refusal(FaultKind.UNAVAILABLE, reason) from error
+                await asyncio.sleep(pause)
+                pause *= 2
+            else:
+                return 0
+
+    def _remember(self, grant: AttemptGrant, call: int, exchange: Exchange) -> "asyncio.Task[None]":
         """Record the end of a call, which the next request of the same attempt waits for."""
 
-        async def end() -> None:
-            if call:
-                await self._run(self._accounts.end, call, record)
+        def end() -> None:
+            self._accounts.end(call, grant, exchange.record())
 
-        ending = asyncio.create_task(end())
-        mine = self._endings.setdefault(token, set())
+        async def run() -> None:
+            if call:
+                await self._run(end)
+
+        ending = asyncio.create_task(run())
+        mine = self._endings.setdefault(grant.attempt, set())
         mine.add(ending)
 
         def forget(done: "asyncio.Task[None]") -> None:
             mine.discard(done)
             if not mine:
-                self._endings.pop(token, None)
+                self._endings.pop(grant.attempt, None)
 
         ending.add_done_callback(forget)
         return ending
 
-    async def _settle(self, token: str) -> None:
+    async def _settle(self, grant: AttemptGrant) -> None:
         """Wait until ended calls of an attempt are recorded: they count towards its caps."""
-        if mine := self._endings.get(token):
+        if mine := self._endings.get(grant.attempt):
             await asyncio.wait(set(mine))
 
     async def _run(self, function: Callable[..., T], *arguments: Any) -> T:
@@ -176,8 +197,8 @@ class Gateway:
         try:
             yield
         finally:
-            for token in list(self._endings):
-                await self._settle(token)
+            for attempt in list(self._endings):
+                await self._settle(AttemptGrant(attempt))
             await self._upstream.close()
             self._pool.shutdown()
 

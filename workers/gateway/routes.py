@@ -54,7 +54,7 @@ class Route:
 
 _MODEL: Final = r"(?P<model>[\w.:@/-]{1,200}?)"
 _GEMINI: Final = re.compile(rf"/v1(?:beta|alpha)?/models/{_MODEL}:(?P<method>[A-Za-z]+)")
-_GEMINI_MODELS: Final = re.compile(rf"/v1beta/models(?:/{_MODEL})?")
+_GEMINI_MODELS: Final = re.compile(r"/v1beta/models(?:/[\w.-]{1,200})?")
 _MODELS: Final = re.compile(rf"/v1/models(?:/{_MODEL})?")
 
 _POSTED: Final[Mapping[str, tuple[ApiProtocol, Operation]]] = {

@@ -1,27 +1,46 @@
 """Starts the gateway as it is ordered: the only place that chooses its parts."""
 
+import os
 import sys
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
 
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
+from shared.health import Pulse
+from shared.logs import configure_logs
 from shared.secrets.masking import Masker
+from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings
+from shared.settings.server import GatewayKeeps
+from shared.startup import await_servers
+from shared.store.database import Database
+from workers.call_ledger import CallLedger
 from workers.gateway.accounts import NoAccounts
 from workers.gateway.app import Gateway
+from workers.gateway.ledger import LedgerAccounts
+from workers.gateway.patience import Patience
 from workers.gateway.providers import HttpUpstream, providers_of
 from workers.gateway.recording import RecordingUpstream, ReplayedUpstream
 from workers.gateway.script import read_script
 from workers.gateway.scripted import ScriptedUpstream
 from workers.gateway.serving import Listening, is_loopback, serve
 from workers.gateway.upstream import Upstream
+from workers.installation_key import installation_key
 from workers.installation_secrets import own_secrets
+from workers.llm.prices import Prices
+from workers.secrets import Secrecy
 
 log = structlog.get_logger()
+
+_THREADS: Final = 8
+"""Requests that may wait for the database at the same time, each with a connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +54,51 @@ class GatewayOrder:
     standalone: bool = False
 
 
-def run_gateway(server: ServerSettings, order: GatewayOrder) -> None:
+def run_gateway(server: ServerSettings, order: GatewayOrder, environ: Mapping[str, str]) -> None:
     """Serve until SIGTERM or SIGINT; prints its address once it listens.
 
     Raises Rejected or Misconfigured where that cannot be done.
     """
     where = _place(server, order)
-    _require_standalone(order)
+    _require_free_of_cost(order)
     keys = Masker(own_secrets(server))
-    gateway = Gateway(_upstream(server, order, keys), NoAccounts(), masker=lambda: keys, keys=keys)
+    upstream = _upstream(server, order, keys)
+    if order.standalone:
+        _run(Gateway(upstream, NoAccounts(), masker=lambda: keys, keys=keys), where, server)
+        return
+    secrecy = Secrecy(open_vaults(server, environ), own_secrets(server))
+    configure_logs(server.log_level, mask=secrecy.text)
+    database = Database.of(server, pool_size=_THREADS)
+    try:
+        await_servers(server, database, threading.Event())
+        gateway = Gateway(
+            upstream,
+            LedgerAccounts(
+                database,
+                CallLedger(database, Prices(server.model_prices), server.daily_cost_cap),
+                installation_key(server),
+                keeps=GatewayKeeps(server.gateway_keeps),
+                mask=secrecy.text,
+            ),
+            masker=lambda: secrecy.secrets_for().masker,
+            keys=keys,
+            patience=Patience(server.gateway_patience),
+            threads=_THREADS,
+        )
+        _run(gateway, where, server)
+    finally:
+        database.close()
+
+
+def _run(gateway: Gateway, where: Listening, server: ServerSettings) -> None:
+    pulse = Pulse.from_environ(os.environ, "gateway")
 
     def tell(found: Listening) -> None:
         sys.stdout.write(f"{found.url}\n")
         sys.stdout.flush()
         log.info("gateway_started", url=found.url)
 
-    serve(gateway, where, tell, grace=server.shutdown_grace)
+    serve(gateway, where, tell, grace=server.shutdown_grace, beat=pulse.beats("gateway"))
     log.info("gateway_stopped", served=gateway.served)
 
 
@@ -73,13 +121,11 @@ def _place(server: ServerSettings, order: GatewayOrder) -> Listening:
     return Listening(host, port)
 
 
-def _require_standalone(order: GatewayOrder) -> None:
-    if order.script is None and order.replay is None:
+def _require_free_of_cost(order: GatewayOrder) -> None:
+    if order.standalone and order.script is None and order.replay is None:
         raise _wrong(
             "--standalone takes any token, so it needs a --script or a --replay, which cost nothing"
         )
-    if not order.standalone:
-        raise _wrong("so far, the gateway runs only with --standalone")
 
 
 def _upstream(server: ServerSettings, order: GatewayOrder, keys: Masker) -> Upstream:

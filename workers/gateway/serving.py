@@ -19,6 +19,9 @@ from workers.gateway.app import Gateway
 LOOPBACK: Final = "127.0.0.1"
 _STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 
+_BEAT: Final = 5
+"""Seconds between two signs of life."""
+
 _CUTS_IN: Final = "run_asgi"
 """Where uvicorn complains, without an exception, of an answer that breaks off."""
 
@@ -47,20 +50,25 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    gateway: Gateway, where: Listening, on_ready: Callable[[Listening], None], *, grace: float
+    gateway: Gateway,
+    where: Listening,
+    on_ready: Callable[[Listening], None],
+    *,
+    grace: float,
+    beat: Callable[[], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; raises Misconfigured if the port cannot be had.
 
-    Answers in progress then have `grace` seconds to end.
+    Answers in progress then have `grace` seconds to end. `beat` is called every few seconds.
     """
-    _make_server(gateway, where, on_ready, grace=grace).run_until_stopped()
+    _make_server(gateway, where, on_ready, grace=grace, beat=beat).run_until_stopped()
 
 
 @contextmanager
 def serving(gateway: Gateway, where: Listening | None = None) -> Iterator[Listening]:
     """Serve in a thread within the block, by default on any free port of this machine."""
     found: Queue[Listening | BaseException] = Queue()
-    server = _make_server(gateway, where or Listening(LOOPBACK, 0), found.put, grace=0)
+    server = _make_server(gateway, where or Listening(LOOPBACK, 0), found.put, grace=1)
 
     def run() -> None:
         try:
@@ -92,6 +100,7 @@ def _make_server(
     on_ready: Callable[[Listening], None],
     *,
     grace: float,
+    beat: Callable[[], None] = lambda: None,
 ) -> _Server:
     import uvicorn
 
@@ -121,7 +130,11 @@ def _make_server(
             await super().startup(sockets)
             if sockets and self.started:
                 host, port = sockets[0].getsockname()[:2]
+                beat()
                 on_ready(Listening(host, port))
+
+    async def notify() -> None:
+        beat()
 
     logging.getLogger("uvicorn.error").addFilter(_is_no_cut)
     return Server(
@@ -135,6 +148,8 @@ def _make_server(
             ws="none",
             timeout_graceful_shutdown=round(grace),
             timeout_keep_alive=75,
+            callback_notify=notify,
+            timeout_notify=_BEAT,
         )
     )
 

@@ -17,12 +17,12 @@ from shared.store import model_calls
 from shared.store.database import Database
 from tests.fakes.model_server import Says, model_server
 from tests.unit.planning.given import PLAN_REQUEST, plan_answer, step_answer
+from workers import call_ledger
 from workers.llm.backend import ModelBackend
 from workers.llm.calls import CallRecord, ModelQuestion, Usage
 from workers.llm.model import LanguageModel
 from workers.llm.prices import Prices
 from workers.llm.settings import LlmSettings
-from workers.roles import model_calls as worker_calls
 from workers.roles.model_calls import CallContext, ModelCalls
 
 CENT = CallRecord("plan", "plan.v1", "dear", 1.0, Usage(input_tokens=1000))
@@ -149,7 +149,7 @@ def test_a_call_whose_worker_vanished_is_there_without_an_end(database: Database
 def test_an_answer_that_was_paid_for_is_not_thrown_away_when_it_cannot_be_entered(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_calls, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(call_ledger, "_PAUSES", (0.0, 0.0))
     calls = calls_on(database)
     with calls.context(CallContext(1)):
         number = calls.begin(QUESTION)

@@ -1,0 +1,175 @@
+"""The account of agents' calls in the database."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final, NoReturn
+
+from shared.domain.errors import Misconfigured
+from shared.domain.ids import AttemptPlace, place_of_key
+from shared.domain.spending import SPENDING
+from shared.settings.server import GatewayKeeps
+from shared.store import model_calls
+from shared.store.database import Database
+from shared.store.model_calls import BegunCall, EndedCall
+from workers import store
+from workers.attempt_token import AttemptGrant, read_attempt_token
+from workers.call_ledger import CallLedger
+from workers.gateway.faults import FaultKind, Refusal
+from workers.gateway.protocols.content import Said, count_characters, new_turns
+from workers.gateway.upstream import ModelRequest
+from workers.llm.calls import CallRecord, Usage, estimate_tokens
+
+AGENT: Final = "agent"
+"""The role and the purpose of the calls that agents make."""
+
+_REMEMBERED: Final = 10_000
+"""Attempts whose last call is remembered, to tell what the next one finds in the cache."""
+
+
+class LedgerAccounts:
+    """See `Accounts`; `mask` hides secrets in what is kept."""
+
+    def __init__(
+        self,
+        database: Database,
+        ledger: CallLedger,
+        installation_key: bytes,
+        *,
+        keeps: GatewayKeeps = GatewayKeeps.NEW,
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._key = installation_key
+        self._keeps = keeps
+        self._mask = mask
+        self._cached: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def admit(self, token: str) -> AttemptGrant:
+        """See `Accounts`."""
+        grant = read_attempt_token(self._key, token)
+        if grant is None or place_of_key(grant.attempt) is None:
+            raise Refusal(
+                FaultKind.UNAUTHENTICATED,
+                "this is not the token of an attempt of this installation",
+            )
+        return grant
+
+    def require_open(self, grant: AttemptGrant) -> None:
+        """See `Accounts`."""
+        with self._database.begin() as connection:
+            _open_task(connection, _place(grant))
+
+    def begin(self, grant: AttemptGrant, request: ModelRequest) -> int:
+        """See `Accounts`."""
+        place = _place(grant)
+        call = self._row(place, request)
+
+        def require(connection: Any) -> BegunCall:
+            return replace(call, task_id=_open_task(connection, place))
+
+        try:
+            return self._ledger.begin(require, grant.budget)
+        except Misconfigured as error:
+            if error.stage != SPENDING:
+                raise
+            self._note_refusal(call, place, error.reason)
+            raise Refusal(FaultKind.SPENDING, error.reason) from error
+
+    def end(self, number: int, grant: AttemptGrant, record: CallRecord) -> None:
+        """See `Accounts`."""
+        usage = record.usage
+        read = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
+        with self._lock:
+            if usage.cache_read_tokens or usage.cache_written_tokens:
+                self._cached[grant.attempt] = read
+                self._cached.move_to_end(grant.attempt)
+                if len(self._cached) > _REMEMBERED:
+                    self._cached.popitem(last=False)
+        kept = None if self._keeps is GatewayKeeps.NOTHING else self._mask(record.answer or "")
+        self._ledger.end(number, replace(record, answer=kept, reason=self._mask(record.reason)))
+
+    def _row(self, place: AttemptPlace, request: ModelRequest) -> BegunCall:
+        model = request.route.model_of(request.body)
+        return BegunCall(
+            task_id=0,
+            run_id=place.run,
+            step=place.step,
+            revision=place.revision,
+            job_id=None,
+            role=AGENT,
+            purpose=AGENT,
+            prompt=request.route.protocol.name,
+            model=model,
+            effort=None,
+            question=self._question(request),
+            input_cost=self._ledger.input_cost(model, self._asked(place.key, request)),
+            attempt_key=place.key,
+        )
+
+    def _asked(self, attempt: str, request: ModelRequest) -> Usage:
+        """The tokens of a request, of which the cache has those of the one before, if it had."""
+        tokens = estimate_tokens(count_characters(request.body))
+        with self._lock:
+            cached = min(tokens, self._cached.get(attempt, 0))
+        return Usage(input_tokens=tokens - cached, cache_read_tokens=cached)
+
+    def _question(self, request: ModelRequest) -> dict[str, Any]:
+        """What is kept of a request; `left_out` counts the turns that earlier calls have kept."""
+        if self._keeps is GatewayKeeps.NOTHING:
+            return {"system": [], "turns": []}
+        protocol = request.route.protocol
+        turns: list[Said] = protocol.turns(request.body)
+        kept = turns if self._keeps is GatewayKeeps.ALL else new_turns(turns)
+        first = len(kept) == len(turns)
+        return {
+            "system": [self._mask(protocol.system(request.body))] if first else [],
+            "turns": [{"speaker": who.value, "text": self._mask(text)} for who, text in kept],
+            "left_out": len(turns) - len(kept),
+        }
+
+    def _note_refusal(self, call: BegunCall, place: AttemptPlace, reason: str) -> None:
+        """Leave a row that says why the attempt cannot go on: one, however often it asks again."""
+        with self._database.begin() as connection:
+            if model_calls.spent_by_attempt(connection, place.key).refused:
+                return
+            task_id = store.task_of_open_attempt(connection, place)
+            if task_id is None:
+                return
+            row = replace(call, task_id=task_id, input_cost=Decimal(0))
+            ended = EndedCall(
+                input_tokens=0,
+                cache_read_tokens=0,
+                cache_written_tokens=0,
+                output_tokens=0,
+                cost=Decimal(0),
+                seconds=0.0,
+                stop_reason=None,
+                request_id=None,
+                error=SPENDING,
+                reason=reason,
+                answer=None,
+            )
+            model_calls.end(connection, model_calls.begin(connection, row), ended)
+
+
+def _place(grant: AttemptGrant) -> AttemptPlace:
+    place = place_of_key(grant.attempt)
+    if place is None:
+        _refuse(grant.attempt)
+    return place
+
+
+def _open_task(connection: Any, place: AttemptPlace) -> int:
+    task_id = store.task_of_open_attempt(connection, place)
+    if task_id is None:
+        _refuse(place.key)
+    return task_id
+
+
+def _refuse(key: str) -> NoReturn:
+    raise Refusal(FaultKind.UNAUTHENTICATED, f"the attempt {key} is not open: its token has ended")
