@@ -17,14 +17,14 @@ from shared.domain.approval import (
 )
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
-from shared.domain.host import Host
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Plan
+from shared.domain.plan import Step
 from shared.domain.verdict import ALLOWED, Verdict
 from shared.guard import Guard, PlanGuard, load_site
 from shared.secrets.sent import as_sent, variables_in
 from shared.settings import ServerSettings
+from shared.store.targets import Place
 
 GuardFor = Callable[[str], Guard]
 """The guard of the host of that name."""
@@ -103,22 +103,33 @@ def approvals_of(
     return tuple(Approval(digest, scope, by, expires_at) for digest in digests)
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedSteps:
+    """Steps of a plan, and the place where they happen."""
+
+    place: Place
+    steps: tuple[Step, ...]
+
+
 def texts_to_approve(
-    plan: Plan, task: int, hosts: Iterable[Host], guard_for: GuardFor
+    placed: Iterable[PlacedSteps], task: int, guard_for: GuardFor
 ) -> tuple[ApprovalRequest, ...]:
-    """Everything that a plan would run and a person has to see, on every host.
+    """Everything that a plan would run and a person has to see, at every place.
 
     That is every command, and the checks and preconditions that the guard does not allow by itself.
     Raises Rejected when the plan contains something forbidden.
     """
+    listed = [(group.place, tuple(_texts(group.steps))) for group in placed]
+    commands: dict[str, list[str]] = {}
+    for place, texts in listed:
+        run = (each.text for each in texts if each.work is None)
+        commands.setdefault(place.host.name, []).extend(run)
     found: list[ApprovalRequest] = []
-    for host in hosts:
-        texts = tuple(_texts(plan))
-        commands = (each.text for each in texts if each.work is None)
-        guard = PlanGuard(guard_for(host.name), commands)
+    for place, texts in listed:
+        guard = PlanGuard(guard_for(place.host.name), commands[place.host.name])
         for each in texts:
             verdict = ALLOWED if each.work is not None else guard.judge(each.text)
-            subject = each.subject(task, host, guard.version)
+            subject = each.subject(task, place, guard.version)
             if verdict.denied:
                 raise _forbidden(subject, verdict)
             if not verdict.allowed or each.part is SubtaskPart.COMMAND:
@@ -138,16 +149,22 @@ class _Text:
     text: str
     work: AgentWork | None
 
-    def subject(self, task: int, host: Host, policy: str) -> Subject:
-        environment = variables_in(self.text) if self.work is None else ()
+    def subject(self, task: int, place: Place, policy: str) -> Subject:
         return Subject(
-            task, self.place, self.text, host, policy, environment=environment, work=self.work
+            task,
+            self.place,
+            self.text,
+            place.host,
+            policy,
+            environment=variables_in(self.text) if self.work is None else (),
+            repository=place.repository,
+            work=self.work,
         )
 
 
-def _texts(plan: Plan) -> Iterator[_Text]:
-    """Every text that a plan sends to a host, in the bytes that reach the host."""
-    for step in plan.steps:
+def _texts(steps: Iterable[Step]) -> Iterator[_Text]:
+    """Every text that the steps send to a host, in the bytes that reach the host."""
+    for step in steps:
         for subtask in step.subtasks:
             place = SubtaskPlace(step.ordinal, 0, subtask.ordinal)
             for part, text in as_sent(subtask).texts():

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Connection
+
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
-from orchestrator.acts.agents import require_agents
+from orchestrator.acts.agents import require_agents, require_repositories
+from orchestrator.acts.approvals import PlacedSteps
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
 from orchestrator.acts.done import Done
@@ -31,9 +34,10 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import PlanApproved, PlanDrafted, StepsReplaced
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Plan
+from shared.domain.plan import Plan, Step
 from shared.secrets.sent import check_plan_secrets
-from shared.store import hosts
+from shared.store import hosts, targets
+from shared.store.targets import Place
 
 RESUMED = "Plan resumed successfully"
 """S1.17, word for word."""
@@ -69,6 +73,8 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
     require_agents(plan.steps)
+    with caller.database.begin() as connection:
+        require_repositories(connection, plan)
     if plan.autonomy not in {None, policy.autonomy}:
         raise Rejected(
             f"{given.source} asks for autonomy {plan.autonomy}, but {view.ref} was submitted with "
@@ -104,6 +110,8 @@ def revise(
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
     require_agents(plan.steps)
+    with caller.database.begin() as connection:
+        require_repositories(connection, plan)
     free = tuple(step.ordinal for step in left.steps)
     gone = tuple(sorted({*replaced})) or free
     _refuse_replacement(left, plan, gone, all_of_it=not replaced)
@@ -183,15 +191,25 @@ def _pending_plan(caller: Caller, ref: Ref) -> _PendingPlan:
         view = task_view(connection, ref)
         _refuse_unless_plan_waits(view)
         plan = stored_plan(connection, ref)
-        targets = [run.target for run in runs_at(connection, ref)]
-        named = (hosts.get(connection, target) for target in targets)
-        places = [hosts.with_route(connection, host) for host in named]
+        places = _places(connection, plan, [run.target for run in runs_at(connection, ref)])
         policy = view.policy
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approvals.guards_of(caller.settings.server, policy)
-    return _PendingPlan(
-        view, plan, approvals.texts_to_approve(plan, ref.task, places, guard_for), until
-    )
+    return _PendingPlan(view, plan, approvals.texts_to_approve(places, ref.task, guard_for), until)
+
+
+def _places(connection: Connection, plan: Plan, names: Sequence[str]) -> list[PlacedSteps]:
+    """The steps of the plan at each place where they happen, in the order of the targets."""
+    found: list[PlacedSteps] = []
+    for target in names:
+        by_name: dict[str, list[Step]] = {}
+        for step in plan.steps:
+            by_name.setdefault(targets.name_for(step, target), []).append(step)
+        for name, steps in by_name.items():
+            place = targets.find(connection, name) or Place(hosts.get(connection, name))
+            host = hosts.with_route(connection, place.host)
+            found.append(PlacedSteps(Place(host, place.repository), tuple(steps)))
+    return found
 
 
 def _refuse_unless_plan_waits(task: TaskView) -> None:

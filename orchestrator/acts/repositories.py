@@ -13,6 +13,8 @@ from orchestrator.acts.hosts import LABEL_SHAPE
 from orchestrator.acts.verbs import act
 from orchestrator.probes import repositories as probes
 from orchestrator.words.repositories import explain_fault, notices
+from shared.contracts.complaints import unknown
+from shared.domain.agent import RUNNERS
 from shared.domain.errors import Rejected, Transient
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.target import Repository, RepositoryFault, RepositoryReport
@@ -138,8 +140,8 @@ def _check_lists(repository: Repository) -> None:
         if not re.fullmatch(LABEL_SHAPE, label):
             raise _refusal(f"{label!r} is not a valid label: write it as env=test or as one word")
     for runner in repository.runners or ():
-        if not re.fullmatch(NAME_SHAPE, runner):
-            raise _refusal(f"{runner!r} is not a valid name of a runner")
+        if runner not in RUNNERS:
+            raise _refusal(f"the runner {runner!r} is {unknown(runner, RUNNERS)}")
     for pattern in repository.copied:
         parts = pattern.split("/")
         if not pattern.strip() or pattern.startswith(("/", "~")) or {"..", ".git"} & {*parts}:

@@ -12,7 +12,11 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
-from orchestrator.acts.agents import require_agents
+from orchestrator.acts.agents import (
+    named_repositories,
+    refusal_of_repository,
+    require_agents,
+)
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
@@ -20,11 +24,13 @@ from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
 from shared.secrets.sent import check_plan_secrets
-from shared.store import hosts
+from shared.store import hosts, repositories
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.wire import encode_fact
 
 _HOSTS = text("SELECT name FROM hosts")
+_TRUSTED = "(SELECT name FROM hosts WHERE distrusted IS NULL UNION ALL SELECT :here)"
+_USABLE = f"SELECT FROM repositories WHERE host IN {_TRUSTED} AND repositories.name ="
 _EARLIER = text("SELECT id FROM tasks WHERE idempotency_key = :key")
 # One statement for everything: each further one would cost another round trip.
 _INSERT = text(f"""
@@ -33,13 +39,15 @@ _INSERT = text(f"""
         FROM unnest(CAST(:targets AS text[])) WITH ORDINALITY AS t(name, place)
     ), unknown AS (
         SELECT name, place FROM targets
-        WHERE name <> :here AND NOT EXISTS (
-            SELECT FROM hosts WHERE hosts.name = targets.name AND distrusted IS NULL
-        )
+        WHERE name NOT IN {_TRUSTED} AND NOT EXISTS ({_USABLE} targets.name)
+    ), nowhere AS (
+        SELECT name FROM unnest(CAST(:repositories AS text[])) AS named(name)
+        WHERE NOT EXISTS ({_USABLE} named.name)
     ), task AS (
         INSERT INTO tasks (prompt, phase, policy, plan_given, idempotency_key)
         SELECT :prompt, 'submitted', CAST(:policy AS jsonb), :planned, :key
-        WHERE NOT EXISTS (SELECT FROM unknown) AND EXISTS (SELECT FROM audit_head)
+        WHERE NOT EXISTS (SELECT FROM unknown) AND NOT EXISTS (SELECT FROM nowhere)
+            AND EXISTS (SELECT FROM audit_head)
         ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
     ), made AS (
         INSERT INTO runs (task_id, target, phase)
@@ -57,6 +65,7 @@ _INSERT = text(f"""
     SELECT (SELECT id FROM task) AS task_id,
         (SELECT count(*) FROM audit_head) AS recorded,
         ARRAY(SELECT name FROM unknown ORDER BY place) AS unknown,
+        ARRAY(SELECT name FROM nowhere ORDER BY name) AS nowhere,
         pg_notify(:channel, '')
 """)  # noqa: S608 - constants
 
@@ -86,9 +95,9 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
 
     The audit names the actor, by default the account of this process. The task is written once,
     even when the answer to the commit is lost: it is then submitted again under the same key.
-    Raises Rejected for an empty prompt, no target, an unknown host or a plan that cannot be
-    carried out; Misconfigured for a host that was disabled; InDoubt when the database stays
-    unreachable and nobody knows whether the task exists.
+    Raises Rejected for an empty prompt, no target, an unknown host or repository, or a plan that
+    cannot be carried out; Misconfigured for a host that was disabled; InDoubt when the database
+    stays unreachable and nobody knows whether the task exists.
     """
     _check(submission)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
@@ -124,6 +133,8 @@ def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
     with database.autocommit() as connection:
         if made.unknown:
             raise _refusal_of(connection, made.unknown[0])
+        if made.nowhere:
+            raise refusal_of_repository(connection, made.nowhere[0])
         return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
 
 
@@ -167,6 +178,7 @@ def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
     kind, body = encode_fact(TaskSubmitted(submission.policy, (), submission.plan))
     return audit.values(actor, Act("task.submit", "", _audit_details(submission))) | {
         "targets": list(submission.targets),
+        "repositories": list(named_repositories(submission.plan)),
         "here": LOCALHOST.name,
         "prompt": submission.prompt,
         "policy": json.dumps(body["policy"]),
@@ -191,8 +203,12 @@ def _refusal_of(connection: Connection, target: str) -> Rejected:
     known = {*connection.execute(_HOSTS).scalars(), LOCALHOST.name}
     if target in known:
         hosts.require_trusted(hosts.get(connection, target))
+    places = [each.name for each in repositories.all_repositories(connection)]
+    if target in places:
+        return refusal_of_repository(connection, target)
+    inside = f"; and these repositories: {', '.join(places)}" if places else ""
     return Rejected(
-        f"host {target!r} is not enrolled; these are: {', '.join(sorted(known))}",
+        f"host {target!r} is not enrolled; these are: {', '.join(sorted(known))}{inside}",
         stage="input",
         next_step=NextStep.of(
             "host add", target, address=Blank("ADDRESS"), user=Blank("USER"), key=Blank("FILE")

@@ -13,7 +13,7 @@ from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.task import StepPhase
-from shared.store import hosts, planned
+from shared.store import planned, targets
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 
@@ -104,6 +104,6 @@ def revised_subtasks(connection: Connection, run_id: int) -> dict[int, tuple[Sub
 
 def _host_names(connection: Connection, target: str) -> tuple[str, ...]:
     """The names of the host, without those that every host has."""
-    host = hosts.find(connection, target)
+    host = targets.host_of(connection, target)
     names = (target,) if host is None else (target, host.address)
     return tuple(n for n in dict.fromkeys(names) if n not in {"localhost", "127.0.0.1", "::1"})

@@ -33,6 +33,10 @@ _BUSY = text(f"""
     WHERE phase NOT IN ({_ENDED}) AND (target = :name OR EXISTS (
         SELECT FROM planned_steps
         WHERE run_id = runs.id AND planned_steps.body ->> 'repository' = :name
+    ) OR EXISTS (
+        SELECT FROM inbox
+        WHERE inbox.task_id = runs.task_id AND inbox.body #> '{{plan,steps}}'
+            @> jsonb_build_array(jsonb_build_object('repository', CAST(:name AS text)))
     ))
 """)  # noqa: S608 - constants
 

@@ -11,7 +11,7 @@ import structlog
 from shared.domain.errors import ReplanError
 from shared.domain.host import ConnectionKind, Host
 from shared.guard import CommandPolicy
-from shared.store import hosts
+from shared.store import hosts, targets
 from shared.store.database import Database
 from workers.llm.in_force import describe_policy
 from workers.roles.host_keys import reports_changed_keys
@@ -78,7 +78,7 @@ class Briefings:
         Without `look`, no target is looked at.
         """
         with self._database.begin() as connection:
-            found = {name: hosts.find(connection, name) for name in names}
+            found = {name: targets.host_of(connection, name) for name in names}
             reached = {
                 name: None if host is None else hosts.with_route(connection, host)
                 for name, host in found.items()
@@ -87,10 +87,12 @@ class Briefings:
         trusted = [host for host in reached.values() if host is not None and not host.distrusted]
         seen = trusted[:MOST_LOOKED_AT] if look else ()
         facts = "\n\n".join(self._facts(host, task_id) for host in seen)
-        return Briefing(told, facts, self._rules(names), _now())
+        on = {name: name if host is None else host.name for name, host in reached.items()}
+        return Briefing(told, facts, self._rules(on), _now())
 
-    def _rules(self, names: Sequence[str]) -> str:
-        policies = {name: self._policy_for(name) for name in names}
+    def _rules(self, names: Mapping[str, str]) -> str:
+        """What may run at each target; `names` leads from its name to that of its host."""
+        policies = {name: self._policy_for(host) for name, host in names.items()}
         versions = {policy.version: policy for policy in policies.values()}
         if len(versions) == 1:
             return describe_policy(next(iter(versions.values())))

@@ -21,7 +21,7 @@ from shared.domain.secret import BadName, secret_names
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard import hidden_variable
 from shared.secrets.masking import Masker
-from shared.store import hosts, looks
+from shared.store import hosts, looks, targets
 from shared.store.database import Database
 from workers.passes.outcomes import describe_end, outcome_of
 from workers.process.journal import Journal
@@ -124,7 +124,7 @@ class Looker:
         if name not in wanted.runs:
             allowed = ", ".join(wanted.runs)
             return _all(asked, f"{name} is not a target that may be looked at here: {allowed}")
-        guard = self._guards(wanted.policy.forbidden_commands, name)
+        guard = self._guards(wanted.policy.forbidden_commands, self._host_name(name))
         judge = _LookJudge(PassJudge(guard, masker), self._guards.planner_looks())
         taken = {each.key: _refused(each.command, judge) for each in asked}
         allowed_looks = [each for each in asked if taken[each.key] is None]
@@ -139,9 +139,15 @@ class Looker:
         with closing(shell):
             return done | _run(shell, judge, hold, allowed_looks)
 
+    def _host_name(self, name: str) -> str:
+        """The host whose policy holds there."""
+        with self._database.begin() as connection:
+            host = targets.host_of(connection, name)
+        return name if host is None else host.name
+
     def _host(self, name: str) -> Host:
         with self._database.begin() as connection:
-            host = hosts.find(connection, name)
+            host = targets.host_of(connection, name)
             if host is None:
                 raise Rejected(f"host {name!r} is not enrolled", stage="look")
             hosts.require_trusted(host)

@@ -31,7 +31,7 @@ USUAL: dict[str, Any] = {"name": "app", "host": "web1", "path": "/srv/app"}
         ({"copied": (".git/config",)}, "pattern of ignored files"),
         ({"copied": ("/etc/shadow",)}, "pattern of ignored files"),
         ({"labels": ("a b",)}, "not a valid label"),
-        ({"runners": ("a b",)}, "name of a runner"),
+        ({"runners": ("codeks",)}, "did you mean 'codex'"),
         ({"setup": " "}, "is empty"),
         ({"setup": "rm -rf /"}, "is forbidden"),
         ({"checks": ("rm -rf /",)}, "is forbidden"),

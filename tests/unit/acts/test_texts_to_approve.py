@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.acts.approvals import texts_to_approve
+from orchestrator.acts.approvals import PlacedSteps, texts_to_approve
 from shared.domain.agent import AgentWork
 from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Rejected
@@ -13,9 +13,11 @@ from shared.domain.host import LOCALHOST, Host
 from shared.domain.jobs import Claim
 from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
 from shared.domain.snippet import as_command
+from shared.domain.target import Repository
 from shared.guard import Guard, load_site
 from shared.secrets.masking import Masker
 from shared.store.database import Database
+from shared.store.targets import Place
 from workers.passes.ports import Unapproved
 from workers.roles.approvals import PassApprovals
 from workers.roles.signatures import Signatures
@@ -27,6 +29,11 @@ AGENT = Subtask(
 GUARD = Guard(load_site(None).for_host("web1", ("halt",)))
 
 
+def on(plan: Plan, *hosts: Host) -> list[PlacedSteps]:
+    """All of the plan on each of these hosts."""
+    return [PlacedSteps(Place(host), plan.steps) for host in hosts]
+
+
 def plan(*subtasks: Subtask) -> Plan:
     author = Author(PlanningRole.HUMAN, "human")
     return Plan((Step(3, "s", "Step", "", author, subtasks=subtasks),))
@@ -34,7 +41,7 @@ def plan(*subtasks: Subtask) -> Plan:
 
 def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() -> None:
     one = Subtask(1, "a", "", "true", check="test -e /a", preconditions=("eval $X", "true"))
-    asked = texts_to_approve(plan(one), 7, (LOCALHOST, WEB), lambda _: GUARD)
+    asked = texts_to_approve(on(plan(one), LOCALHOST, WEB), 7, lambda _: GUARD)
     assert [(a.subject.host.name, a.part, a.subject.command) for a in asked] == [
         (host, part, text)
         for host in ("localhost", "web1")
@@ -60,7 +67,7 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     subtask: Subtask, text: str, tmp_path: Path
 ) -> None:
     """Each side on its own, from the plan and from the final bytes."""
-    (asked,) = texts_to_approve(plan(subtask), 7, (WEB,), lambda _: GUARD)
+    (asked,) = texts_to_approve(on(plan(subtask), WEB), 7, lambda _: GUARD)
     database = Database("postgresql://nowhere/x")
     version = asked.subject.policy
     signatures = Signatures((), tmp_path)
@@ -77,13 +84,21 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
 def test_a_goal_is_no_command_whatever_it_says() -> None:
     """Its check is one."""
     goal = replace(AGENT, command="halt", check="eval $X")
-    asked = texts_to_approve(plan(goal), 7, (WEB,), lambda _: GUARD)
+    asked = texts_to_approve(on(plan(goal), WEB), 7, lambda _: GUARD)
     assert [(each.subject.command, each.subject.work) for each in asked] == [
         ("eval $X", None),
         ("halt", AGENT.agent),
     ]
     with pytest.raises(Rejected, match="forbidden"):
-        texts_to_approve(plan(replace(AGENT, check="halt")), 7, (WEB,), lambda _: GUARD)
+        texts_to_approve(on(plan(replace(AGENT, check="halt")), WEB), 7, lambda _: GUARD)
+
+
+def test_what_happens_in_a_repository_is_bound_to_it() -> None:
+    app = Repository("app", "web1", path="/srv/app")
+    (asked,) = texts_to_approve(
+        [PlacedSteps(Place(WEB, app), plan(AGENT).steps)], 7, lambda _: GUARD
+    )
+    assert (asked.subject.host, asked.subject.repository) == (WEB, app)
 
 
 def test_nothing_is_asked_where_something_is_forbidden() -> None:
@@ -91,6 +106,6 @@ def test_nothing_is_asked_where_something_is_forbidden() -> None:
     with pytest.raises(
         Rejected, match=r"T7\.3\.2@web1 is forbidden and cannot be approved"
     ) as raised:
-        texts_to_approve(both, 7, (WEB,), lambda _: GUARD)
+        texts_to_approve(on(both, WEB), 7, lambda _: GUARD)
     assert raised.value.stage == "guard"
     assert raised.value.next_step

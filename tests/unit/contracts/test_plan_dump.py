@@ -53,7 +53,11 @@ COMMANDS = TEXTS.filter(can_run)
 TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
 GOALS = TEXTS.filter(lambda text: not names_secret(text))
 CHOICES = st.builds(
-    RunnerChoice, KEYS, st.integers(), st.none() | TIMEOUTS, st.none() | st.sampled_from(Trigger)
+    RunnerChoice,
+    *(KEYS, st.integers(), st.none() | TIMEOUTS, st.none() | st.sampled_from(Trigger)),
+    st.none() | TEXTS.filter(bool),
+    st.none() | TEXTS,
+    st.none() | KEYS,
 )
 RUNNERS = st.tuples(st.none() | KEYS, st.just(())) | st.tuples(
     st.none(), st.lists(CHOICES, max_size=2).map(tuple)
