@@ -144,12 +144,13 @@ class Installation:
         assert process.returncode == 0, log.read_text()
 
 
-@pytest.fixture
-def installation(tmp_path: Path, wheel: Path) -> Installation:
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Installation:
     """One that finds what replan requires where these tests find it, so nothing is downloaded."""
-    (tmp_path / "home").mkdir()
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
-    made = Installation(tmp_path)
+    folder = tmp_path_factory.mktemp("installation")
+    (folder / "home").mkdir()
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
+    made = Installation(folder)
     made.pip("install", "--no-index", "--no-deps", wheel)
     # Packages of that folder are found; its own .pth files, and so the checkout, are not read.
     required = sysconfig.get_path("purelib")
