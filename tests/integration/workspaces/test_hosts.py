@@ -14,7 +14,7 @@ from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, machine
 from tests.integration.workspaces.sources import Source
 from tests.services.sshd import SshServer
-from workers.agents.workspaces.values import Why
+from workers.agents.workspaces.values import LeftOut, Why
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
@@ -67,7 +67,8 @@ def exercise(shell: Shell, source: Source) -> None:
     other = workspaces.prepare(base.sha, NEXT, tree=first.tree)
 
     assert {each.kind for each in base.notices} == {"dirty", "lfs", "links_out"}
-    assert {each.why for each in first.left_out} == set(Why)
+    assert {each.why for each in first.left_out} == set(Why) - {Why.HISTORY}
+    assert LeftOut("large\nname", Why.LARGE_OR_UNREADABLE) in first.left_out
     assert (tree / ".env").read_text() == Path(other.path, ".env").read_text() == ".env"
     assert Path(other.path, "nested/file").read_text() == "x"
     assert workspaces.changed(first.tree, second.tree).paths == ("code",)

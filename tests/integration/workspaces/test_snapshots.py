@@ -134,6 +134,45 @@ def test_the_agents_git_directory_may_be_gone_or_false(
     assert workspaces.snapshot(workspace) == first
 
 
+def test_commits_of_the_agent_are_kept(
+    workspaces: Workspaces, workspace: Workspace, place: Path
+) -> None:
+    """Also if their work is not in the files any more; only of its objects is anything read."""
+    tree, ours = Path(workspace.path), place / "app/ours.git"
+    work = Source(tree)
+    made = work.commit(new="work that comes and goes")
+    work.git("checkout", "--quiet", "-B", "mine", made)
+    work.git("pack-refs", "--all")
+    (tree / "new").unlink()
+    snapshot = workspaces.snapshot(workspace, whole=True)
+    workspaces.collect(0)
+
+    assert (snapshot.head, snapshot.tree, snapshot.left_out) == (made, workspace.begun, ())
+    assert not tree.exists()
+    kept = run_git(ours, "show", f"refs/replan/commits/{ATTEMPT}:new")
+    assert kept == "work that comes and goes"
+
+
+def test_commits_that_cannot_be_read_are_named(
+    workspaces: Workspaces, workspace: Workspace
+) -> None:
+    """And keep their workspace."""
+    tree = Path(workspace.path)
+    (tree / ".git/HEAD").write_text("1" * 40 + "\n")
+
+    assert workspaces.snapshot(workspace, whole=True).left_out == (LeftOut(".git/", Why.HISTORY),)
+    assert workspaces.collect(0).unkept == (ATTEMPT,)
+
+
+def test_an_index_that_is_gone_is_made_again(workspaces: Workspaces, workspace: Workspace) -> None:
+    """Nothing but time is lost."""
+    Path(workspace.path).with_name("index").unlink()
+    Path(workspace.path, "new").write_text("new")
+    tree = workspaces.snapshot(workspace).tree
+
+    assert workspaces.changed(workspace.begun, tree).paths == ("new",)
+
+
 def test_a_workspace_that_became_a_link_is_refused(
     workspaces: Workspaces, workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -358,7 +397,7 @@ def _found(top: Path, folder: Path) -> Iterator[tuple[str, tuple[Content, bool]]
 
 
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -16,11 +16,6 @@ measure() { # tell the size of every part, in kB
   set -- $(df -Pk "$place" | tail -n 1)
   tell free "$4"
 }
-size_of() {
-  set -- $(du -sk "$1" 2>/dev/null)
-  echo "${1:-0}"
-}
-
 collect() { # attempt...: beyond the cap, remove what is kept, the oldest first; not these attempts
   require_place
   identify
@@ -44,7 +39,7 @@ collect() { # attempt...: beyond the cap, remove what is kept, the oldest first;
     take
     finish_index
     stored=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
-    [ "$kept" = "$stored" ] && [ -z "$unkept" ] || { tell unkept "$attempt"; continue; }
+    [ "$kept" = "$stored" ] && [ -z "$unkept" ] && keep_commits || { tell unkept "$attempt"; continue; }
     rm -f "$place/attempts/$attempt"
     cd /
     discard "$made"

@@ -8,6 +8,7 @@
 # Below the place:
 #   ours.git       our git directory, which no agent uses; its refs are
 #                  refs/replan/bases/SHA, refs/replan/passes/PASS, refs/replan/attempts/ATTEMPT
+#                  (the last tree), refs/replan/commits/ATTEMPT (those of the agent)
 #   plain.git      the same without a part of the attributes; made when it is needed
 #   work/at.A.N    a workspace: NAME (the tree), home, index (ours), exclude, base, builder, nested
 #   work/base.K.N  a tree in which the setup command has run, to be copied
@@ -44,6 +45,10 @@ is_full() { # check whether the disk takes nothing more
   set -- $?
   rm -f "$place/.room.$$"
   [ "$1" != 0 ]
+}
+size_of() { # folder: print its size in kB
+  set -- $(du -sk "$1" 2>/dev/null)
+  echo "${1:-0}"
 }
 own() { # folder: make it, for this account alone; it is not a link
   [ -d "$1" ] || mkdir -p -m 700 "$1" 2>/dev/null
@@ -156,4 +161,9 @@ plainly() { # words...: run git while no .gitattributes can name an encoding, wh
     cp "$GIT_DIR/HEAD" "$GIT_DIR/config" "$place/plain.git" &&
     echo '* !working-tree-encoding' >"$place/plain.git/info/attributes" || return
   GIT_OBJECT_DIRECTORY=$GIT_DIR/objects GIT_DIR=$place/plain.git "$@"
+}
+
+whole_names() { # bytes: print the names that come in, as many as fit, each with its NUL
+  # The mark is on what was cut off, or on nothing: no name has two slashes.
+  { head -c "$1" && printf '//cut\0'; } | grep -z -v //cut
 }

@@ -57,9 +57,8 @@ build() { # pattern...: fill a folder for the attempt
   esac
   export GIT_INDEX_FILE="$made/index" GIT_WORK_TREE="$tree"
   cd "$tree" || failed no_place "$tree"
-  if [ "$template" ]; then
-    keep_files
-  fi
+  # A copied tree came with an index of its own, which the first snapshot brings up to date.
+  [ "$template" != rerun ] || keep_files
   begun=$(git write-tree) || failed git write-tree
   if [ "$from" ]; then
     write_files "$from" || failed git "$said"

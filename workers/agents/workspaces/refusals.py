@@ -69,6 +69,20 @@ _SENTENCES: Mapping[Code, str] = {
     Code.GIT: "git failed: {detail}",
 }
 _NO_TREE_TO_GO_ON_FROM = frozenset({Code.NO_BASE, Code.NO_WORKSPACE, Code.NO_TREE, Code.OTHER_BASE})
+_OF_THE_SOURCE = frozenset(
+    {
+        Code.NO_SOURCE,
+        Code.UNREADABLE_SOURCE,
+        Code.NOT_A_REPOSITORY,
+        Code.INSIDE_A_REPOSITORY,
+        Code.EMPTY_SOURCE,
+        Code.UNBORN_BRANCH,
+        Code.UNKNOWN_BRANCH,
+        Code.NOT_A_COMMIT,
+        Code.SUBMODULES,
+        Code.SETUP,
+    }
+)
 _SHOWN = 8
 
 
@@ -109,20 +123,16 @@ def interrupted(repository: Repository, what: str) -> Transient:
 
 
 def _next_step(repository: Repository, code: Code) -> Advice:
-    source = repository.source
     match code:
-        case Code.UNKNOWN_BRANCH | Code.UNBORN_BRANCH | Code.UNREACHABLE | Code.NOT_A_COMMIT:
-            return _git("ls-remote", "--heads", source)
-        case Code.NOT_A_REPOSITORY | Code.EMPTY_SOURCE | Code.SUBMODULES:
-            return _git("-C", source, "log", "-1", "--stat")
+        case Code.UNREACHABLE:
+            return ShellCommand(shlex.join(("git", "ls-remote", "--heads", repository.source)))
         case Code.PARTIAL_SOURCE:
-            return _git("-C", source, "fetch", "--refetch", "--no-filter")
+            fetch = ("git", "-C", repository.source, "fetch", "--refetch", "--no-filter")
+            return ShellCommand(shlex.join(fetch))
+        case _ if code in _OF_THE_SOURCE:
+            return NextStep.of("repo check", repository.name)
         case _:
             return NextStep.of("host check", repository.host)
-
-
-def _git(*words: str) -> ShellCommand:
-    return ShellCommand(shlex.join(("git", *words)))
 
 
 def _listed(names: str) -> str:

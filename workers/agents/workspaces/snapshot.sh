@@ -6,18 +6,18 @@ snapshot() { # attempt's variables: keep the tree under refs/replan/attempts
   take
   tell tree "$kept"
   tell head "$(head_of_agent)"
-  [ -z "$whole" ] || tell_left_out
+  [ -z "$whole" ] || { tell_left_out; keep_commits || tell history .git/; }
   finish_index
 }
 take() { # set kept to the tree, and store it
   for each in "$made"/index.* "$made"/changed.*; do
     [ -e "$each" ] || continue
-    line=${each##*/*.}
     line=${each#"$made"/*.}
     [ -d "/proc/${line%%.*}" ] || rm -f "$each"
   done
-  cp -p "$made/index" "$made/index.$$" || failed no_place "$made"
   export GIT_INDEX_FILE="$made/index.$$" GIT_WORK_TREE="$tree"
+  cp -p "$made/index" "$made/index.$$" 2>/dev/null || said=$(git read-tree "$base" 2>&1) ||
+    failed git "$said"
   cd "$tree" || failed no_place "$tree"
   unkept=
   keep_files
@@ -42,7 +42,7 @@ keep_files() { # bring the index up to date with the tree; set unkept if somethi
     [ -s "$list" ] || break
     tr '\0' '\n' <"$list" | grep -q '/$' || break
     # What is left then has no file in it.
-    cmp -s "$list" "$list.old" && { filter_list grep -z -v '/$'; break; }
+    cmp -s "$list" "$list.old" && { filter_list names_of files; break; }
     cp "$list" "$list.old"
     enter_nested
   done
@@ -54,6 +54,12 @@ keep_files() { # bring the index up to date with the tree; set unkept if somethi
 list_others() { # words...: the names of files that the index does not hold, and those of the words
   git ls-files -z -o --exclude-standard --exclude-from="$made/exclude" "$@"
 }
+names_of() { # files or folders: print those of the names that come in
+  xargs -0 -r sh -c '
+    for each; do
+      case $0$each in files*/) ;; files* | folders*/) printf "%s\0" "$each" ;; esac
+    done' "$1"
+}
 filter_list() { # words...: keep the names that a command prints
   "$@" <"$list" >"$list.new"
   mv -f "$list.new" "$list"
@@ -63,13 +69,13 @@ enter_nested() { # git takes a repository in the tree for one name: have it see 
   sha256) empty=473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813 ;;
   *) empty=e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 ;;
   esac
-  grep -z '/$' "$list" | tee -a "$made/nested" | empty=$empty xargs -0 sh -c '
+  names_of folders <"$list" | tee -a "$made/nested" | empty=$empty xargs -0 sh -c '
     for each; do printf "100644 %s\t%s.replan\0" "$empty" "$each"; done' sh |
     git update-index -z --index-info || failed git update-index
 }
 set_large_aside() { # leave out files that are too large to be kept again and again
   [ -s "$list" ] && [ "$largest" ] || return 0
-  large=$(sed -z 's,^,./,' "$list" |
+  large=$(xargs -0 sh -c 'for each; do printf "./%s\0" "$each"; done' sh <"$list" |
     xargs -0 sh -c 'find "$@" -prune -type f -size +"$0" 2>/dev/null' "$largest")
   [ "$large" ] || return 0
   large=$newline$large$newline out=$list.out
@@ -108,13 +114,13 @@ put_each() { # find the names that git cannot take; keep the bytes as they are, 
 
 tell_left_out() { # the names of all that the tree does not hold, and of what it holds as files
   [ ! -s "$list.out" ] || tell_names large_or_unreadable <"$list.out"
-  list_others --directory | grep -z '/$' | tell_names empty
+  list_others --directory | names_of folders | tell_names empty
   list_others -i --directory | tell_names ignored
   [ ! -s "$made/nested" ] || sort -z -u "$made/nested" | tell_names nested
   rm -f "$list.out"
 }
 tell_names() { # field: tell the names that come in, as far as there is room
-  head -c 60000 | xargs -0 -r sh -c 'for each; do printf "%s=%s\0" "$0" "$each"; done' "$1"
+  whole_names 60000 | xargs -0 -r sh -c 'for each; do printf "%s=%s\0" "$0" "$each"; done' "$1"
 }
 head_of_agent() { # the commit that the agent has checked out, read without its git directory in use
   { read -r line <"$tree/.git/HEAD"; } 2>/dev/null || return 0
@@ -127,6 +133,21 @@ head_of_agent() { # the commit that the agent has checked out, read without its 
     ;;
   esac
   echo "${line%%[!0-9a-f]*}"
+}
+keep_commits() { # keep the commits that the agent has made; of its git directory, objects are read
+  agents=$(head_of_agent)
+  [ "$agents" ] && [ "$agents" != "$base" ] || return 0
+  [ "$agents" != "$(git rev-parse -q --verify "refs/replan/commits/$attempt")" ] || return 0
+  objects=$tree/.git/objects
+  # Commits of huge files are not copied; nor are those of a directory that lies elsewhere.
+  [ ! -L "$tree/.git" ] && [ ! -L "$objects" ] && [ -d "$objects" ] || return
+  [ -z "$largest" ] || [ "$(size_of "$objects")" -le $((largest * 5)) ] || return
+  (
+    GIT_ALTERNATE_OBJECT_DIRECTORIES=$(printf '"%s"' "$(printf %s "$objects" | sed 's/[\\"]/\\&/g')")
+    export GIT_ALTERNATE_OBJECT_DIRECTORIES
+    printf '%s\n^%s\n' "$agents" "$base" |
+      git pack-objects --quiet --revs "$GIT_DIR/objects/pack/pack" >/dev/null
+  ) 2>/dev/null && git update-ref "refs/replan/commits/$attempt" "$agents" 2>/dev/null
 }
 
 restore() { # tree: make the files those of the tree; what was there before is kept first

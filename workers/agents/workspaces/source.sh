@@ -130,7 +130,7 @@ tell_lfs() { # whether .gitattributes leave files to another program, which neve
   return 0
 }
 tell_links() { # tree: its symbolic links with their targets, so that those out of it can be named
-  git ls-tree -r -z "$1" | grep -z '^120000 ' | head -c 60000 | xargs -0 -r sh -c '
+  git ls-tree -r -z "$1" | grep -z '^120000 ' | whole_names 60000 | xargs -0 -r sh -c '
     for each; do
       oid=${each#* * } oid=${oid%%	*}
       target=$(git cat-file blob "$oid" 2>/dev/null; echo .)

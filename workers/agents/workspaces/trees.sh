@@ -5,9 +5,10 @@ compare() { # from to: tell the files that differ, as far as there is room
   require_place
   require_tree "$1"
   require_tree "$2"
-  differ "$1" "$2" --name-status | tr -cd '\0' | wc -c | { read -r count && tell count "$((count / 2))"; }
-  differ "$1" "$2" --name-status | head -c "$limit" |
-    xargs -0 -r -n 200 sh -c 'while [ $# -ge 2 ]; do printf "file=%s%s\0" "$1" "$2"; shift 2; done' sh
+  count=$(differ "$1" "$2" --name-status | tr -cd '\0' | wc -c)
+  tell count "$((count / 2))"
+  differ "$1" "$2" --name-status | whole_names "$limit" | xargs -0 -r -n 200 sh -c '
+    while [ $# -ge 2 ]; do printf "file=%s%s\0" "$1" "$2"; shift 2; done' sh
 }
 patch() { # from to: print the patch, at most as many bytes as the limit says, and one more
   require_place

@@ -67,6 +67,7 @@ class Why(StrEnum):
     IGNORED = "ignored"  # .gitignore names it
     LARGE_OR_UNREADABLE = "large_or_unreadable"
     NESTED = "nested"  # a repository: its files are kept, its history is not
+    HISTORY = "history"  # commits of the agent that cannot be read, or are too large
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,9 @@ class LeftOut:
 class Snapshot:
     """The files of a workspace at one moment, kept on its host.
 
-    `head` is the commit that the agent has checked out, None if that cannot be told. `left_out` is
-    gathered only for a whole snapshot, and names a few hundred at most.
+    `head` is the commit that the agent has checked out, None if that cannot be told. Only a whole
+    snapshot keeps that commit too, with all before it, and gathers `left_out`: a few hundred names
+    at most.
     """
 
     tree: str

@@ -184,9 +184,9 @@ class Workspaces:
     def collect(self, cap: int, keep: Collection[str] = ()) -> Collected:
         """Remove workspaces, the oldest first, until all takes up no more than `cap` bytes.
 
-        None goes whose files are not kept: the last snapshot is taken now, and one that leaves a
-        file out (too large, unreadable) keeps the workspace, as does a process in it. The attempts
-        `keep` stay too. Trees are never removed.
+        None goes whose files and commits are not kept: the last snapshot is taken now, and one that
+        leaves something out (too large, unreadable) keeps the workspace, as does a process in it.
+        The attempts `keep` stay too. Trees are never removed.
         """
         for attempt in keep:
             _require_name("attempt", attempt)
