@@ -5,6 +5,7 @@ import importlib.util
 import itertools
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
@@ -15,6 +16,7 @@ from psycopg import sql
 from orchestrator.embedded.services import EmbeddedServices
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import command_line
+from tests.services import reset
 from tests.services.availability import UnavailableError, give_up
 
 TEMPLATE = "migrated"
@@ -50,13 +52,54 @@ def migrated_template(postgres_url: str) -> str:
     return TEMPLATE
 
 
+@pytest.fixture(scope="session")
+def databases(postgres_url: str, migrated_template: str) -> "Databases":
+    """The databases with the product's schema, as whoever used them last left them."""
+    with psycopg.connect(plain(of_database(postgres_url, migrated_template))) as connection:
+        return Databases(postgres_url, migrated_template, reset.pristine(connection))
+
+
 @pytest.fixture
-def database_url(postgres_url: str, migrated_template: str) -> Iterator[str]:
+def database_url(databases: "Databases") -> Iterator[str]:
     """A database with the product's schema and no rows that belongs to this test alone."""
-    name = f"test_{next(_NUMBERS)}"
-    execute(postgres_url, "CREATE DATABASE {} TEMPLATE {}", name, migrated_template)
-    yield of_database(postgres_url, name)
-    execute(postgres_url, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+    name = databases.take()
+    yield of_database(databases.url, name)
+    databases.give_back(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """Databases with the product's schema and no rows, as `new` as the template.
+
+    Each has a name of its own for each test: whoever still asks for that of an earlier one finds
+    nothing.
+    """
+
+    url: str
+    template: str
+    new: reset.Pristine
+    idle: list[str] = field(default_factory=list)
+
+    def take(self) -> str:
+        """The name of a database that nobody uses."""
+        name = f"test_{next(_NUMBERS)}"
+        if self.idle:
+            before = self.idle.pop()
+            try:
+                execute(self.url, "ALTER DATABASE {} RENAME TO {}", before, name)
+            except psycopg.Error:
+                execute(self.url, "DROP DATABASE IF EXISTS {} WITH (FORCE)", before)
+            else:
+                return name
+        execute(self.url, "CREATE DATABASE {} TEMPLATE {}", name, self.template)
+        return name
+
+    def give_back(self, name: str) -> None:
+        """Keep it for another test if it can be made as good as new, else drop it."""
+        if reset.reset(plain(of_database(self.url, name)), self.new):
+            self.idle.append(name)
+        else:
+            execute(self.url, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
 
 @pytest.fixture
