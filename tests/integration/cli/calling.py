@@ -77,4 +77,6 @@ class Cli:
         known = ("tasks", "runs", "run_steps", "revisions", "jobs", "inbox", "events", "hosts")
         more = ("tokens", "audit", "interventions", "approvals", "model_calls", "repositories")
         tables = (*known, *more)
-        return {name: self.rows(f"SELECT count(*) FROM {name}")[0][0] for name in tables}  # noqa: S608
+        counts = ", ".join(f"(SELECT count(*) FROM {name}) AS {name}" for name in tables)  # noqa: S608
+        (found,) = self.rows(f"SELECT {counts}")
+        return dict(found._mapping)

@@ -286,10 +286,12 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
 def running(cli: Cli, ref: str) -> str:
     """The attempt of a task that runs, as soon as there is one."""
-    while True:
-        for attempt in cli.json("attempt", "list", ref)["details"]["attempts"]:
-            if attempt["outcome"] == "running":
-                return str(attempt["ref"])
+
+    def found() -> list[str]:
+        attempts = cli.json("attempt", "list", ref)["details"]["attempts"]
+        return [each["ref"] for each in attempts if each["outcome"] == "running"]
+
+    return str(eventually(found, "a running attempt")[0])
 
 
 def lines(cli: Cli, *words: str) -> list[str]:
