@@ -63,7 +63,9 @@ def parse_deliverable(value: object) -> Deliverable | None:
     if not isinstance(value, Mapping):
         return None
     status, summary = value.get("status"), value.get("summary")
-    if not isinstance(summary, str) or status not in {*_CLAIMS, AgentStatus.NEEDS_INPUT}:
+    if not isinstance(status, str) or not isinstance(summary, str):
+        return None
+    if status not in {*_CLAIMS, AgentStatus.NEEDS_INPUT}:
         return None
     decisions = (str(each) for each in _listed(value.get("decisions")))
     questions = tuple(filter(None, map(_question, _listed(value.get("questions")))))

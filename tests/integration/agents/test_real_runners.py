@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_the_real_program_carries_out_its_task(runner: str, tmp_path: Path) -> N
             str(tmp_path / "home"),
             "0f0e0d0c-1111-4111-8111-111111111111",
             GatewayAccess(gateway.url, TOKEN),
-            program=str(program),
+            program=shlex.quote(str(program)),
             protocol="Work alone, says the protocol.",
             model="scripted-model",
         )

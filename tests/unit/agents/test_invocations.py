@@ -51,16 +51,20 @@ def test_the_token_is_a_secret_and_the_task_is_in_no_argument(runner: Runner) ->
     assert invocation.argv[0] == runner.program
 
 
-@parametrised
-def test_another_program_may_start_it(runner: Runner) -> None:
-    invocation = runner.invocation(replace(ORDER, program="/opt/its own/agent"))
-    assert invocation.argv[0] == "/opt/its own/agent"
+@pytest.mark.parametrize("name", RUNNERS)
+def test_another_command_line_may_start_it(name: str) -> None:
+    invocation = RUNNERS[name].invocation(replace(ORDER, program="'/opt/its own/agent' --fast"))
+    assert invocation.argv[:2] == ("/opt/its own/agent", "--fast")
+    with pytest.raises(Rejected, match="not a valid command line"):
+        RUNNERS[name].invocation(replace(ORDER, program="'unfinished"))
 
 
 @parametrised
 def test_the_script_gives_the_program_its_files_and_only_its_environment(
     runner: Runner, tmp_path: Path
 ) -> None:
+    if isinstance(runner, CommandRunner):
+        runner = CommandRunner("any", shlex.quote(str(tmp_path / "shows")))
     workspace, home = tmp_path / "work space", tmp_path / "it's home"
     workspace.mkdir()
     shows = tmp_path / "shows"
@@ -70,7 +74,7 @@ def test_the_script_gives_the_program_its_files_and_only_its_environment(
         ORDER,
         workspace=str(workspace),
         home=str(home),
-        program=str(shows),
+        program=shlex.quote(str(shows)),
         protocol="PROTO",
         variables={"EXTRA": "a 'b'\nc"},
     )
@@ -242,8 +246,9 @@ def test_runners_are_found_by_their_names() -> None:
         assert find_runner(name, "run it").name == name
     with pytest.raises(Rejected, match="'codexx' is not the name of a runner; there are claude"):
         find_runner("codexx")
-    with pytest.raises(Rejected, match="needs a command line"):
-        find_runner("command")
+    for name in ("acp", "command"):
+        with pytest.raises(Rejected, match=f"'{name}' needs a command line"):
+            find_runner(name)
 
 
 def claude(order: AgentOrder) -> Invocation:

@@ -12,7 +12,7 @@ from shared.domain.question import Question
 from tests.unit.agents.streams import names, stream
 from workers.agents.events import Asked, EndReason, RetriedModel, RunnerEnded
 from workers.agents.runners.port import RunnerOutcome
-from workers.agents.runners.table import RUNNERS
+from workers.agents.runners.table import RUNNERS, find_runner
 
 S, R = AgentStatus, EndReason
 
@@ -40,6 +40,13 @@ TABLE = [
     ("claude-code/sigint", 0, S.ERROR, R.INTERRUPTED),
     ("claude-code/sigterm", 143, S.ERROR, R.INTERRUPTED),
     ("claude-code/no_session", 1, S.ERROR, R.UNKNOWN_SESSION),
+    ("acp/ok", 0, S.OK, R.COMPLETED),
+    ("acp/answered", 0, S.OK, R.COMPLETED),
+    ("acp/plain", 0, S.OK, R.COMPLETED),
+    ("acp/question", 0, S.NEEDS_INPUT, R.QUESTION),
+    ("acp/402", 1, S.ERROR, R.FAILED),
+    ("acp/no_session", 1, S.ERROR, R.UNKNOWN_SESSION),
+    ("acp/sigterm", 143, S.ERROR, R.INTERRUPTED),
     ("codex/ok", 0, S.OK, R.COMPLETED),
     ("codex/recovered", 0, S.OK, R.COMPLETED),
     ("codex/cut", 0, S.OK, R.COMPLETED),
@@ -150,7 +157,8 @@ def test_a_result_without_a_line_feed_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "call"), [("claude-code/deferred", "toolu_0_1"), ("codex/question", "")]
+    ("name", "call"),
+    [("claude-code/deferred", "toolu_0_1"), ("codex/question", ""), ("acp/question", "")],
 )
 def test_an_open_question_waits_for_its_answer(name: str, call: str) -> None:
     question = Question("Which DB?", ("SQLite", "Postgres"))
@@ -218,6 +226,6 @@ def test_the_deliverable_is_read_as_it_was_claimed() -> None:
 
 
 def read(name: str, code: int | None, ended_by: EndedBy | None = None) -> RunnerOutcome:
-    reader = RUNNERS[name.partition("/")[0]].reader()
+    reader = find_runner(name.partition("/")[0], "any").reader()
     reader.feed(stream(name))
     return reader.outcome(code, ended_by)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.agents.streams import names, stream
+from workers.agents.deliverable import parse_deliverable
 from workers.agents.events import AgentEvent, Said, SessionStarted, Unreadable
-from workers.agents.runners.command import CommandRunner
 from workers.agents.runners.json_lines import JsonLines
 from workers.agents.runners.port import Runner, StreamReader
-from workers.agents.runners.table import RUNNERS
+from workers.agents.runners.table import NAMES, find_runner
 
-READERS: list[Runner] = [*RUNNERS.values(), CommandRunner("any", "true")]
+READERS: list[Runner] = [find_runner(name, "true") for name in NAMES]
 STREAMS = {name: stream(name) for name in names()}
 
 
@@ -125,10 +125,18 @@ def test_lines_over_the_limit_are_cut_alike_however_they_arrive(data: st.DataObj
     assert read == [{"a": 1}, Unreadable((b'{"b": "' + b"y" * 300)[:200]), {"c": 2}]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [None, [], "ok", {}, {"status": ["ok"], "summary": ""}, {"status": "timeout", "summary": ""}],
+)
+def test_a_value_that_is_no_deliverable_is_none(value: object) -> None:
+    assert parse_deliverable(value) is None
+
+
 def test_the_first_session_is_the_session() -> None:
     events = reader_of("claude-code/ok").feed(STREAMS["claude-code/ok"] * 2)
     assert len([event for event in events if isinstance(event, SessionStarted)]) == 1
 
 
 def reader_of(name: str) -> StreamReader:
-    return RUNNERS[name.partition("/")[0]].reader()
+    return find_runner(name.partition("/")[0], "true").reader()

@@ -43,6 +43,7 @@ from workers.agents.runners.port import (
     Capabilities,
     Invocation,
     StreamReader,
+    words_of,
 )
 from workers.agents.runners.reading import CLAIMED, JsonReader, model_refusal
 
@@ -88,7 +89,7 @@ class ClaudeCode:
         if order.interactive:
             files[_HOOK] = _hook(order.resumed.answers if order.resumed else ())
         return Invocation(
-            (order.program or self.program, *_flags(order)),
+            (*words_of(self.name, order.program or self.program), *_flags(order)),
             _ENVIRONMENT
             | {"CLAUDE_CODE_TMPDIR": f"{order.home}/{TEMPORARY}"}
             | ({"ANTHROPIC_BASE_URL": gateway.url} if gateway else {})

@@ -34,7 +34,13 @@ from workers.agents.runners.json_lines import (
     parse_json,
     text_of,
 )
-from workers.agents.runners.port import AgentOrder, Capabilities, Invocation, StreamReader
+from workers.agents.runners.port import (
+    AgentOrder,
+    Capabilities,
+    Invocation,
+    StreamReader,
+    words_of,
+)
 from workers.agents.runners.reading import CLAIMED, JsonReader, model_refusal
 
 TOKEN: Final = "REPLAN_GATEWAY_TOKEN"  # noqa: S105 - the name of a variable
@@ -74,8 +80,9 @@ class Codex:
         flags.append(f"--output-schema={order.home}/{_SCHEMA}")
         resumed = ["resume", order.resumed.session] if order.resumed else []
         gateway = order.gateway
+        words = words_of(self.name, order.program or self.program)
         return Invocation(
-            (order.program or self.program, "exec", *flags, *settings, *resumed, "-"),
+            (*words, "exec", *flags, *settings, *resumed, "-"),
             {"CODEX_HOME": f"{order.home}/codex", **order.variables},
             order.workspace,
             order.home,
@@ -154,12 +161,12 @@ class CodexReader(JsonReader):
         return EndReason.UNKNOWN_SESSION if _NO_SESSION in text else EndReason.NOT_STARTED
 
     def _started(self, item: JsonObject) -> Iterator[AgentEvent]:
-        if item.get("type") in _TOOLS:
+        if text_of(item, "type") in _TOOLS:
             self._open.add(text_of(item, "id"))
             yield _call(item)
 
     def _completed(self, item: JsonObject) -> Iterator[AgentEvent]:
-        match item.get("type"):
+        match text_of(item, "type"):
             case "agent_message":
                 self._last = text_of(item, "text")
                 yield Said(self._last)
@@ -169,7 +176,7 @@ class CodexReader(JsonReader):
                 if text_of(item, "id") not in self._open:
                     yield _call(item)
                 told = canonical({name: item.get(name) for name in _RESULTS})
-                failed = item.get("status") in {"failed", "declined"}
+                failed = text_of(item, "status") in {"failed", "declined"}
                 yield ToolReturned(text_of(item, "id"), failed, digest(told))
             case _:
                 pass

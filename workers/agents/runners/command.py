@@ -1,6 +1,5 @@
 """Any program that takes a task as a file (S4.12–S4.14, S4.17–S4.19)."""
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +14,7 @@ from workers.agents.runners.port import (
     Invocation,
     RunnerOutcome,
     StreamReader,
+    words_of,
 )
 from workers.agents.runners.reading import BY_SIGNAL, NOT_EXECUTABLE
 
@@ -39,20 +39,7 @@ class CommandRunner:
     @property
     def program(self) -> str:
         """The first word of its command line."""
-        return self._words[0]
-
-    @property
-    def _words(self) -> list[str]:
-        try:
-            words = shlex.split(self.template)
-        except ValueError as error:
-            raise Rejected(
-                f"the command of runner {self.name!r} is not a valid command line: {error}",
-                stage="input",
-            ) from error
-        if not words:
-            raise Rejected(f"the command of runner {self.name!r} is empty", stage="input")
-        return words
+        return words_of(self.name, self.template)[0]
 
     def invocation(self, order: AgentOrder) -> Invocation:
         """See `Runner`."""
@@ -60,9 +47,7 @@ class CommandRunner:
             raise Rejected(f"runner {self.name!r} cannot resume a session", stage="execute")
         kind = "autonomous_task" if order.protocol else "task"
         named = f"{TEMPORARY}/{kind}_{order.session.replace('-', '')}.md"
-        words = _with_task(self._words, f"{order.home}/{named}")
-        if order.program:
-            words[0] = order.program
+        words = _with_task(words_of(self.name, self.template), f"{order.home}/{named}")
         return Invocation(
             tuple(words),
             gateway_variables(order) | dict(order.variables),

@@ -1,11 +1,13 @@
 """The port to a runner: how it is started, and how its stream is read."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Protocol
 
 from shared.domain.attempt import AgentStatus, EndedBy
+from shared.domain.errors import Rejected
 from shared.domain.question import Reply
 from workers.agents.events import AgentEvent, Asked, EndReason, UsageReported
 from workers.agents.task_text import Assignment
@@ -51,9 +53,10 @@ class AgentOrder:
     resumed session has the home of its first attempt). `session` is a UUID that the attempt's key
     gives, so that everybody who drives the attempt knows it. `protocol` is the text for work
     without a person (`workers.agents.protocol`), empty in interactive mode. `interactive` lets the
-    agent ask. `allowed_tools` None means the runner's usual tools. `program` is the command that
-    starts the runner: empty for its own name, looked up on the host's PATH. `cost_limit` is in US
-    dollars, `turn_limit` counts requests to the model. `variables` are added to the environment.
+    agent ask. `allowed_tools` None means the runner's usual tools. `program` is a command line
+    that starts the runner in place of its own name; `acp` and `command` have one already.
+    `cost_limit` is in US dollars, `turn_limit` counts requests to the model. `variables` are added
+    to the environment.
     """
 
     assignment: Assignment
@@ -121,6 +124,19 @@ class RunnerOutcome:
     denied: tuple[str, ...] = ()
     http_status: int | None = None
     usage: UsageReported | None = None
+
+
+def words_of(name: str, template: str) -> list[str]:
+    """The words of a runner's command line; raises Rejected if it is not a valid one."""
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise Rejected(
+            f"the command of runner {name!r} is not a valid command line: {error}", stage="input"
+        ) from error
+    if not words:
+        raise Rejected(f"the command of runner {name!r} is empty", stage="input")
+    return words
 
 
 class StreamReader(Protocol):

@@ -1,38 +1,41 @@
 """All runners, by the names that plans give them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from shared.domain.errors import Rejected
+from workers.agents.runners.acp import AcpRunner
 from workers.agents.runners.claude_code import ClaudeCode
 from workers.agents.runners.codex import Codex
 from workers.agents.runners.command import CommandRunner
 from workers.agents.runners.port import Runner
 
-COMMAND: Final = "command"
-"""The runner that is any program: whoever names it gives its command line."""
-
 RUNNERS: Final[Mapping[str, Runner]] = {runner.name: runner for runner in (ClaudeCode(), Codex())}
-"""The runners that need no command line."""
+"""The runners that are one program. A command line may start it (`AgentOrder.program`)."""
 
-NAMES: Final = (*RUNNERS, COMMAND)
+COMMAND: Final = "command"
+
+ANY_PROGRAM: Final[Mapping[str, Callable[[str, str], Runner]]] = {
+    "acp": AcpRunner,
+    COMMAND: CommandRunner,
+}
+"""The runners that are any program: a plan names its command line."""
+
+NAMES: Final = (*RUNNERS, *ANY_PROGRAM)
 """What a plan may name."""
 
 
 def find_runner(name: str, command: str | None = None) -> Runner:
-    """The runner of that name; raises Rejected where there is none.
+    """The runner of that name, with its command line if it is any program.
 
-    The runner `command` needs a command line. For the others it is the program that starts them,
-    which an order names (`AgentOrder.program`).
+    Raises Rejected where there is no such runner, and where the command line is missing.
     """
-    if name == COMMAND:
-        if command is None:
-            raise Rejected(
-                "the runner `command` needs a command line: set `command`", stage="input"
-            )
-        return CommandRunner(name, command)
     if (found := RUNNERS.get(name)) is not None:
         return found
-    raise Rejected(
-        f"{name!r} is not the name of a runner; there are {', '.join(NAMES)}", stage="input"
-    )
+    if (make := ANY_PROGRAM.get(name)) is None:
+        raise Rejected(
+            f"{name!r} is not the name of a runner; there are {', '.join(NAMES)}", stage="input"
+        )
+    if command is None:
+        raise Rejected(f"the runner {name!r} needs a command line: set `command`", stage="input")
+    return make(name, command)

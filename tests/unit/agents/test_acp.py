@@ -1,0 +1,134 @@
+"""Agents with the Agent Client Protocol: our client against a made-up agent, and its reader."""
+
+import ast
+import json
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shared.domain.attempt import AgentStatus
+from shared.domain.errors import Rejected
+from tests.fakes import acp_agent
+from workers.agents.events import (
+    AgentEvent,
+    EndReason,
+    Said,
+    SessionStarted,
+    ToolCalled,
+    ToolReturned,
+)
+from workers.agents.runners.acp import AcpReader, AcpRunner
+from workers.agents.runners.port import (
+    AgentOrder,
+    AnsweredCall,
+    GatewayAccess,
+    Resumed,
+    RunnerOutcome,
+)
+from workers.agents.runners.script import script
+from workers.agents.task_text import Assignment
+
+
+def test_a_host_with_an_old_python_can_run_the_client() -> None:
+    text = AcpRunner("acp", "any").invocation(order(Path("/srv"))).files["acp/client.py"]
+    ast.parse(text, feature_version=(3, 8))
+
+
+def test_a_prompt_is_carried_out_and_what_the_agent_asks_for_is_answered(tmp_path: Path) -> None:
+    events, outcome = converse(tmp_path, "make test")
+    assert events[0] == SessionStarted("ses_1", version="fake 1")
+    assert isinstance(events[1], ToolCalled)
+    assert isinstance(events[2], ToolReturned)
+    assert not events[2].failed
+    (said,) = (event.text for event in events if isinstance(event, Said))
+    assert said.startswith("prompt: PROTOCOL\n\nWrite a greeting.")
+    assert said.endswith("granted: True; served: False")
+    assert (outcome.status, outcome.reason) == (AgentStatus.OK, EndReason.COMPLETED)
+    assert outcome.session == "ses_1"
+    assert outcome.usage is not None
+    assert outcome.usage.input == 5
+
+
+@pytest.mark.parametrize("command", ["git push origin main", "cd x && git -C y commit -m z"])
+def test_publishing_is_refused_and_an_agent_that_did_nothing_else_is_blocked(
+    tmp_path: Path, command: str
+) -> None:
+    _, outcome = converse(tmp_path, command)
+    assert (outcome.status, outcome.reason) == (AgentStatus.BLOCKED, EndReason.TOOLS_DENIED)
+    assert outcome.denied == (command,)
+    assert "granted: False" in outcome.summary
+
+
+def test_what_a_loaded_session_said_before_is_not_told_again(tmp_path: Path) -> None:
+    resumed = Resumed("ses_1", (AnsweredCall("", "Which DB?", "SQLite"),))
+    events, _ = converse(tmp_path, "true", resumed)
+    (said,) = (event.text for event in events if isinstance(event, Said))
+    assert "Asked: Which DB?\nAnswered: SQLite" in said
+    assert "an old message" not in said
+
+
+def test_an_agent_without_a_login_is_blocked(tmp_path: Path) -> None:
+    _, outcome = converse(tmp_path, "logged out")
+    assert (outcome.status, outcome.reason) == (AgentStatus.BLOCKED, EndReason.NO_LOGIN)
+    assert "log in first" in outcome.detail
+
+
+def test_an_agent_that_dies_leaves_no_result(tmp_path: Path) -> None:
+    _, outcome = converse(tmp_path, "dies")
+    assert (outcome.status, outcome.reason) == (AgentStatus.ERROR, EndReason.NO_RESULT)
+    assert "exit code 3" in outcome.detail
+
+
+def test_a_missing_agent_is_not_started(tmp_path: Path) -> None:
+    _, outcome = converse(tmp_path, "true", agent="/nonexistent/agent")
+    assert (outcome.status, outcome.reason) == (AgentStatus.BLOCKED, EndReason.NOT_STARTED)
+    assert "/nonexistent/agent: No such file" in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("stop", "status", "reason"),
+    [
+        ("max_tokens", AgentStatus.PARTIAL, EndReason.CONTEXT_FULL),
+        ("max_turn_requests", AgentStatus.PARTIAL, EndReason.TURN_LIMIT),
+        ("refusal", AgentStatus.ERROR, EndReason.MODEL_REFUSED),
+        ("cancelled", AgentStatus.ERROR, EndReason.INTERRUPTED),
+        ("from_the_future", AgentStatus.ERROR, EndReason.FAILED),
+    ],
+)
+def test_other_ways_to_stop(stop: str, status: AgentStatus, reason: EndReason) -> None:
+    reader = AcpReader()
+    reader.feed(json.dumps({"event": "ended", "stop": stop}).encode() + b"\n")
+    outcome = reader.outcome(0)
+    assert (outcome.status, outcome.reason) == (status, reason)
+
+
+def test_it_has_no_list_of_tools() -> None:
+    with pytest.raises(Rejected, match="no list of allowed tools"):
+        AcpRunner("acp", "any").invocation(replace(order(Path("/srv")), allowed_tools=("Read",)))
+
+
+def converse(
+    folder: Path, behaviour: str, resumed: Resumed | None = None, agent: str = sys.executable
+) -> tuple[list[AgentEvent], RunnerOutcome]:
+    template = shlex.join((agent, acp_agent.__file__, behaviour))
+    runner = AcpRunner("acp", template)
+    invocation = runner.invocation(replace(order(folder), resumed=resumed))
+    own = replace(invocation, argv=(sys.executable, *invocation.argv[1:]))
+    done = subprocess.run(["sh", "-c", script(own)], capture_output=True, check=False, timeout=60)
+    reader = runner.reader()
+    return reader.feed(done.stdout), reader.outcome(done.returncode, None, done.stderr)
+
+
+def order(folder: Path) -> AgentOrder:
+    return AgentOrder(
+        Assignment("Write a greeting."),
+        str(folder),
+        str(folder / "home"),
+        "0f0e0d0c-1111-4111-8111-111111111111",
+        GatewayAccess("http://127.0.0.1:7777", "the-token"),
+        protocol="PROTOCOL",
+    )
