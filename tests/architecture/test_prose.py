@@ -200,31 +200,29 @@ class _Reader(ast.NodeVisitor):
         return _is_sentence(node)
 
 
-def reads(text: str, path: str = "", imported: frozenset[str] = frozenset()) -> list[str]:
+def reads(tree: ast.Module, path: str = "", imported: frozenset[str] = frozenset()) -> list[str]:
     """The expressions of a module that ask what a text for people says."""
-    tree = ast.parse(text)
     reader = _Reader(imported | sentences(tree), foreign=path.startswith(FOREIGN))
     reader.note_makers(tree)
     reader.visit(tree)
     return reader.found
 
 
-def _modules() -> Iterator[tuple[str, str]]:
+def _modules() -> Iterator[tuple[str, ast.Module]]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             if "migrations" not in path.parts:
-                yield path.relative_to(ROOT).as_posix(), path.read_text()
+                yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text())
 
 
 def test_no_code_branches_on_prose() -> None:
-    modules = dict(_modules())
-    assert len(modules) > 300
-    trees = {path: ast.parse(text) for path, text in modules.items()}
+    trees = dict(_modules())
+    assert len(trees) > 300
     known = {
         path.removesuffix(".py").replace("/", "."): sentences(tree) for path, tree in trees.items()
     }
     assert "SAID[]" in known["shared.domain.attempt"]
-    found = {path: reads(modules[path], path, _imported(trees[path], known)) for path in modules}
+    found = {path: reads(tree, path, _imported(tree, known)) for path, tree in trees.items()}
     assert {path: set(reading) for path, reading in found.items() if reading} == ALLOWED
 
 
@@ -253,7 +251,7 @@ def test_no_code_branches_on_prose() -> None:
 def test_what_reads_prose_is_found(example: str) -> None:
     """Among them what the code did before its reasons were values."""
     constants = frozenset({"SAID[]", "ENDED_BY_OPERATOR", "LEFT_OVER"})
-    assert reads(example, "workers/passes/history.py", constants)
+    assert reads(ast.parse(example), "workers/passes/history.py", constants)
 
 
 @pytest.mark.parametrize(
@@ -269,4 +267,4 @@ def test_what_reads_prose_is_found(example: str) -> None:
     ],
 )
 def test_what_reads_values_or_other_programs_is_not_meant(example: str) -> None:
-    assert reads(example) == []
+    assert reads(ast.parse(example)) == []
