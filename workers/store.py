@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import Connection, select, text
 
@@ -25,7 +26,7 @@ from shared.domain.plan import (
 from shared.domain.question import Reply
 from shared.domain.target import Repository
 from shared.domain.task import StepPhase
-from shared.store import attempts, bundles, hosts, planned
+from shared.store import attempts, bundles, hosts, planned, targets
 from shared.store.bundles import StoredBundle
 from shared.store.database import Database
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
@@ -181,16 +182,62 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
     subtasks = step.subtasks
     if row.revised is not None:
         subtasks = tuple(from_json(Subtask, subtask) for subtask in row.revised)
+    host, repository = _place(connection, step, row)
     first = job.pass_no == 1 and not job.resumed
     return PassBrief(
         policy=from_json(Policy, row.policy),
         token=row.token,
-        host=_usable_host(connection, hosts.from_row(row, row.target), row.target),
+        host=host,
+        repository=repository,
+        after=None if repository is None else _before(connection, job.run_id, step, row.target),
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
         revisions=_revisions(connection, job.run_id, step, job.revision) if row.undoes else (),
     )
+
+
+def _place(connection: Connection, step: Step, row: Any) -> tuple[Host, Repository | None]:
+    """The host of a step, and the repository in which it happens."""
+    name = targets.name_for(step, row.target)
+    if step.repository is None and (host := hosts.from_row(row, row.target)) is not None:
+        return _usable_host(connection, host, name), None
+    place = targets.find(connection, name)
+    if place is None:
+        return _usable_host(connection, None, name), None
+    return _usable_host(connection, place.host, name), place.repository
+
+
+def _before(connection: Connection, run_id: int, step: Step, target: str) -> int | None:
+    """The step whose work in the same repository this step continues, None if it begins there.
+
+    Raises Misconfigured if there are several that do not build on one another.
+    """
+    steps = {each.ordinal: each for each in planned.steps_of(connection, run_id)}
+    name = targets.name_for(step, target)
+    needed = _needed(steps, step)
+    found = {n for n in needed if n in steps and targets.name_for(steps[n], target) == name}
+    last = [n for n in found if not any(n in _needed(steps, steps[other]) for other in found)]
+    if len(last) > 1:
+        listed = " and ".join(str(number) for number in sorted(last))
+        raise Misconfigured(
+            f"step {step.ordinal} needs the steps {listed}, which work in {name!r} side by side: "
+            "let one of them depend on the other",
+            stage="execute",
+        )
+    return last[0] if last else None
+
+
+def _needed(steps: Mapping[int, Step], step: Step) -> set[int]:
+    """The numbers of all steps that a step needs, directly or not."""
+    found: set[int] = set()
+    waiting = list(step.depends_on)
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            waiting += steps[number].depends_on if number in steps else ()
+    return found
 
 
 def subtasks_of_run(connection: Connection, run_id: int) -> tuple[Subtask, ...]:
@@ -248,7 +295,11 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     return StepBrief(
         task=task,
         run_id=job.run_id,
-        host=_usable_host(connection, hosts.find(connection, row.target), row.target),
+        host=_usable_host(
+            connection,
+            targets.host_of(connection, targets.name_for(step, row.target)),
+            row.target,
+        ),
         step=step,
         author=Author(PlanningRole(row.author_role), row.author_backend),
         revisions=_revisions(connection, job.run_id, step, job.revision),

@@ -5,23 +5,72 @@ from collections.abc import Iterable
 from sqlalchemy import Connection
 
 from shared.domain.errors import Rejected
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
-from shared.store import hosts, repositories, targets
+from shared.domain.target import Repository
+from shared.store import hosts, planned, repositories, targets
+from shared.store.database import Database
 
 
-def require_agents(steps: Iterable[Step] = (), subtasks: Iterable[Subtask] = ()) -> None:
-    """Raise Rejected for a plan, or a list of subtasks, that needs an agent or a repository.
+def require_agents(database: Database, steps: Iterable[Step], on: Iterable[str]) -> None:
+    """Raise Rejected for a step whose agents could not work in a run on one of these targets.
 
-    Nothing carries such work out yet.
+    They work in the repository of their step, or in the target if that is one, with the runners
+    that it allows. A name that is not a repository's is left to `require_repositories`.
     """
-    listed = tuple(steps)
-    for step in listed:
-        if step.repository is not None:
-            raise _refusal(f"step {step.key!r} happens in the repository {step.repository!r}")
-    for subtask in (*(each for step in listed for each in step.subtasks), *subtasks):
-        if subtask.kind is SubtaskKind.AGENT:
-            raise _refusal(f"subtask {subtask.key!r} is the work of an agent")
+    asking = [step for step in steps if _agents(step.subtasks)]
+    if not asking:
+        return
+    listed = tuple(on)
+    with database.begin() as connection:
+        for step in asking:
+            for name in {targets.name_for(step, target): None for target in listed}:
+                repository = repositories.find(connection, name)
+                if repository is not None or step.repository is None:
+                    _require(f"step {step.key!r}", name, repository, step.subtasks)
+
+
+def require_agents_of(
+    database: Database, run_id: int, ordinal: int, target: str, subtasks: Iterable[Subtask]
+) -> None:
+    """The same for new subtasks of a step that is there."""
+    listed = tuple(subtasks)
+    if not _agents(listed):
+        return
+    with database.begin() as connection:
+        steps = {step.ordinal: step for step in planned.steps_of(connection, run_id)}
+        name = targets.name_for(steps[ordinal], target)
+        _require(f"step {ordinal}", name, repositories.find(connection, name), listed)
+
+
+def _require(
+    what: str, name: str, repository: Repository | None, subtasks: Iterable[Subtask]
+) -> None:
+    for subtask in _agents(subtasks):
+        if repository is None:
+            raise Rejected(
+                f"{what}: subtask {subtask.key!r} is the work of an agent, and {name!r} is not a "
+                "repository: name one as the `repository` of the step",
+                stage="plan",
+                next_step=NextStep.of("repo add", Blank("NAME"), path=Blank("FOLDER")),
+            )
+        _require_runners(what, repository, subtask)
+
+
+def _require_runners(what: str, repository: Repository, subtask: Subtask) -> None:
+    chain = () if subtask.agent is None else subtask.agent.chain
+    refused = [choice.runner for choice in chain if not repository.allows(choice.runner)]
+    if refused:
+        raise Rejected(
+            f"{what}: subtask {subtask.key!r} names the runner {refused[0]!r}, and repository "
+            f"{repository.name!r} allows {', '.join(repository.runners or ()) or 'none'}",
+            stage="plan",
+            next_step=NextStep.of("repo show", repository.name),
+        )
+
+
+def _agents(subtasks: Iterable[Subtask]) -> tuple[Subtask, ...]:
+    return tuple(subtask for subtask in subtasks if subtask.kind is SubtaskKind.AGENT)
 
 
 def named_repositories(plan: Plan | None) -> tuple[str, ...]:
@@ -51,13 +100,4 @@ def refusal_of_repository(connection: Connection, name: str) -> Rejected:
         f"the repository {name!r} has just been changed: submit it again",
         stage="input",
         next_step=NextStep.of("repo show", name),
-    )
-
-
-def _refusal(what: str) -> Rejected:
-    return Rejected(
-        f"{what}, and this version of replan carries out commands and snippets only: write it as "
-        "commands",
-        stage="plan",
-        next_step=NextStep.of("schema show", "plan"),
     )

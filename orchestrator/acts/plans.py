@@ -72,7 +72,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     policy = view.policy
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
-    require_agents(plan.steps)
+    require_agents(caller.database, plan.steps, [run.target for run in view.runs])
     with caller.database.begin() as connection:
         require_repositories(connection, plan)
     if plan.autonomy not in {None, policy.autonomy}:
@@ -109,7 +109,7 @@ def revise(
     by_hand = NextStep.of("plan revise", left.place.ref, file=given.source)
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
-    require_agents(plan.steps)
+    require_agents(caller.database, plan.steps, [left.place.target])
     with caller.database.begin() as connection:
         require_repositories(connection, plan)
     free = tuple(step.ordinal for step in left.steps)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.access.audit import Act
-from orchestrator.acts.agents import require_agents
+from orchestrator.acts.agents import require_agents_of
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_list
 from orchestrator.acts.done import Done, Note
@@ -19,6 +19,7 @@ from shared.domain.acceptance import acceptance_of, missing_checks
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
+from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import DroppedCheck, Revision, Subtask
@@ -50,6 +51,8 @@ def revise(
         )
     if given is not None:
         fact = _revision_fact(view, policy, given, note)
+        target = step.ref.target or LOCALHOST.name
+        require_agents_of(caller.database, step.run_id, step.ordinal, target, fact.subtasks)
         told = (*_notes_on_drops(fact), *notes(warnings_on_list(step.ordinal, fact.subtasks)))
         return replace(_post(caller, "step.revise", ref, fact), notes=told)
     if step.bare or step.phase in {"not_started", "error", "skipped"}:
@@ -81,7 +84,6 @@ def _revision_fact(view: StepView, policy: Policy, given: PlanText, note: str) -
     undone = rollback_of(given.text, source=given.source, next_step=command)
     _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")
-    require_agents(subtasks=subtasks)
     reason = note or f"given by hand: {given.name}"
     return StepRevised(
         step.ordinal,

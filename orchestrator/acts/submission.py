@@ -100,6 +100,8 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
     stays unreachable and nobody knows whether the task exists.
     """
     _check(submission)
+    if submission.plan is not None:
+        require_agents(database, submission.plan.steps, submission.targets)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
     try:
         return _put_in(database, keyed, actor or account())
@@ -170,7 +172,6 @@ def _check(submission: Submission) -> None:
     if submission.plan is not None:
         check_steps(submission.plan.steps)
         check_plan_secrets(submission.plan)
-        require_agents(submission.plan.steps)
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:

@@ -124,6 +124,7 @@ class Executor:
             host=brief.host,
             policy=whole.version,
             signatures=self._signatures,
+            repository=brief.repository,
             agents={s.ordinal: s for s in order.subtasks if s.kind is SubtaskKind.AGENT},
         )
         log = HeldLog(self._journal, hold, known.masker)

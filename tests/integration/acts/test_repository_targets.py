@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.acts import submission as acts
 from orchestrator.acts.submission import Submission, submit
 from shared.contracts.planfile import load_plan
 from shared.domain.config import Policy
@@ -27,11 +26,8 @@ def submitted(database: Database, repository: str = "app", target: str = "localh
     return submit(database, Submission("mend it", (target,), Policy(), plan))
 
 
-def test_a_repository_is_known_before_a_task_names_it(
-    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_repository_is_known_before_a_task_names_it(database: Database, tmp_path: Path) -> None:
     """In a step and as the target; a run keeps it, and so does its host."""
-    monkeypatch.setattr(acts, "require_agents", lambda _: None)
     with database.begin() as connection:
         hosts.save(connection, Host("web1", host_key="ssh-ed25519 AAAA"))
         repositories.save(connection, Repository("app", "localhost", path=str(tmp_path)))

@@ -97,7 +97,7 @@ def test_a_name_belongs_to_one_target(cli: Cli, app: Path) -> None:
 
 
 def test_a_repository_that_went_bad(cli: Cli, app: Path, tmp_path: Path) -> None:
-    """What is refused is not kept; what was added stays; nothing works in it yet."""
+    """What is refused is not kept; what was added stays; a step needs one that is there."""
     with unchanged(cli):
         refused = cli.json("repo", "add", "app", "--path", app, "--branch", "mian", code=2)
         assert "no branch 'mian'; it has main" in refused["reason"]
@@ -107,9 +107,9 @@ def test_a_repository_that_went_bad(cli: Cli, app: Path, tmp_path: Path) -> None
     cli.json("repo", "add", "app", "--path", app)
     for verb in ("show", "check", "remove"):
         assert "known: app" in cli.refused("repo", verb, "other")["reason"]
-    (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "plan.yaml").write_text(PLAN.replace("repository: app", "repository: other"))
     refused = cli.refused("task", "submit", "--plan", tmp_path / "plan.yaml", "--local")
-    assert "commands and snippets only" in refused["reason"]
+    assert "known: app" in refused["reason"]
     app.rename(app.with_name("moved"))
     answer = cli.json("repo", "check", "app", code=2)
     assert answer["details"]["report"]["fault"] == "absent"
