@@ -16,6 +16,7 @@ BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 
 APPROVALS = {"intervention.approve", "intervention.deny", "plan.approve"}
 FIXES = {"fix.retire", "fix.restore", "fix.edit"}
+REPOSITORIES = {"repo.add", "repo.check", "repo.remove"}
 WAITING = """
 planner: human
 steps:
@@ -275,9 +276,10 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
-    # What only a lost command asks for has its own test below; approvals, fixes, bundles and what
-    # asks a model have theirs (`test_a_bundle_waits_until_a_person_has_sent_it`).
-    elsewhere = {"intervention.answer", "bundle.send", "plan.replay", *APPROVALS, *FIXES}
+    # What only a lost command asks for has its own test; approvals, fixes, repositories, bundles
+    # and what asks a model have theirs (`test_a_bundle_waits_until_a_person_has_sent_it`).
+    elsewhere = {"intervention.answer", "bundle.send", "plan.replay"}
+    elsewhere |= APPROVALS | FIXES | REPOSITORIES
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)

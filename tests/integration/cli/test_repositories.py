@@ -75,9 +75,9 @@ def test_a_repository_is_added_checked_listed_and_removed(cli: Cli, app: Path) -
     assert (checked["branch"], checked["notices"]) == ("main", ["uncommitted"])
     assert str(app) in cli("repo", "show", "app").out
     assert "app" in cli("repo", "list").out
-    acts = [row.verb for row in cli.rows("SELECT verb FROM audit WHERE ref = 'app' ORDER BY seq")]
-    assert acts == ["repo.add", "repo.check"]
     assert cli.json("repo", "remove", "app")["details"] == {"name": "app"}
+    acts = [row.verb for row in cli.rows("SELECT verb FROM audit WHERE ref = 'app' ORDER BY seq")]
+    assert acts == ["repo.add", "repo.check", "repo.remove"]
     assert "there is no repository yet" in cli("repo", "list").out
 
 
