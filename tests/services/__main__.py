@@ -15,7 +15,7 @@ def main() -> None:
     for name in shells.BINARIES:
         report(name, partial(lambda shell: str(shells.shell(shell)), name))
     for name in agent_programs.PACKAGES:
-        report(name, partial(lambda runner: str(agent_programs.program(runner)), name))
+        report(name, partial(lambda agent: str(agent_programs.program(agent)), name))
 
 
 def report(name: str, find: Callable[[], str]) -> None:

@@ -1,7 +1,7 @@
 """The real programs of coding agents, in the user's cache folder: fixed versions, fetched once.
 
-A wheel brings Claude Code, an npm package Codex; pip and npm fetch them from wherever they are set
-up to. What arrives must be exactly what the hash here says.
+A wheel brings Claude Code, npm packages bring Codex and OpenCode; pip and npm fetch them from
+wherever they are set up to. What arrives must be exactly what the hash here says.
 """
 
 import hashlib
@@ -68,31 +68,38 @@ PACKAGES: Final = {
         (f"{_CODEX}/bin/codex", f"{_CODEX}/codex-path/", f"{_CODEX}/codex-resources/bwrap"),
         f"{_CODEX}/bin/codex",
     ),
+    "opencode": Package(
+        "1.18.34",
+        "b83e8ac66d752d05ead4b6a439d3a2cfa32bcd9817c708825a389b5d5cba4f19",
+        partial(_npm, "opencode-linux-x64@1.18.34"),
+        ("package/bin/opencode",),
+        "package/bin/opencode",
+    ),
 }
-"""By the names of their runners."""
+"""By the names of the programs; OpenCode is our agent with the Agent Client Protocol."""
 
 
-def program_for_tests(runner: str) -> Path:
-    """The program of a runner; the test fails or is skipped (`give_up`) where there is none."""
+def program_for_tests(name: str) -> Path:
+    """A program; the test fails or is skipped (`give_up`) where it cannot be had."""
     try:
-        return program(runner)
+        return program(name)
     except UnavailableError as reason:
         give_up(reason)
 
 
-def program(runner: str) -> Path:
-    """The program of a runner, fetched if the cache does not hold it yet.
+def program(name: str) -> Path:
+    """A program, fetched if the cache does not hold it yet.
 
     Several runs of tests may ask at a time. Raises UnavailableError where it cannot be had.
     """
-    package = PACKAGES[runner]
+    package = PACKAGES[name]
     if platform.machine() != MACHINE or sys.platform != "linux":
-        raise UnavailableError(f"the package of {runner} is pinned for Linux on {MACHINE} only")
+        raise UnavailableError(f"the package of {name} is pinned for Linux on {MACHINE} only")
     cache = cache_folder() / "agents"
-    root = cache / f"{runner}-{package.version}-{package.sha256[:12]}"
+    root = cache / f"{name}-{package.version}-{package.sha256[:12]}"
     if not root.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        with locked(cache / f"{runner}.lock"):
+        with locked(cache / f"{name}.lock"):
             if not root.exists():
                 _bring(package, cache, root)
     return root / package.program

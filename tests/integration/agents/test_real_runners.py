@@ -14,13 +14,20 @@ from shared.domain.attempt import AgentStatus
 from tests.fakes.gateway import ScriptedGateway, scripted_gateway
 from tests.services.agent_programs import PACKAGES, program_for_tests
 from workers.agents.events import EndReason, RunnerEnded, SessionStarted, ToolCalled, ToolReturned
-from workers.agents.runners.port import AgentOrder, GatewayAccess, Invocation, RunnerOutcome
+from workers.agents.runners.port import AgentOrder, GatewayAccess, Invocation, Runner, RunnerOutcome
 from workers.agents.runners.script import script
-from workers.agents.runners.table import RUNNERS
+from workers.agents.runners.table import find_runner
 from workers.agents.task_text import Assignment
 
 TOKEN = "the-token-of-the-attempt"
 DONE = {"status": "ok", "summary": "It is there.", "decisions": ["none"]}
+STARTED: dict[str, tuple[str, str]] = {
+    "claude-code": ("claude-code", "{}"),
+    "codex": ("codex", "{}"),
+    "acp": ("opencode", "{} acp --pure"),
+}
+"""Each runner: the program of its package, and the command line that starts it."""
+
 TURNS: dict[str, list[Any]] = {
     "claude-code": [
         [
@@ -40,14 +47,26 @@ TURNS: dict[str, list[Any]] = {
         [{"tool": "exec_command", "input": {"cmd": "git commit --allow-empty -m sneaked"}}],
         [{"text": json.dumps(DONE)}],
     ],
+    "acp": [
+        [
+            {"text": "I write it."},
+            {"tool": "write", "input": {"filePath": "@/greeting.txt", "content": "hello\n"}},
+        ],
+        [{"tool": "bash", "input": {"command": "cat greeting.txt; env", "description": "look"}}],
+        [{"tool": "bash", "input": {"command": "git commit --allow-empty -m sneaked"}}],
+        [{"text": f"It is done.\n{json.dumps(DONE)}"}],
+    ],
 }
 
 
-@pytest.mark.parametrize("runner", RUNNERS)
-def test_the_real_program_carries_out_its_task(runner: str, tmp_path: Path) -> None:
-    program = program_for_tests(runner)
+@pytest.mark.timeout(300)  # OpenCode computes for seven seconds before its first request
+@pytest.mark.parametrize("name", STARTED)
+def test_the_real_program_carries_out_its_task(name: str, tmp_path: Path) -> None:
+    package, template = STARTED[name]
+    command = template.format(shlex.quote(str(program_for_tests(package))))
+    runner = find_runner(name, command)
     workspace = repository(tmp_path / "workspace")
-    turns = json.loads(json.dumps(TURNS[runner]).replace("@", str(workspace)))
+    turns = json.loads(json.dumps(TURNS[name]).replace("@", str(workspace)))
     with scripted_gateway(*turns) as gateway:
         order = AgentOrder(
             Assignment("Write a greeting."),
@@ -55,17 +74,17 @@ def test_the_real_program_carries_out_its_task(runner: str, tmp_path: Path) -> N
             str(tmp_path / "home"),
             "0f0e0d0c-1111-4111-8111-111111111111",
             GatewayAccess(gateway.url, TOKEN),
-            program=shlex.quote(str(program)),
+            program=command,
             protocol="Work alone, says the protocol.",
             model="scripted-model",
         )
-        stream, outcome = carry_out(runner, RUNNERS[runner].invocation(order))
+        stream, outcome = carry_out(runner, runner.invocation(order))
 
     assert (outcome.status, outcome.reason) == (AgentStatus.OK, EndReason.COMPLETED), outcome
     assert outcome.structured == DONE
     assert (workspace / "greeting.txt").read_text() == "hello\n"
     require_only_what_was_ordered(gateway, len(turns))
-    events = RUNNERS[runner].reader().feed(stream)
+    events = runner.reader().feed(stream)
     assert isinstance(events[0], SessionStarted)
     assert isinstance(events[-1], RunnerEnded)
     called = [event.call for event in events if isinstance(event, ToolCalled)]
@@ -76,13 +95,17 @@ def test_the_real_program_carries_out_its_task(runner: str, tmp_path: Path) -> N
     assert git(workspace, "log", "--format=%s") == "base\n"
     changed = git(workspace, "status", "--porcelain", "--untracked-files=all")
     assert changed == "?? greeting.txt\n"
-    assert outcome.version in {PACKAGES[runner].version, ""}
+    assert outcome.version.rpartition(" ")[2] in {PACKAGES[package].version, ""}
 
 
 def require_only_what_was_ordered(gateway: ScriptedGateway, turns: int) -> None:
-    """One request a turn, for the model of the order, with the text of the protocol."""
-    assert len(gateway.requests) == turns
-    for request in gateway.requests:
+    """One request a turn, for the model of the order, with the text of the protocol.
+
+    OpenCode asks once more, for a title.
+    """
+    requests = [each for each in gateway.requests if each.body.get("tools")]
+    assert len(requests) == turns
+    for request in requests:
         assert request.body["model"] == "scripted-model"
         assert "Work alone, says the protocol." in request.raw.decode()
         assert "canary" not in request.raw.decode()
@@ -92,6 +115,7 @@ def repository(folder: Path) -> Path:
     """A repository whose own settings would start servers, run hooks and choose a model."""
     (folder / ".claude").mkdir(parents=True)
     (folder / ".codex").mkdir()
+    (folder / "opencode.json").write_text('{"model": "canary/canary"}')
     touch = f"touch '{folder}/canary'"
     hook = {"hooks": [{"type": "command", "command": touch}]}
     settings = {"model": "canary", "hooks": {"SessionStart": [hook], "PreToolUse": [hook]}}
@@ -112,7 +136,7 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def carry_out(runner: str, invocation: Invocation) -> tuple[bytes, RunnerOutcome]:
+def carry_out(runner: Runner, invocation: Invocation) -> tuple[bytes, RunnerOutcome]:
     command: Sequence[str] = ("sh", "-c", script(invocation))
     ours = {"PATH": os.environ["PATH"], "ANTHROPIC_AUTH_TOKEN": "canary", "OPENAI_KEY": "canary"}
     done = subprocess.run(
@@ -120,9 +144,9 @@ def carry_out(runner: str, invocation: Invocation) -> tuple[bytes, RunnerOutcome
         env=ours | dict(invocation.secrets),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=100,
+        timeout=280,
         check=False,
     )
-    reader = RUNNERS[runner].reader()
+    reader = runner.reader()
     reader.feed(done.stdout)
     return done.stdout, reader.outcome(done.returncode, None, done.stderr)
