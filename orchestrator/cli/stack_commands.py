@@ -41,7 +41,7 @@ def up(
         int, typer.Option(min=1, max=64, help="The number of executor processes.")
     ] = 1,
 ) -> Result:
-    """Run Postgres, Valkey, a coordinator and workers on this machine until Ctrl-C.
+    """Run Postgres, Valkey, a coordinator, workers and a model gateway here until Ctrl-C.
 
     Meanwhile, other commands of this user find them automatically. If REPLAN_DATABASE_URL and
     REPLAN_BROKER_URL are set, those servers are used instead of embedded ones.
@@ -60,8 +60,14 @@ def up(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    gateway = settings.server.gateway_url if settings.is_given("gateway_url") else ""
     stack = run_stack(
-        folder, call.environ, existing=_existing(call), executors=executors, on_event=tell
+        folder,
+        call.environ,
+        existing=_existing(call),
+        executors=executors,
+        gateway=gateway,
+        on_event=tell,
     )
     with stack as running:
         with _ignore_closed_terminal():

@@ -1,4 +1,4 @@
-"""The stack on one machine: the servers, the coordinator and the workers.
+"""The stack on one machine: the servers, the coordinator, the workers and the model gateway.
 
 `replan up` and the demonstration run it. Every process is a child of this one and ends with it,
 however it ends.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.acts.signing import Signer
+from orchestrator.embedded.port import LOOPBACK, choose
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent
@@ -30,13 +31,15 @@ def run_stack(
     *,
     existing: tuple[str, str] | None = None,
     executors: int = 1,
+    gateway: str | None = None,
     on_event: Callable[[ChildEvent], None] = lambda _: None,
 ) -> Iterator["Stack"]:
     """Run the whole stack, ready for tasks, until the context is left.
 
     The children get `environ` and the addresses of the database and the broker; `existing` names
-    servers (database URL, broker URL) to use instead of embedded ones. Raises Misconfigured when
-    the folder is in use or a process does not start.
+    servers (database URL, broker URL) to use instead of embedded ones. `gateway` is the address of
+    the model gateway; if it is empty, a port of this machine, the same after a restart; None: no
+    gateway. Raises Misconfigured when the folder is in use or a process does not start.
     """
     with _servers(data_dir, existing, on_event) as stack:
         upgrade(stack.database_url)
@@ -47,7 +50,11 @@ def run_stack(
             "REPLAN_DATABASE_URL": stack.database_url,
             "REPLAN_BROKER_URL": stack.broker_url,
         }
-        stack.supervisor.add(*_members(data_dir, env, executors))
+        if gateway is not None:
+            port = choose(data_dir / "gateway-port") if not gateway else None
+            env["REPLAN_SERVER_GATEWAY_URL"] = gateway or f"http://{LOOPBACK}:{port}"
+        members = _members(data_dir, env, executors, with_gateway=gateway is not None)
+        stack.supervisor.add(*members)
         ConnectionFile(stack.database_url, stack.broker_url, os.getpid()).write(data_dir)
         try:
             yield stack
@@ -79,11 +86,15 @@ def _servers(
         yield Stack(services.database_url, services.broker_url, services.supervisor)
 
 
-def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[Child]:
+def _members(
+    folder: Path, env: Mapping[str, str], executors: int, *, with_gateway: bool
+) -> Iterator[Child]:
     yield _member(folder, env, "coordinator", "orchestrator.cli.main", "coordinator", "start")
     yield _member(folder, env, "planners", "workers", "start", *PLANNING_ROLES)
     for number in range(1, executors + 1):
         yield _member(folder, env, f"executor-{number}", "workers", "start", "executor")
+    if with_gateway:
+        yield _member(folder, env, "gateway", "workers", "gateway")
 
 
 def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words: str) -> Child:

@@ -1,6 +1,5 @@
 """One request and its answer, from the upstream to the client."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
@@ -101,8 +100,6 @@ class Exchange:
 
     async def _give(self, piece: bytes) -> None:
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
-        # Without it, a fast upstream would keep other requests from their turn.
-        await asyncio.sleep(0)
 
     def _usage(self) -> tuple[Usage, bool]:
         """The tokens, and whether they are estimated: those of an answer that broke off are."""

@@ -145,6 +145,7 @@ def _make_server(
             access_log=False,
             server_header=False,
             date_header=False,
+            proxy_headers=False,
             ws="none",
             timeout_graceful_shutdown=round(grace),
             timeout_keep_alive=75,
@@ -159,7 +160,8 @@ def _bind(where: Listening) -> socket.socket:
         family, *_, address = socket.getaddrinfo(
             where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio lets small pieces go at once only where the protocol is named
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except (OSError, OverflowError) as error:

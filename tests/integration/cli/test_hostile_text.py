@@ -35,7 +35,15 @@ steps:
 LIVE = ("task", "submit", "--local", "--plan")
 OURS = re.compile(r"\r?\x1b\[(\?25[lh]|1A|2K|[0-9;]*m)")
 """Our own colours, and what `task watch` moves its last lines with."""
-NEVER_ALONE = {"worker.start", "coordinator.start", "up", "demo", "db.migrate", "secret.set"}
+NEVER_ALONE = {
+    "worker.start",
+    "gateway.start",
+    "coordinator.start",
+    "up",
+    "demo",
+    "db.migrate",
+    "secret.set",
+}
 """Verbs of the machine that start something or change it."""
 
 _TEXTS = text("""
