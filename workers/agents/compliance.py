@@ -14,9 +14,6 @@ from shared.domain.agent import AgentWork, Compliance
 from shared.domain.compliance import ComplianceReport, ProtocolRule, Severity, Violation
 from workers.agents.events import AgentEvent, Asked, ToolCalled
 
-HANDOFF_FILE = "framework/docs/handoff.md"
-"""Where an agent documents its decisions, below the root of the repository (S4.39)."""
-
 QUESTION_TOOLS = frozenset({"AskUserQuestion", "request_user_input"})
 """The tools of runners that ask a person. A call of one is a question, answered or not."""
 
@@ -75,12 +72,14 @@ def count_questions(events: Iterable[AgentEvent]) -> int:
     return len(calls) + anonymous
 
 
-def judge(work: AgentWork, conduct: Conduct) -> ComplianceReport:
-    """The report on an attempt; nothing is judged unless the work is autonomous (S4.37).
+def is_judged(work: AgentWork) -> bool:
+    """Whether anything is judged: only autonomous work (S4.37), unless that is off (S4.25)."""
+    return work.is_autonomous and work.compliance.check
 
-    Nor is it where `compliance.check` is off (S4.25).
-    """
-    if not work.is_autonomous or not work.compliance.check:
+
+def judge(work: AgentWork, conduct: Conduct) -> ComplianceReport:
+    """The report on an attempt; without violations if it is not judged."""
+    if not is_judged(work):
         return ComplianceReport()
     found = (_questions(conduct), _handoff(conduct), _overrun(conduct, work.time_budget))
     unjudged = {ProtocolRule.NO_QUESTIONS_TO_USER} if conduct.questions is None else ()
@@ -92,12 +91,12 @@ def fails(compliance: Compliance, report: ComplianceReport) -> bool:
     return compliance.check and compliance.fail_on_violation and not report.compliant
 
 
-def describe(task: str, report: ComplianceReport) -> str:
+def describe(report: ComplianceReport) -> str:
     """What an attempt did against the protocol, in words; empty for nothing (S4.43)."""
     if not report.violations:
         return ""
-    listed = (f"  - {each.rule.value}: {each.details}" for each in report.violations)
-    return "\n".join((f"Task {task} violated autonomous mode protocol:", *listed))
+    listed = (f"{each.rule.value}: {each.details}" for each in report.violations)
+    return "violated autonomous mode protocol: " + "; ".join(listed)
 
 
 def _questions(conduct: Conduct) -> Violation | None:

@@ -105,7 +105,7 @@ class AgentMeans:
     ) -> tuple[Outcome, str]:
         """The outcome of an attempt: its check decides."""
         if isinstance(result, AgentResult):
-            return agent_outcome(result, check)
+            return agent_outcome(result, check, subtask.agent)
         return self._shells.outcome(subtask, result, check)
 
     def question(self, attempt: Attempt) -> Question | None:

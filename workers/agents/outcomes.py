@@ -1,23 +1,32 @@
 """The outcome of an attempt of an agent, and its question; pure."""
 
+from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
+from shared.domain.compliance import ComplianceReport
 from shared.domain.question import Question
+from workers.agents.compliance import describe, fails
 from workers.passes.outcomes import outcome_of
 
 _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
 
 
-def agent_outcome(result: AgentResult, check: CommandResult | None) -> tuple[Outcome, str]:
+def agent_outcome(
+    result: AgentResult, check: CommandResult | None, work: AgentWork | None = None
+) -> tuple[Outcome, str]:
     """The outcome and its reason in words; its check decides, whatever the agent says.
 
     Without a check, an agent that changed nothing has failed: nothing shows that the work is done.
-    An agent that asks a person has not failed.
+    An agent that asks a person has not failed. One that broke the protocol has, where its `work`
+    says so (S4.44).
     """
     outcome, reason = outcome_of(result, check)
     if outcome in _WENT_WRONG and result.status is AgentStatus.NEEDS_INPUT:
         return Outcome.NEEDS_INPUT, _question(result, reason).text
     if outcome is Outcome.OK and check is None and result.tree == result.before:
         return Outcome.FAILED, "the agent changed nothing, and no check shows that the work is done"
+    report = ComplianceReport(result.violations)
+    if outcome is Outcome.OK and work is not None and fails(work.compliance, report):
+        return Outcome.FAILED, describe(report)
     return outcome, reason
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import GatewayAccess, Runner
 from workers.agents.workspaces.values import Snapshot
 
@@ -46,3 +47,6 @@ Raises Rejected for one that does not exist.
 
 AccessOf = Callable[[str], GatewayAccess | None]
 """How the attempt with that key reaches models; None where there is no gateway."""
+
+ProcessesOf = Callable[[str], ProcessSigns]
+"""What the processes of the attempt with that key have used. Raises what a shell raises."""

@@ -1,19 +1,33 @@
 """Runs one attempt of an agent: started once for its key, followed, and read to its result."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, uuid5
 
 import structlog
 
-from shared.domain.agent import ExecutionMode, Watchdog
+from shared.domain.agent import (
+    DEFAULT_TIME_BUDGET,
+    AgentWork,
+    Compliance,
+    ExecutionMode,
+    Watchdog,
+)
 from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, EndedBy
-from shared.domain.errors import Rejected
-from workers.agents.compliance import count_questions
+from shared.domain.errors import Rejected, Transient
+from workers.agents.compliance import (
+    Conduct,
+    TaskValidation,
+    count_questions,
+    is_judged,
+    judge,
+)
 from workers.agents.follower import Follower
+from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.label import AgentLabel
-from workers.agents.ports import AccessOf, RunnerOf, Workbench
+from workers.agents.ports import AccessOf, ProcessesOf, RunnerOf, Workbench
+from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
@@ -35,6 +49,7 @@ class AgentTask:
     """What one attempt is asked to do, and by which runner; `timeout` is in seconds.
 
     `name` is what people know the runner by, `command` what starts it, None for its usual program.
+    `key` is what the plan calls the work; `time_budget` and `compliance` are the plan's.
     `home` is the key of the attempt whose home it gets, None for its own.
     """
 
@@ -46,6 +61,9 @@ class AgentTask:
     command: str | None = None
     protocol: str = ""
     mode: ExecutionMode | None = None
+    time_budget: float = DEFAULT_TIME_BUDGET
+    compliance: Compliance = field(default_factory=Compliance)
+    key: str = ""
     allowed_tools: tuple[str, ...] | None = None
     resumed: Resumed | None = None
     home: str | None = None
@@ -64,6 +82,7 @@ class AgentRuns:
     runner_of: RunnerOf
     control: PassControl
     access_of: AccessOf = lambda _: None
+    processes_of: ProcessesOf = lambda _: ProcessSigns()
     pass_name: str = ""
     snapshot_every: float = SNAPSHOT_EVERY
 
@@ -76,7 +95,7 @@ class AgentRuns:
         label = None if known is None else AgentLabel.read(known.label)
         if known is not None and label is not None:
             call = Call(known.command, task.timeout, key=key, label=known.label)
-            return _Run(self, key, label, task).carry_out(call)
+            return _Run(self, key, label, task, taken_over=True).carry_out(call)
         try:
             return self._start(key, task)
         except Rejected as error:
@@ -124,14 +143,23 @@ class AgentRuns:
 class _Run:
     """One run of a runner, from its start or its takeover to its result."""
 
-    def __init__(self, runs: AgentRuns, key: str, label: AgentLabel, task: AgentTask) -> None:
+    def __init__(
+        self,
+        runs: AgentRuns,
+        key: str,
+        label: AgentLabel,
+        task: AgentTask,
+        *,
+        taken_over: bool = False,
+    ) -> None:
         self._runs = runs
         self._key = key
         self._label = label
         self._task = task
         self._every = look_every(task.watchdog, runs.snapshot_every)
-        self._watcher = Watcher(task.watchdog)
         self._runner = runs.runner_of(label.runner, label.command)
+        has_events = self._runner.capabilities.events
+        self._watcher = Watcher(task.watchdog, has_events=has_events, taken_over=taken_over)
         self._follower = Follower(self._runner.reader, self._forward, self._watcher.hear)
 
     def carry_out(self, call: Call) -> AgentResult:
@@ -147,10 +175,25 @@ class _Run:
     def _beat(self) -> None:
         """Keep what the workspace holds, and look whether the agent makes progress."""
         kept = self._runs.bench.snapshot(self._key)
-        strategy = self._watcher.see(Signs(self._follower.size, kept.tree, kept.head))
+        used = self._processes()
+        if used is not None and used.processes == 0:
+            return  # it has ended, and the shell is about to say so
+        signs = Signs(self._follower.size, kept.tree, kept.head)
+        if used is not None:
+            signs = replace(signs, cpu=used.cpu, io=used.io)
+        strategy = self._watcher.see(signs, None if used is None else used.quiet)
         found = self._watcher.found
         if strategy is not None and found is not None:
-            log.warning("agent_stuck", reason=describe(self._key, found, strategy))
+            log.warning("agent_stuck", reason=describe(self._task.key, found, strategy))
+
+    def _processes(self) -> ProcessSigns | None:
+        """What its processes have used; None if nobody asks, or the look fails."""
+        if not self._task.watchdog.enabled:
+            return None
+        try:
+            return self._runs.processes_of(self._key)
+        except Transient:
+            return None
 
     def _must_end(self) -> bool:
         ended = self._follower.has_ended(since=LINGER)
@@ -174,7 +217,7 @@ class _Run:
         ended_by = self._ended_by(result)
         said = self._follower.outcome(result, ended_by)
         usage, asked, bench = said.usage, said.question, self._runs.bench
-        return AgentResult(
+        made = AgentResult(
             status=said.status,
             summary=_summary(said),
             started_at=result.started_at,
@@ -194,12 +237,27 @@ class _Run:
             questions=self._questions(),
             stuck=self._watcher.times,
             mode=self._task.mode,
-            time_budget=self._task.timeout,
+            time_budget=self._task.time_budget,
             ended_by=ended_by,
             signal=result.signal,
             left_over=result.left_over,
             unknown=result.unknown,
         )
+        return made if made.cancelled else self._judged(made)
+
+    def _judged(self, made: AgentResult) -> AgentResult:
+        """The result with what it did against the protocol (S4.43, S4.45)."""
+        task = self._task
+        work = AgentWork(mode=task.mode, time_budget=task.time_budget, compliance=task.compliance)
+        if not is_judged(work):
+            return made
+        handoff = read_handoff(self._runs.shell, self._runs.bench.path)
+        took = (made.ended_at - made.started_at).total_seconds()
+        report = judge(work, Conduct(task.key, made.questions, handoff, took))
+        told = TaskValidation(task.key, report).as_json()
+        write = log.info if report.compliant else log.error
+        write(told.pop("type"), **told)
+        return replace(made, violations=report.violations)
 
     def _questions(self) -> int | None:
         events = self._runner.capabilities.events

@@ -4,9 +4,7 @@ A `Watch` is what is known about one attempt. It is a plain value that `shared.w
 of it follows from records, so that a driver that takes the attempt over need not have it:
 
 - the state of the runner and its moves: the raw stream on the host, read again from its start;
-- when it last moved: the newest of the end of the stream's file, the last snapshot with another
-  tree, and the last call through the gateway;
-- whether the person was told already: the notices in the records of the attempt.
+- when it last moved: when that stream last grew (`since`), which its file says.
 
 An agent is stuck when every enabled sign of progress has been flat for longer than the limit of its
 state, or when it repeats itself (`loops`).
@@ -56,24 +54,30 @@ While a runner waits for the model, a busy process is not progress: some spin wh
 class Signs:
     """Counters of an attempt since its start, as one look finds them.
 
-    `tree` is the tree of the last snapshot and `head` the commit that is checked out; None where
-    nobody has looked yet. `cpu` (seconds) and `io` (bytes) are those of its processes. `tokens` are
-    counted by the gateway, `requests` are those that it has in flight, None where the runner does
-    not go through it. `provider_away` says that the gateway waits to repeat one of them.
+    `tree` is the tree of the last snapshot and `head` the commit that is checked out, `cpu`
+    (seconds) and `io` (bytes) are those of its processes; None where nobody has looked. The gateway
+    counts `tokens`, and `requests` are those that it has in flight, None where the runner does not
+    go through it. `provider_away` says that the gateway waits to repeat one of them.
     """
 
     stream: int = 0
     tree: str | None = None
     head: str | None = None
-    cpu: float = 0.0
-    io: int = 0
+    cpu: float | None = None
+    io: int | None = None
     tokens: int = 0
     requests: int | None = None
     provider_away: bool = False
 
     def filled(self, before: "Signs") -> "Signs":
         """The same, with what only the look before has found."""
-        return replace(self, tree=self.tree or before.tree, head=self.head or before.head)
+        return replace(
+            self,
+            tree=self.tree or before.tree,
+            head=self.head or before.head,
+            cpu=before.cpu if self.cpu is None else self.cpu,
+            io=before.io if self.io is None else self.io,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,23 +146,6 @@ class Watch:
         """The watch over an attempt that starts now."""
         return cls(moved_at=at, seen_at=at, has_events=has_events)
 
-    @classmethod
-    def restore(
-        cls,
-        events: Iterable[AgentEvent],
-        *,
-        moved_at: float,
-        notified: bool = False,
-        has_events: bool = True,
-        limits: LoopLimits | None = None,
-    ) -> "Watch":
-        """The watch of a driver that takes the attempt over, from its records.
-
-        The time before counts: an agent that hung while nobody watched is found at once.
-        """
-        watch = cls.begin(moved_at, has_events=has_events).hear(events, moved_at, limits=limits)
-        return watch.told() if notified else watch
-
     @property
     def state(self) -> State:
         """What the runner is doing, from its stream and from the gateway."""
@@ -225,6 +212,10 @@ class Watch:
             return Stuck(state, flat, limit, repetition)
         return None
 
+    def since(self, moved_at: float) -> "Watch":
+        """The same for an attempt that is known to have moved last at that time."""
+        return replace(self, moved_at=min(self.moved_at, moved_at))
+
     def told(self) -> "Watch":
         """The watch once a person was told: only what is new is told again."""
         return replace(self, notified=True, history=self.history.forgotten())
@@ -250,7 +241,7 @@ def look_every(watchdog: Watchdog, heartbeat: float) -> float:
 def describe(task: str, stuck: Stuck, strategy: StuckStrategy, runner: str = "") -> str:
     """What was found, and what is done about it, in words (S4.33–S4.35).
 
-    `runner` is the one that is entered next, empty if there is none.
+    `runner` is the one that is entered next, if that is known.
     """
     found = f"Task {task} appears stuck ({_finding(stuck)})"
     match strategy:
@@ -259,7 +250,7 @@ def describe(task: str, stuck: Stuck, strategy: StuckStrategy, runner: str = "")
         case StuckStrategy.KILL_AND_RETRY:
             return f"{found}: it is ended and tried again"
         case StuckStrategy.NEXT_RUNNER:
-            return f"{found}: it is ended, and {runner or 'no other runner'} goes on"
+            return f"{found}: it is ended, and {runner or 'the next runner'} goes on"
 
 
 def _finding(stuck: Stuck) -> str:
@@ -308,6 +299,13 @@ def _is_active(before: Signs, now: Signs, span: float, state: State) -> bool:
         return True
     if state not in _WORKS_ITSELF:
         return False
-    burnt, moved = now.cpu - before.cpu, now.io - before.io
-    # Fewer than before: a process has ended.
-    return burnt < 0 or moved < 0 or burnt > CPU_FLOOR * span or moved > IO_FLOOR * span
+    return _has_used(before.cpu, now.cpu, CPU_FLOOR * span) or _has_used(
+        before.io, now.io, IO_FLOOR * span
+    )
+
+
+def _has_used(before: float | None, now: float | None, floor: float) -> bool:
+    """Whether processes used more than the floor; with less than before, one has ended."""
+    if before is None or now is None:
+        return False
+    return now < before or now - before > floor

@@ -15,13 +15,22 @@ class Watcher:
     `times` counts how often it was found stuck, and `is_over` says that it must be ended for it.
     """
 
-    def __init__(self, watchdog: Watchdog, now: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        watchdog: Watchdog,
+        now: Callable[[], float] = monotonic,
+        *,
+        has_events: bool = True,
+        taken_over: bool = False,
+    ) -> None:
+        """`has_events` is the runner's; `taken_over` if another driver has started the attempt."""
         self.found: Stuck | None = None
         self.times = 0
         self.is_over = False
         self._watchdog = watchdog
         self._now = now
-        self._watch = Watch.begin(now())
+        self._watch = Watch.begin(now(), has_events=has_events)
+        self._taken_over = taken_over
         self._lock = threading.Lock()
 
     def hear(self, events: Sequence[AgentEvent]) -> None:
@@ -29,10 +38,19 @@ class Watcher:
         with self._lock:
             self._watch = self._watch.hear(events, self._now())
 
-    def see(self, signs: Signs) -> StuckStrategy | None:
-        """Look at the attempt, and return what to do now; None for nothing."""
+    def see(self, signs: Signs, quiet: float | None = None) -> StuckStrategy | None:
+        """Look at the attempt, and return what to do now; None for nothing.
+
+        `quiet` is for how many seconds its stream has not grown, None if that is not known: a
+        driver that has taken it over counts them, too.
+        """
         with self._lock:
             at = self._now()
+            if self._taken_over and quiet is not None:
+                self._watch = self._watch.since(at - quiet)
+            self._taken_over = False
+            if self.is_over:
+                return None
             self._watch = self._watch.see(signs, at, self._watchdog)
             stuck = self._watch.stuck(at, self._watchdog)
             strategy = response(self._watch, stuck, self._watchdog)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
@@ -14,6 +15,7 @@ from workers.agents.assigning import Assigning
 from workers.agents.bench import StepBench
 from workers.agents.means import AgentMeans
 from workers.agents.ports import AccessOf, RunnerOf
+from workers.agents.process_signs import look_at_processes
 from workers.agents.runners.table import find_runner
 from workers.agents.running import SNAPSHOT_EVERY, AgentRuns
 from workers.agents.workspaces.script import PLACE
@@ -113,9 +115,8 @@ class PassMeans:
     def _in_repository(self, place: Place, repository: Repository, parts: PassParts) -> OpenMeans:
         _require_allowed(repository, parts.setup)
         agents = self._agents
-        workspaces = Workspaces(
-            self._connections.shell(place.host), repository, root=agents.workspaces
-        )
+        host_shell = self._connections.shell(place.host)
+        workspaces = Workspaces(host_shell, repository, root=agents.workspaces)
         bench = StepBench.open(
             workspaces, run=place.token, step=parts.order.step.ordinal, after=place.after
         )
@@ -126,6 +127,7 @@ class PassMeans:
             agents.runner_of,
             parts.control,
             agents.access_of,
+            partial(look_at_processes, host_shell, parts.record.name),
             pass_name=parts.record.name,
             snapshot_every=agents.snapshot_every,
         )

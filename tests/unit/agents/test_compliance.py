@@ -140,13 +140,11 @@ def test_s4_44_a_critical_violation_fails_the_attempt_where_that_is_set(
 
 
 def test_s4_43_each_violation_is_told() -> None:
-    told = describe("db-schema", judge(AUTONOMOUS, conduct(questions=2, minutes=50)))
-    assert told.splitlines() == [
-        "Task db-schema violated autonomous mode protocol:",
-        "  - NO_QUESTIONS_TO_USER: Used AskUserQuestion tool in autonomous mode",
-        "  - TIME_BUDGET: Exceeded budget by 5 minutes",
-    ]
-    assert describe("db-schema", ComplianceReport()) == ""
+    assert describe(judge(AUTONOMOUS, conduct(questions=2, minutes=50))) == (
+        "violated autonomous mode protocol: NO_QUESTIONS_TO_USER: Used AskUserQuestion tool in "
+        "autonomous mode; TIME_BUDGET: Exceeded budget by 5 minutes"
+    )
+    assert describe(ComplianceReport()) == ""
 
 
 def test_s4_42_s4_45_the_event_has_exactly_these_fields() -> None:
