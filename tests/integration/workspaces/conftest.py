@@ -41,9 +41,14 @@ def source(tmp_path: Path) -> Source:
 def make(local_shell: Shell, place: Path, source: Source) -> Make:
     """Makes the workspaces of that repository, or of another one."""
 
-    def of(root: Path = place, largest: int | None = 50_000_000, **other: Any) -> Workspaces:
+    def of(
+        root: Path = place,
+        largest: int | None = 50_000_000,
+        cap: int = 20_000_000_000,
+        **other: Any,
+    ) -> Workspaces:
         repository = replace(Repository("app", "localhost", str(source.folder)), **other)
-        return Workspaces(local_shell, repository, root=str(root), largest=largest)
+        return Workspaces(local_shell, repository, root=str(root), largest=largest, cap=cap)
 
     return of
 

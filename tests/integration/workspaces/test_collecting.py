@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.remote.hosts import eventually
 from tests.integration.workspaces.conftest import Make
 from tests.integration.workspaces.sources import Source, run_git
 from workers.agents.workspaces.workspaces import Workspaces
@@ -45,8 +46,8 @@ def test_the_oldest_go_first_and_what_is_open_stays(workspaces: Workspaces, plac
         os.utime(place / "app/attempts" / attempt, (1, time.time() - 100 * age))
     total = workspaces.usage().total
 
-    assert workspaces.collect(total).removed == ()
-    collected = workspaces.collect(total - MEGABYTE, keep=[ATTEMPTS[0]])
+    assert workspaces.collect(total, idle=0).removed == ()
+    collected = workspaces.collect(total - MEGABYTE, keep=[ATTEMPTS[0]], idle=0)
 
     assert collected.removed == (ATTEMPTS[1],)
     assert collected.total <= total - MEGABYTE
@@ -60,12 +61,12 @@ def test_files_that_cannot_be_kept_keep_their_workspace(make: Make) -> None:
     workspaces = make(largest=MEGABYTE * 2)
     workspace = workspaces.prepare(workspaces.base(PASS).sha, ATTEMPTS[0])
     Path(workspace.path, "large").write_bytes(os.urandom(3 * MEGABYTE))
-    collected = workspaces.collect(0)
+    collected = workspaces.collect(0, idle=0)
 
     assert (collected.removed, collected.unkept) == ((), (ATTEMPTS[0],))
     assert Path(workspace.path, "large").exists()
     Path(workspace.path, "large").unlink()
-    assert workspaces.collect(0).removed == (ATTEMPTS[0],)
+    assert workspaces.collect(0, idle=0).removed == (ATTEMPTS[0],)
 
 
 def test_a_workspace_with_a_process_in_it_stays(workspaces: Workspaces) -> None:
@@ -74,12 +75,12 @@ def test_a_workspace_with_a_process_in_it_stays(workspaces: Workspaces) -> None:
     with subprocess.Popen(["cat"], cwd=workspace.path, stdin=subprocess.PIPE) as running:
         while Path(f"/proc/{running.pid}/cwd").readlink() != Path(workspace.path):
             pass
-        collected = workspaces.collect(0)
+        collected = workspaces.collect(0, idle=0)
         assert (collected.removed, collected.used) == ((), (ATTEMPTS[0],))
         assert running.stdin is not None
         running.stdin.close()
 
-    assert workspaces.collect(0).removed == (ATTEMPTS[0],)
+    assert workspaces.collect(0, idle=0).removed == (ATTEMPTS[0],)
 
 
 def test_read_only_folders_and_links_are_no_obstacle(
@@ -96,7 +97,7 @@ def test_read_only_folders_and_links_are_no_obstacle(
     (closed / "link").symlink_to(outside)
     closed.chmod(0o500)
     outside.chmod(0o500)
-    collected = workspaces.collect(0)
+    collected = workspaces.collect(0, idle=0)
     outside.chmod(0o700)
 
     assert collected.removed == (ATTEMPTS[0],)
@@ -113,8 +114,8 @@ def test_trees_are_never_removed(make: Make, place: Path) -> None:
     for template in (place / "app/bases").iterdir():
         os.utime(template, (1, 1))
     ours = place / "app/ours.git"
-    workspaces.collect(0)
-    collected = workspaces.collect(0)
+    workspaces.collect(0, idle=0)
+    collected = workspaces.collect(0, idle=0)
     subprocess.run(["git", "fsck", "--full", "--strict"], cwd=ours, check=True, capture_output=True)
 
     assert list((place / "app/work").iterdir()) == []
@@ -122,3 +123,20 @@ def test_trees_are_never_removed(make: Make, place: Path) -> None:
     assert "new" in run_git(ours, "ls-tree", "--name-only", tree).split()
     again = workspaces.prepare(workspace.base_sha, ATTEMPTS[1], tree=tree)
     assert Path(again.path, "new").read_text() == "new"
+
+
+def test_preparing_collects_once_an_hour(make: Make, place: Path) -> None:
+    """Beside the caller; what was used in the last day stays, as does what is asked for."""
+    workspaces = make(cap=0)
+    base = workspaces.base(PASS).sha
+    (place / "app/.sized").touch()
+    made = [workspaces.prepare(base, attempt) for attempt in ATTEMPTS]
+    for attempt in ATTEMPTS[:2]:
+        os.utime(place / "app/attempts" / attempt, (1, time.time() - 90_000))
+    os.utime(place / "app/.sized", (1, time.time() - 4_000))
+
+    workspaces.prepare(base, ATTEMPTS[0])
+    workspaces.prepare(base, "another")
+
+    assert eventually(lambda: not Path(made[1].path).parent.exists(), within=30)
+    assert [Path(each.path).exists() for each in made] == [True, False, True]

@@ -78,7 +78,7 @@ def exercise(shell: Shell, source: Source) -> None:
     assert (tree / "code").read_text() == "changed"
     assert workspaces.links_out(base.sha) == ("out",)
     assert workspaces.usage().attempts.keys() == {ATTEMPT, NEXT}
-    collected = workspaces.collect(0)
+    collected = workspaces.collect(0, idle=0)
     assert (collected.removed, collected.unkept) == ((NEXT,), (ATTEMPT,))
 
 

@@ -108,7 +108,7 @@ def test_nothing_that_the_agent_configures_runs(
     workspaces.patch(workspace.begun, after)
     workspaces.restore(workspace, before)
     workspaces.prepare(workspace.base_sha, NEXT, tree=after)
-    workspaces.collect(0)
+    workspaces.collect(0, idle=0)
 
     assert not ran.exists()
     kept = ["code", "nested/.gitattributes", "nested/file", "new", "readme", ".gitattributes"]
@@ -145,7 +145,7 @@ def test_commits_of_the_agent_are_kept(
     work.git("pack-refs", "--all")
     (tree / "new").unlink()
     snapshot = workspaces.snapshot(workspace, whole=True)
-    workspaces.collect(0)
+    workspaces.collect(0, idle=0)
 
     assert (snapshot.head, snapshot.tree, snapshot.left_out) == (made, workspace.begun, ())
     assert not tree.exists()
@@ -161,7 +161,7 @@ def test_commits_that_cannot_be_read_are_named(
     (tree / ".git/HEAD").write_text("1" * 40 + "\n")
 
     assert workspaces.snapshot(workspace, whole=True).left_out == (LeftOut(".git/", Why.HISTORY),)
-    assert workspaces.collect(0).unkept == (ATTEMPT,)
+    assert workspaces.collect(0, idle=0).unkept == (ATTEMPT,)
 
 
 def test_an_index_that_is_gone_is_made_again(workspaces: Workspaces, workspace: Workspace) -> None:

@@ -16,9 +16,16 @@ measure() { # tell the size of every part, in kB
   set -- $(df -Pk "$place" | tail -n 1)
   tell free "$4"
 }
+collect_beside() { # once an hour, while the caller goes on: remove what is beyond the cap
+  [ "$cap" ] && [ -z "$(find "$place/.sized" -mmin -60 2>/dev/null)" ] || return 0
+  : >"$place/.sized"
+  (collect "$attempt") </dev/null >/dev/null 2>&1 &
+}
 collect() { # attempt...: beyond the cap, remove what is kept, the oldest first; not these attempts
+  unset GIT_WORK_TREE GIT_INDEX_FILE
   require_place
-  identify
+  # Beside a prepare that has ended, this shell has a number that no process has.
+  [ "$me" ] || identify
   sweep_leftovers
   spared=" $* "
   total=$(size_of "$place")
@@ -31,15 +38,18 @@ collect() { # attempt...: beyond the cap, remove what is kept, the oldest first;
     [ "$made" = rerun ] || discard "$place/work/$made"
   done
   cd "$place/attempts" || failed no_place "$place"
-  for attempt in $(ls -tr); do
+  for attempt in $(find . -type f ${idle:+-mmin "+$idle"} -exec ls -tr {} +); do
     cd / && [ "$total" -gt "$cap" ] || break
+    attempt=${attempt#./}
     case $spared in *" $attempt "*) continue ;; esac
     find_workspace || { rm -f "$place/attempts/$attempt"; continue; }
     is_used && { tell used "$attempt"; continue; }
     take
-    finish_index
+    mv -f "$made/index.$$" "$made/index"
     stored=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
     [ "$kept" = "$stored" ] && [ -z "$unkept" ] && keep_commits || { tell unkept "$attempt"; continue; }
+    # Somebody may have come back to it meanwhile.
+    [ -z "$idle" ] || [ "$(find "$place/attempts/$attempt" -mmin "+$idle")" ] || continue
     rm -f "$place/attempts/$attempt"
     cd /
     discard "$made"

@@ -8,6 +8,7 @@ prepare() { # pattern...: make the workspace of the attempt, or tell the one tha
   identify
   sweep_leftovers
   wanted=$base
+  [ ! -e "$place/attempts/$attempt" ] || touch "$place/attempts/$attempt"
   if find_workspace; then
     [ "$base" = "$wanted" ] || fail other_base "$base"
     tell_workspace
@@ -25,6 +26,7 @@ prepare() { # pattern...: make the workspace of the attempt, or tell the one tha
     find_workspace || failed no_place "$place/attempts"
   }
   tell_workspace
+  collect_beside
 }
 tell_workspace() {
   read -r begun <"$made/begun"

@@ -30,7 +30,10 @@ store() {
   said=$(printf '%s\n' "${label:-$attempt}" | git commit-tree "$kept" -p "$base" 2>&1) &&
     said=$(git update-ref "refs/replan/attempts/$attempt" "$said" 2>&1) || failed git "$said"
 }
-finish_index() { mv -f "$made/index.$$" "$made/index" || failed no_place "$made"; }
+finish_index() { # keep the index for the next snapshot, and note that the workspace is in use
+  mv -f "$made/index.$$" "$made/index" && touch "$place/attempts/$attempt" ||
+    failed no_place "$made"
+}
 
 keep_files() { # bring the index up to date with the tree; set unkept if something cannot be kept
   list=$made/changed.$$

@@ -40,6 +40,12 @@ from workers.shells.ports import Call, Shell
 LARGEST: Final = 50_000_000
 """Bytes of a file; a larger one is left out of every snapshot, and named."""
 
+CAP: Final = 20_000_000_000
+"""Bytes that the workspaces of a repository may take up before old ones are removed."""
+
+IDLE: Final = 86_400.0
+"""Seconds after its last use in which no workspace is removed: its step may go on."""
+
 LONGEST_PATCH: Final = 900_000
 """Bytes of a patch; a shell keeps no more of a command's output."""
 
@@ -69,13 +75,18 @@ class Workspaces:
         *,
         root: str = PLACE,
         largest: int | None = LARGEST,
+        cap: int = CAP,
         cancelled: Cancelled | None = None,
     ) -> None:
-        """`root` is the folder on the host; `largest` is in bytes, None for no limit."""
+        """`root` is the folder on the host; `largest` is in bytes, None for no limit.
+
+        Beyond `cap` bytes, `collect` runs beside a `prepare`, at most once an hour.
+        """
         self._shell = shell
         self._repository = repository
         self._root = root
         self._largest = None if largest is None else largest // _BLOCK
+        self._cap = cap
         self._cancelled = cancelled
         _require_name("repository", repository.name)
 
@@ -107,10 +118,10 @@ class Workspaces:
             "attempt": attempt,
             "from": tree,
             "setup": repository.setup,
-            "largest": None,
+            **self._collect_variables(self._cap, IDLE),
         }
         fields = self._run(
-            ("snapshot", "prepare"),
+            ("snapshot", "collect", "prepare"),
             ("prepare", *repository.copied),
             variables,
             _WORK + (repository.setup_timeout if repository.setup else 0.0),
@@ -181,16 +192,17 @@ class Workspaces:
             attempts={name: _bytes(size) for size, name in attempts},
         )
 
-    def collect(self, cap: int, keep: Collection[str] = ()) -> Collected:
+    def collect(self, cap: int, keep: Collection[str] = (), *, idle: float = IDLE) -> Collected:
         """Remove workspaces, the oldest first, until all takes up no more than `cap` bytes.
 
         None goes whose files and commits are not kept: the last snapshot is taken now, and one that
         leaves something out (too large, unreadable) keeps the workspace, as does a process in it.
-        The attempts `keep` stay too. Trees are never removed.
+        The attempts `keep` stay too, and what was used in the last `idle` seconds. Trees are never
+        removed.
         """
         for attempt in keep:
             _require_name("attempt", attempt)
-        variables = {"cap": cap // _KILOBYTE, **self._snapshot_variables()}
+        variables = self._collect_variables(cap, idle)
         parts, call = ("snapshot", "collect"), ("collect", *sorted(keep))
         fields = self._run(parts, call, variables, _FETCH)
         return Collected(
@@ -212,6 +224,10 @@ class Workspaces:
 
     def _snapshot_variables(self) -> Variables:
         return {"largest": self._largest, "label": "", "whole": ""}
+
+    def _collect_variables(self, cap: int, idle: float) -> Variables:
+        minutes = int(idle // 60)
+        return {**self._snapshot_variables(), "cap": cap // _KILOBYTE, "idle": minutes or None}
 
     def _run(
         self,
