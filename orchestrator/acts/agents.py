@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
+from shared.contracts.complaints import unknown
+from shared.domain.agent import NEEDS_COMMAND, RUNNERS, RunnerChoice
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
@@ -59,6 +61,8 @@ def _require(
 
 def _require_runners(what: str, repository: Repository, subtask: Subtask) -> None:
     chain = () if subtask.agent is None else subtask.agent.chain
+    for choice in chain:
+        _require_startable(f"{what}: subtask {subtask.key!r}", choice)
     refused = [choice.runner for choice in chain if not repository.allows(choice.runner)]
     if refused:
         raise Rejected(
@@ -67,6 +71,17 @@ def _require_runners(what: str, repository: Repository, subtask: Subtask) -> Non
             stage="plan",
             next_step=NextStep.of("repo show", repository.name),
         )
+
+
+def _require_startable(what: str, choice: RunnerChoice) -> None:
+    """Raise Rejected for a runner that nobody could start."""
+    if choice.runner not in RUNNERS:
+        reason = f"names the runner {choice.runner!r}, which is {unknown(choice.runner, RUNNERS)}"
+    elif choice.runner in NEEDS_COMMAND and choice.command is None:
+        reason = f"names the runner {choice.runner!r} without the `command` that starts it"
+    else:
+        return
+    raise Rejected(f"{what} {reason}", stage="plan", next_step=NextStep.of("schema show", "plan"))
 
 
 def _agents(subtasks: Iterable[Subtask]) -> tuple[Subtask, ...]:

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from shared.contracts.complaints import Document, unknown
 from shared.contracts.fields import Text
-from shared.domain.agent import COMMAND_RUNNER, RUNNERS
+from shared.domain.agent import COMMAND_RUNNER, NEEDS_COMMAND, RUNNERS
 
 
 def _splits(command: str) -> str:
@@ -51,8 +51,8 @@ class RunnerDefinition(Document):
     command: Annotated[
         Annotated[Text, AfterValidator(_splits)] | None,
         Field(
-            description="The program that starts it. For `command`, the whole command: {task_file} "
-            "stands for its task, or `--task FILE` is added."
+            description="The program that starts it; for `acp` and `command` the whole command. In "
+            "that of `command`, {task_file} stands for its task, or `--task FILE` is added."
         ),
     ] = None
     autonomous_mode: AutonomousMode = Field(default_factory=AutonomousMode)
@@ -74,9 +74,9 @@ class RunnerDefinition(Document):
     def program(self, name: str) -> str | None:
         """What starts it, None for its usual program.
 
-        The known runners are started with replan's own options, so only the program counts.
+        Others are started with replan's own options, so only the program counts.
         """
-        if self.command is None or self.runner(name) == COMMAND_RUNNER:
+        if self.command is None or self.runner(name) in NEEDS_COMMAND:
             return self.command
         program, *_ = shlex.split(self.command)
         return None if program == self.runner(name) else program
@@ -84,7 +84,7 @@ class RunnerDefinition(Document):
     def notes(self, name: str) -> Iterator[str]:
         """What a person should know about it."""
         runner = self.runner(name)
-        if self.command is not None and runner != COMMAND_RUNNER:
+        if self.command is not None and runner not in NEEDS_COMMAND:
             _, *options = shlex.split(self.command)
             if options:
                 yield (

@@ -23,8 +23,8 @@ from shared.contracts.origin import Origin
 from shared.contracts.planfile import BY_HAND
 from shared.contracts.yamltext import Path, YamlText, read_yaml
 from shared.domain.agent import (
-    COMMAND_RUNNER,
     DEFAULT_TIME_BUDGET,
+    NEEDS_COMMAND,
     RUNNERS,
     AgentWork,
     ExecutionMode,
@@ -186,12 +186,10 @@ class _Loader:
 
     def _check_runners(self) -> None:
         for name, definition in self.document.runners.items():
-            if definition.runner(name) == COMMAND_RUNNER and definition.command is None:
-                self._fault(
-                    ("runners", name),
-                    f"has no `command` that starts it, and no `type`; a type is one of "
-                    f"{', '.join(RUNNERS)}",
-                )
+            runner = definition.runner(name)
+            if runner in NEEDS_COMMAND and definition.command is None:
+                typed = "" if definition.type else f", and no `type`; one of {', '.join(RUNNERS)}"
+                self._fault(("runners", name), f"has no `command` that starts it{typed}")
 
     def _ordinals(self) -> dict[str, int]:
         ordinals: dict[str, int] = {}
@@ -291,6 +289,8 @@ class _Loader:
         if definition is None and entry.type not in RUNNERS:
             known = {*self.document.runners, *RUNNERS}
             self._fault(path, f"{entry.type!r} is {unknown(entry.type, known)}")
+        elif definition is None and entry.type in NEEDS_COMMAND:
+            self._fault(path, f"{entry.type!r} needs a `command` that starts it, under `runners`")
         runner = entry.type if definition is None else definition.runner(entry.type)
         return RunnerChoice(
             runner=runner,

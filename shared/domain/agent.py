@@ -8,9 +8,12 @@ DEFAULT_TIME_BUDGET = 3600.0
 
 
 COMMAND_RUNNER = "command"
-"""The runner that is any program: a plan says how it is started."""
+"""The runner that is any program."""
 
-RUNNERS = ("claude-code", "codex", "acp", "aider", "mini-swe-agent", COMMAND_RUNNER)
+NEEDS_COMMAND = frozenset({"acp", COMMAND_RUNNER})
+"""The runners that a plan has to say how to start."""
+
+RUNNERS = ("claude-code", "codex", *sorted(NEEDS_COMMAND))
 """The runners that replan knows."""
 
 

@@ -150,6 +150,7 @@ def test_a_protocol_that_is_not_used_is_told() -> None:
         ("{type: claude-code, command: claude-code}", "claude-code", None, "mine"),
         ("{type: codex, command: /opt/codex}", "codex", "/opt/codex", "mine"),
         ("{type: codex}", "codex", None, "mine"),
+        ("{type: acp, command: opencode acp --pure}", "acp", "opencode acp --pure", "mine"),
         ("{command: my-agent --fast}", "command", "my-agent --fast", "mine"),
         ("{type: command, command: 'a {task_file}'}", "command", "a {task_file}", "mine"),
     ],
@@ -261,7 +262,7 @@ def test_the_plan_can_be_shown_as_a_plan_file_and_read_again() -> None:
             "tasks: [{id: a, file: ui.md, runner: claude}]",
             [
                 "line 1: tasks[0].runner: 'claude' is unknown; did you mean 'claude-code'?",
-                "allowed: acp, aider, claude-code, codex, command, mini-swe-agent",
+                "allowed: acp, claude-code, codex, command",
             ],
         ),
         (
@@ -303,7 +304,15 @@ def test_the_plan_can_be_shown_as_a_plan_file_and_read_again() -> None:
         ),
         ("tasks: [{id: a, file: ui.md, time_budget: 0}]", ["0 is not a number of minutes"]),
         (
-            "tasks: [{id: a, file: ui.md, runner: codex, runners: [{type: aider}]}]",
+            "tasks: [{id: a, file: ui.md, runner: acp}]",
+            ["tasks[0].runner: 'acp' needs a `command` that starts it, under `runners`"],
+        ),
+        (
+            "runners: {x: {type: acp}}\ntasks: [{id: a, file: ui.md}]",
+            ["line 1: runners.x: has no `command` that starts it"],
+        ),
+        (
+            "tasks: [{id: a, file: ui.md, runner: codex, runners: [{type: claude-code}]}]",
             ["has both `runner` and `runners`"],
         ),
         (
