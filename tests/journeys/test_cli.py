@@ -168,7 +168,7 @@ def test_interrupting_a_live_watch_ends_it_quietly(whole_ring: Ring, tmp_path: P
         assert watch.stdout.readline()
         watch.send_signal(signal.SIGINT)
         _, complaints = watch.communicate(timeout=20)
-        assert watch.returncode == 130
+        assert watch.returncode == 130, complaints
         assert "Traceback" not in complaints
     go_on.touch()
     assert asked(whole_ring, "task", "watch", ref)["details"]["phase"] == "done"
