@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -350,3 +351,19 @@ def test_all_faults_are_told_at_once() -> None:
             "- {id: a, file: empty.md}\n"
         )
     assert len(raised.value.reason.splitlines()) == 6
+
+
+def test_the_file_in_the_documentation_is_read() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "unattended.md").read_text(encoding="utf-8")
+    _, _, rest = text.partition("```yaml\n")
+    named = ("protocol.md", "tasks/db-schema.md", "tasks/ui.md")
+    loaded = load(rest.partition("```")[0], dict.fromkeys(named, "Do it."))
+    first, second = (step.subtasks[0].agent for step in loaded.plan.steps)
+    assert first is not None
+    assert second is not None
+    assert [choice.name for choice in (*first.chain, *second.chain)] == [
+        "claude-code",
+        "codex",
+        "mine",
+    ]
+    assert loaded.notes == ()
