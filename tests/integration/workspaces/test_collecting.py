@@ -125,6 +125,26 @@ def test_trees_are_never_removed(make: Make, place: Path) -> None:
     assert Path(again.path, "new").read_text() == "new"
 
 
+def test_old_trees_that_were_replaced_go(workspaces: Workspaces, place: Path) -> None:
+    """An agent that changes a large file again and again does not fill the disk with it."""
+    workspace = workspaces.prepare(workspaces.base(PASS).sha, ATTEMPTS[0])
+    work = Source(Path(workspace.path))
+    made = work.commit(new=os.urandom(MEGABYTE).hex())
+    for _ in range(2):
+        work.write("new", os.urandom(MEGABYTE).hex())
+        tree = workspaces.snapshot(workspace).tree
+    for path in (place / "app/ours.git/objects").glob("??/*"):
+        os.utime(path, (1, time.time() - 200_000))
+    before = workspaces.usage().objects
+    workspaces.collect(0, keep=[ATTEMPTS[0]])
+
+    assert workspaces.usage().objects < before
+    ours = place / "app/ours.git"
+    for commit in (made, tree, workspace.base_sha):
+        run_git(ours, "rev-list", "--objects", commit)
+    assert work.git("fsck", "--full", "--no-dangling") == ""
+
+
 def test_preparing_collects_once_an_hour(make: Make, place: Path) -> None:
     """Beside the caller; what was used in the last day stays, as does what is asked for."""
     workspaces = make(cap=0)

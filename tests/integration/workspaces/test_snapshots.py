@@ -1,6 +1,7 @@
 """How work is kept: what a tree holds, what it does not, and that nothing of the agent's runs."""
 
 import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -162,6 +163,26 @@ def test_commits_that_cannot_be_read_are_named(
 
     assert workspaces.snapshot(workspace, whole=True).left_out == (LeftOut(".git/", Why.HISTORY),)
     assert workspaces.collect(0, idle=0).unkept == (ATTEMPT,)
+
+
+def test_a_folder_that_became_a_link_is_kept_as_a_link(
+    make: Make, source: Source, tmp_path: Path, place: Path
+) -> None:
+    """Nothing behind it gets into the tree, whatever its name is."""
+    source.commit(**{"sub/a": "ours", "sub/deep/b": "ours"})
+    workspaces = make()
+    workspace = workspaces.prepare(workspaces.base(PASS).sha, ATTEMPT)
+    outside = Source(tmp_path / "outside")
+    for name in ("a", "deep/b", "other"):
+        outside.write(name, "theirs")
+    shutil.rmtree(Path(workspace.path, "sub"))
+    Path(workspace.path, "sub").symlink_to(outside.folder)
+    Path(workspace.path, "new").write_text("new")
+    snapshot = workspaces.snapshot(workspace, whole=True)
+
+    assert snapshot.left_out == ()
+    assert tree_of(place, snapshot.tree) == ["code", "new", "readme", "sub"]
+    assert workspaces.links_out(snapshot.tree) == ("sub",)
 
 
 def test_an_index_that_is_gone_is_made_again(workspaces: Workspaces, workspace: Workspace) -> None:

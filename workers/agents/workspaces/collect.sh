@@ -66,11 +66,14 @@ discard() { # folder: remove it, and count down
   total=$((total - $(size_of "$1")))
   remove "$1"
 }
-tidy() { # pack what is kept; with no workspace left, drop what no ref holds
+tidy() { # pack what is kept, and drop what no ref has held for a day
   cd / && unset GIT_WORK_TREE GIT_INDEX_FILE
   [ "$total" -gt "$cap" ] || return 0
+  # The git directories of agents borrow our objects: what their commits need stays.
+  for attempt in $(ls "$place/attempts"); do
+    find_workspace && { keep_commits || return 0; }
+  done
   git repack -d -l -q 2>/dev/null
-  set -- "$place"/attempts/*
-  [ -e "$1" ] || git prune --expire=1.day.ago 2>/dev/null
+  git prune --expire=1.day.ago 2>/dev/null
   return 0
 }

@@ -96,12 +96,22 @@ put_all() { # fail if git could not take all of them; of a name that it never ta
 }
 put_each() { # find the names that git cannot take; keep the bytes as they are, or leave them out
   is_full && fail disk_full "$place"
-  out=$list.out
-  export out
+  out=$list.out top=$(pwd -P)
+  export out top
   xargs -0 -n 200 sh -c '
     put() {
       said=$(printf "%s\0" "$@" | git update-index -z --add --remove --replace --stdin 2>&1) &&
         [ -z "$said" ]
+    }
+    is_behind_link() {
+      case $1 in
+      */*) [ "$(cd "./${1%/*}" 2>/dev/null && pwd -P)" != "$top/${1%/*}" ] ;;
+      *) return 1 ;;
+      esac
+    }
+    drop() { printf "%s\0" "$1" | git update-index -z --force-remove --stdin; }
+    keep() {
+      if is_behind_link "$1"; then drop "$1"; else put_bytes "$1"; fi
     }
     put_bytes() {
       [ -f "$1" ] && [ ! -L "$1" ] && oid=$(git hash-object -w --no-filters -- "$1" 2>/dev/null) ||
@@ -111,7 +121,7 @@ put_each() { # find the names that git cannot take; keep the bytes as they are, 
       said=$(printf "%s %s\t%s\0" "$mode" "$oid" "$1" | git update-index -z --index-info 2>&1) &&
         [ -z "$said" ]
     }
-    put "$@" || for each; do put "$each" || put_bytes "$each" || printf "%s\0" "$each" >>"$out"; done
+    put "$@" || for each; do put "$each" || keep "$each" || printf "%s\0" "$each" >>"$out"; done
   ' sh <"$list"
 }
 
