@@ -115,7 +115,13 @@ def mask_question(question: Question | None, masker: Masker) -> Question | None:
 def _mask_result(result: Ran, masker: Masker) -> Ran:
     left_over = tuple(map(masker.text, result.left_over))
     if isinstance(result, AgentResult):
-        return replace(result, summary=masker.text(result.summary), left_over=left_over)
+        return replace(
+            result,
+            summary=masker.text(result.summary),
+            changed_files=tuple(map(masker.text, result.changed_files)),
+            question=mask_question(result.question, masker),
+            left_over=left_over,
+        )
     return replace(result, left_over=left_over) if left_over else result
 
 

@@ -20,6 +20,7 @@ class CheckFault(StrEnum):
 
     PROVES_NOTHING = "proves nothing"
     CHANGES_SOMETHING = "changes something"
+    MISSING = "is missing"  # and an agent's word is all that there is
 
 
 _TOLD = {
@@ -44,6 +45,11 @@ class CheckWarning:
     @property
     def note(self) -> Note:
         """The warning in words."""
+        if self.fault is CheckFault.MISSING:
+            return Note(
+                f"step {self.step}, subtask {self.subtask}: the work of an agent has no check, so "
+                "it is done when the agent says so"
+            )
         line = " ".join(self.text.split())
         shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
         place = f"step {self.step}, subtask {self.subtask}"
@@ -67,9 +73,11 @@ def notes(warnings: Iterable[CheckWarning]) -> tuple[Note, ...]:
 
 
 def _warnings(listed: Iterable[tuple[int, Subtask]]) -> Iterator[CheckWarning]:
-    with_looks = ((n, s) for n, s in listed if s.check is not None or s.preconditions)
+    with_looks = ((n, s) for n, s in listed if s.check or s.preconditions or s.agent)
     for step, subtask in islice(with_looks, MOST_READ):
         rules, check = proof_rules(), subtask.check
+        if subtask.agent is not None and check is None:
+            yield CheckWarning(step, subtask.ordinal, "check", "", CheckFault.MISSING)
         fault = None if check is None else _fault_of(rules, check)
         if check is not None and fault is not None:
             yield CheckWarning(step, subtask.ordinal, "check", check, fault)

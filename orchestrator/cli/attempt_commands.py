@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.agent_text import show_result, show_work
 from orchestrator.cli.intervention_text import mark, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -84,14 +85,18 @@ def show_(
         console.print(
             f"[bold]{attempt.ref}[/] {in_colour(attempt.outcome)} {plain(attempt.reason)}"
         )
-        console.print(f"$ {plain(attempt.command)}", highlight=False)
+        mark = "$" if view.work is None else "goal:"
+        console.print(f"{mark} {plain(attempt.command)}", highlight=False)
+        show_work(console, view.work)
         if attempt.look:
             console.print(f"  a look of its planner, revision {attempt.revision}")
         if attempt.rollback:
             console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
+        show_result(console, view.result)
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
+        exited = exited if view.result is None else f"it says {view.result.status.value}"
         console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(view.worker)}")
         left = describe_left(attempt.left_over, attempt.ended_by)
         if left:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.agent_text import show_work
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
@@ -52,12 +53,13 @@ def show_(
         console.print(f"[bold]{view.ref}[/] {plain(view.summary)}")
         for step in (*view.steps, *view.added, *view.detailed):
             after = f" after {', '.join(step.depends_on)}" if step.depends_on else ""
-            by = str(step.author)
+            by = str(step.author) + (f", in {step.repository}" if step.repository else "")
             console.print(f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(by)}{after})[/]")
             for subtask in step.subtasks:
                 console.print(f"  {subtask.ordinal}. {first_line(subtask.command, 100)}")
                 if subtask.check:
                     console.print(f"     [dim]check: {first_line(subtask.check, 100)}[/]")
+                show_work(console, subtask.agent)
             if not step.subtasks:
                 in_turn = any(each.key == step.key for each in view.detailed)
                 later = "planned on each target in its turn" if in_turn else "not planned yet"

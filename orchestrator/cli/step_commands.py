@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.agent_text import show_work
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import mark, show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
@@ -34,12 +35,16 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     def show(console: Console) -> None:
         console.print(f"[bold]{step.ref}[/] {in_colour(step.phase)} {plain(step.title)}")
         console.print(f"  planned by {plain(step.author)}, revision {step.revision}")
+        if view.repository:
+            console.print(f"  in the repository {plain(view.repository)}")
         if step.reason:
             console.print(f"  {plain(step.reason)}")
         if view.question:
             console.print(f"  asked: {plain(view.question)} – {plain(view.answer or 'no answer')}")
         rows = [(s.ref, in_colour(s.status), first_line(s.planned.command)) for s in view.subtasks]
         console.print(listing(("subtask", "status", "command"), rows))
+        for each in view.subtasks:
+            show_work(console, each.planned.agent, str(each.ref))
         if view.attempts:
             tried = [
                 (

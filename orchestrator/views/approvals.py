@@ -9,9 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, func, select, text
 
 from orchestrator.views.values import RefValue
+from shared.domain.agent import AgentWork
 from shared.domain.approval import ApprovalRequest, SubtaskPart
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
+from shared.domain.target import Repository
 from shared.wire import from_json
 
 _ANSWERED = text("""
@@ -51,7 +53,8 @@ _ANSWERS = {
 class ApprovalView:
     """A text that waits for approval: what would run, where, as whom, and why it waits.
 
-    `piece` is the part that the rule is about; an approval is bound to the `digest`.
+    `piece` is the part that the rule is about; an approval is bound to the `digest`. With `work`,
+    the command is the goal of an agent. `repository` is where it happens, None for the host itself.
     """
 
     ref: RefValue
@@ -68,6 +71,8 @@ class ApprovalView:
     piece: str
     policy: str
     digest: str
+    repository: Repository | None = None
+    work: AgentWork | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,8 @@ def approval_view(asked: ApprovalRequest) -> ApprovalView:
         piece=asked.piece,
         policy=subject.policy,
         digest=subject.digest,
+        repository=subject.repository,
+        work=subject.work,
     )
 
 

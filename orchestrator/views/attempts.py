@@ -10,14 +10,17 @@ from sqlalchemy import Connection, Select, select, text
 
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import GREEN, Answer, EndedBy, Outcome, explain
+from shared.domain.agent import AgentWork
+from shared.domain.attempt import GREEN, AgentResult, Answer, EndedBy, Outcome, explain
 from shared.domain.errors import Rejected
 from shared.domain.ids import LOOKS, Ref
 from shared.domain.next_step import NextStep
+from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from shared.store.attempts import RUNNING
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
+from shared.wire import from_json
 
 _CUSTODY = text("""
     SELECT attempts.run_id, attempts.step, attempts.subtask, attempts.number,
@@ -30,6 +33,15 @@ _CUSTODY = text("""
          AND jobs.kind = 'execute'
     WHERE attempts.key = :key
     GROUP BY attempts.id
+""")
+
+_PLANNED = text("""
+    SELECT coalesce(
+        (SELECT subtasks FROM revisions
+         WHERE run_id = :run_id AND step = :step AND revision <= :revision
+         ORDER BY revision DESC LIMIT 1),
+        (SELECT body -> 'subtasks' FROM planned_steps WHERE run_id = :run_id AND step = :step)
+    )
 """)
 
 Running = Literal["running"]
@@ -94,7 +106,10 @@ class AttemptList:
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """An attempt in full. Sizes in bytes; `cut` says that a stream is longer than shown."""
+    """An attempt in full. Sizes in bytes; `cut` says that a stream is longer than shown.
+
+    With `work`, its command is the goal of an agent, and `result` is what that agent did.
+    """
 
     attempt: AttemptLine
     rule: str | None
@@ -106,6 +121,8 @@ class AttemptView:
     check_command: str | None
     check_output: str
     worker: str
+    work: AgentWork | None = None
+    result: AgentResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +276,18 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         check_command=row.check_command,
         check_output=row.check_output,
         worker=row.worker,
+        work=_work(connection, row),
+        result=None if row.body is None else from_json(AgentResult, row.body),
     )
+
+
+def _work(connection: Connection, row: Any) -> AgentWork | None:
+    """The work of the agent whose goal the attempt was about; None for a command."""
+    place = {"run_id": row.run_id, "step": row.step}
+    found = connection.execute(_PLANNED, place | {"revision": row.revision}).scalar()
+    planned = (from_json(Subtask, each) for each in found or ())
+    work = next((each.agent for each in planned if each.ordinal == row.subtask), None)
+    return None if row.rollback or row.look else work
 
 
 def custody_of(connection: Connection, key: str) -> Custody:

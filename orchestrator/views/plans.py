@@ -40,6 +40,7 @@ class PlannedStep:
     ask_question: str = ""
     ask_options: tuple[str, ...] = ()
     answer: str | None = None
+    repository: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,7 @@ def _planned_step(step: Step, ref: Ref, keys: dict[int, str]) -> PlannedStep:
         ask_question=step.ask_question,
         ask_options=step.ask_options,
         answer=step.answer,
+        repository=step.repository,
     )
 
 

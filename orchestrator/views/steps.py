@@ -128,7 +128,7 @@ class StepView:
 
     `escalations` say who received the evidence of each pass. `request` and `response` are those of
     the latest pass, None before there is one. `question` was asked before the step began, and
-    `answer` is a person's.
+    `answer` is a person's. `repository` is where it happens, None for the target of its run.
     """
 
     step: StepLine
@@ -143,6 +143,7 @@ class StepView:
     request: ExecutorRequest | None = None
     response: ExecutorResponse | None = None
     escalations: tuple[Escalation, ...] = ()
+    repository: str | None = None
 
 
 def step_lines(
@@ -255,6 +256,7 @@ def _step_view(
             waiting=waiting,
         ),
         escalations=gathered,
+        repository=step.repository,
     )
 
 

@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 
 from orchestrator.views.approvals import ApprovalView
+from orchestrator.words.agents import describe_repository, describe_work
 
 
 def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     """Describe a text for a person, as pairs of a name and a text."""
-    yield text.part, visible(text.command)
+    yield "goal" if text.work else text.part, visible(text.command)
+    for name, said in describe_work(text.work) if text.work else ():
+        yield name, visible(said)
     where = f"{text.ref} on {text.host} ({text.address})"
     folder = text.workdir or "its home folder"
+    if text.repository is not None:
+        folder = f"a workspace of {visible(describe_repository(text.repository))}"
     yield "where", f"{where} as {text.user or 'the account of the worker'}, in {folder}"
     if text.environment:
         yield "with", ", ".join(text.environment)

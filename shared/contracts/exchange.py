@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
+from shared.contracts.agentwork import dump_work
 from shared.contracts.complaints import Document, describe
 from shared.contracts.fields import Text
 from shared.domain.config import Policy
@@ -91,6 +92,7 @@ def request_of(
     inputs: dict[str, Any] = {
         "subtasks": [
             {"id": s.key, "kind": s.kind.value, "command": s.command, "check": s.check}
+            | ({} if s.agent is None else {"agent": dump_work(s.agent)})
             for s in subtasks
         ]
     }

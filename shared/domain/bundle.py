@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from shared.domain.agent import AgentWork
 from shared.domain.cause import Cause
 
 REQUEST = "Revise the step plan and propose alternatives, additional diagnostics or recovery steps."
@@ -10,11 +11,26 @@ REQUEST = "Revise the step plan and propose alternatives, additional diagnostics
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedAgent:
+    """What an agent did in an attempt; `cost` is in dollars, None where nobody knows it.
+
+    `changed_files` differ from the commit that it began with, whatever it says itself.
+    """
+
+    runner: str
+    status: str
+    changed_files: tuple[str, ...]
+    tokens: int
+    cost: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class LoggedAttempt:
     """One attempt in the log: its text is already safe and capped; times are ISO 8601 in UTC.
 
     A `rollback` undid what the subtask of that number had done under an earlier revision.
-    `left_running` says in words what its command left running on the host.
+    `left_running` says in words what its command left running on the host. With `agent`, its
+    command is a goal, and `stdout` is what that agent says of its work.
     """
 
     ref: str
@@ -34,6 +50,7 @@ class LoggedAttempt:
     check_output: str = ""
     rollback: bool = False
     left_running: str = ""
+    agent: LoggedAgent | None = None
 
 
 class Progress(StrEnum):
@@ -47,7 +64,8 @@ class Progress(StrEnum):
 class LoggedSubtask:
     """A subtask as it was planned, in order (S0.65); `ran` says that its command was started.
 
-    `status` is a `Progress`, or the outcome of its last attempt.
+    `status` is a `Progress`, or the outcome of its last attempt. With `agent`, its command is the
+    goal of an agent.
     """
 
     ordinal: int
@@ -64,6 +82,7 @@ class LoggedSubtask:
     idempotent: bool = False
     kind: str = "command"
     ran: bool = False
+    agent: AgentWork | None = None
 
 
 @dataclass(frozen=True, slots=True)

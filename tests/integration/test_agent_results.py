@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from orchestrator.coordinator import Coordinator
+from orchestrator.views.attempts import attempt_view
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome
 from shared.domain.config import Policy
+from shared.domain.ids import Ref
 from shared.store import attempts
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
@@ -33,7 +35,7 @@ ATTEMPT = Attempt(
 
 
 def test_an_agent_s_result_is_kept_whole(database: Database) -> None:
-    """Its columns say how it ended, as a command's do; its body all the rest."""
+    """Its columns say how it ended, as a command's do; its body all the rest, as people see it."""
     store = SqlUnderTest(database)
     store.submit(("web1",), Policy(), plan(step(["mend it"])))
     Coordinator(store.ledger).drain()
@@ -44,4 +46,6 @@ def test_an_agent_s_result_is_kept_whole(database: Database) -> None:
     with database.begin() as connection:
         attempts.record(connection, [AttemptWrite(job.claim, attempt, True, "worker")])
         (found,) = attempts.of_step(connection, job.run_id, 1)
+        view = attempt_view(connection, Ref(job.task_id, 1, 1))
     assert found == attempt
+    assert (view.result, view.work) == (RESULT, None)

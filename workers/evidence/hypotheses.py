@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from shared.domain.attempt import GREEN, Attempt, Outcome
+from shared.domain.attempt import GREEN, AgentResult, Attempt, Outcome
 from workers.evidence.failed_assumptions import last_words
 
 _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
@@ -30,12 +30,18 @@ def _rollback_sentence(attempt: Attempt) -> str:
     return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.explanation)
 
 
+def _as_planned(attempt: Attempt) -> str:
+    if isinstance(attempt.result, AgentResult):
+        return " ".join(("had the agent", *filter(None, (attempt.result.runner,)), "work"))
+    return "ran the command as planned"
+
+
 def _sentence(attempt: Attempt, tested: Mapping[str, str]) -> str | None:
     where = f"subtask {attempt.subtask}"
     if attempt.rollback:
         return _rollback_sentence(attempt)
     name = attempt.correction or ""
-    tried = tested.get(name) or name or "ran the command as planned"
+    tried = tested.get(name) or name or _as_planned(attempt)
     if attempt.outcome in _REFUSED:
         refused = "forbidden" if attempt.outcome is Outcome.DENIED else "not run without approval"
         return f"{where}: {refused}: {attempt.command} ({attempt.explanation})"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from shared.domain.attempt import GREEN
-from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
+from shared.domain.bundle import Bundle, LoggedAgent, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.cause import Cause, describe_cause
 
 EVIDENCE_CHARS = 60_000
@@ -149,7 +149,10 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
         f"- {attempt.ref} (subtask {attempt.subtask}): {attempt.outcome}, {exited}, "
         f"retry {attempt.retry_count}, {attempt.started_at} to {attempt.ended_at}"
     )
-    parts = [clean(heading), f"  $ {_indent(attempt.command, _COMMAND_CHARS)}"]
+    mark = "$" if attempt.agent is None else "goal:"
+    parts = [clean(heading), f"  {mark} {_indent(attempt.command, _COMMAND_CHARS)}"]
+    if attempt.agent is not None:
+        parts += _agent(attempt.agent)
     if attempt.rollback:
         parts.append("  a rollback: it undoes what that subtask of an earlier revision did")
     if attempt.correction:
@@ -168,6 +171,16 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
         if limit and attempt.check_output.strip():
             parts.append(f"  check output: {_indent(attempt.check_output, limit)}")
     return "\n".join(parts)
+
+
+def _agent(agent: LoggedAgent) -> list[str]:
+    files = _line(", ".join(agent.changed_files)) or "none"
+    cost = "unknown" if agent.cost is None else f"${agent.cost}"
+    who = f"the agent {_line(agent.runner)}".rstrip()
+    return [
+        f"  done by {who}, which says {agent.status}; {agent.tokens} tokens, cost {cost}",
+        f"  files that differ now: {files}",
+    ]
 
 
 def _before(bundle: Bundle, rest: _Rest) -> str:
@@ -208,16 +221,25 @@ def _subtask_lines(subtasks: tuple[LoggedSubtask, ...], rest: _Rest) -> list[str
 
 
 def _brief(subtask: LoggedSubtask) -> str:
-    command = _line(subtask.command)[:80]
-    return f"{subtask.ordinal}. {_line(subtask.key)} [{_line(subtask.status)}] $ {command}"
+    command = f"{_mark(subtask)} {_line(subtask.command)[:80]}"
+    return f"{subtask.ordinal}. {_line(subtask.key)} [{_line(subtask.status)}] {command}"
+
+
+def _mark(subtask: LoggedSubtask) -> str:
+    """What stands before a command, or before the goal of an agent."""
+    return "$" if subtask.agent is None else "goal:"
 
 
 def _subtask(subtask: LoggedSubtask) -> str:
     parts = [
         f"{subtask.ordinal}. {_line(subtask.key)}: {_line(subtask.title)}",
         f"  [{_line(subtask.status)}, timeout {subtask.timeout:g} s]",
-        f"  $ {_indent(subtask.command, _COMMAND_CHARS)}",
+        f"  {_mark(subtask)} {_indent(subtask.command, _COMMAND_CHARS)}",
     ]
+    if subtask.agent is not None:
+        runners = ", then ".join(_line(choice.name) for choice in subtask.agent.chain)
+        parts.append(f"  done by: {runners or 'any agent that the repository allows'}")
+        parts.extend(f"  must hold: {_indent(text, 500)}" for text in subtask.agent.acceptance)
     if subtask.check is not None:
         parts.append(f"  check $ {_indent(subtask.check, 1000)}")
     parts.extend(f"  precondition $ {_indent(text, 500)}" for text in subtask.preconditions)

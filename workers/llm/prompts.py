@@ -373,5 +373,7 @@ def _steps(request: DetailRequest) -> str:
         here = " <- this one" if step.ordinal == request.step.ordinal else ""
         state = " [done]" if step.ordinal in finished else ""
         lines.append(f"{step.ordinal}. {clean(step.title)}{after}{state}{here}")
-        lines.extend(f"   $ {cut(clean(s.command), 300)}" for s in step.subtasks)
+        for each in step.subtasks:
+            mark = "$" if each.agent is None else "goal of an agent:"
+            lines.append(f"   {mark} {cut(clean(each.command), 300)}")
     return "\n".join(lines)

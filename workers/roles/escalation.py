@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 
 import structlog
 
-from shared.domain.attempt import GREEN, Attempt, CommandResult, describe_left
-from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
+from shared.domain.attempt import GREEN, AgentResult, Attempt, CommandResult, describe_left
+from shared.domain.bundle import Bundle, LoggedAgent, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.cause import Cause
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
@@ -172,6 +172,7 @@ def _subtask_entry(subtask: Subtask, tried: tuple[Attempt, ...]) -> LoggedSubtas
         idempotent=subtask.idempotent,
         kind=subtask.kind.value,
         ran=any(a.result is not None for a in own),
+        agent=subtask.agent,
     )
 
 
@@ -197,6 +198,18 @@ def _attempt_entry(attempt: Attempt, place: Ref) -> LoggedAttempt:
         check_output="" if check is None else _text(check.stdout + check.stderr),
         rollback=attempt.rollback,
         left_running="" if result is None else describe_left(result.left_over, result.ended_by),
+        agent=agent_entry(result) if isinstance(result, AgentResult) else None,
+    )
+
+
+def agent_entry(result: AgentResult) -> LoggedAgent:
+    """What a bundle says of the work of an agent."""
+    return LoggedAgent(
+        runner=result.runner,
+        status=result.status.value,
+        changed_files=result.changed_files,
+        tokens=result.tokens,
+        cost=None if result.cost is None else str(result.cost),
     )
 
 
