@@ -26,8 +26,11 @@ from shared.secrets.sent import as_sent
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
+from workers.agents.runners.port import GatewayAccess
+from workers.attempt_token import attempt_token
 from workers.evidence.causes import Failure
 from workers.evidence.observation import Observation
+from workers.installation_key import installation_key
 from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
 from workers.planning import PlannerBackend
@@ -51,6 +54,7 @@ from workers.roles.host_keys import reports_changed_keys
 from workers.roles.looker import Looker
 from workers.roles.looks import may_look
 from workers.roles.model_calls import ModelCalls
+from workers.roles.pass_means import Agents
 from workers.roles.planner import Planner
 from workers.roles.replanner import Replanner
 from workers.roles.signatures import Signatures
@@ -306,7 +310,10 @@ def _performers(
     guards = Guards(server.guard_policy, settings.agent.forbidden_commands, own=folders)
     backends = _backends(server, secrecy, calls, guards)
     signatures = Signatures(server.approval_keys, server.data_dir)
-    executor = Executor(database, journal, connections, guards, secrecy, signatures=signatures)
+    agents = Agents(access_of=partial(_gateway_access, server))
+    executor = Executor(
+        database, journal, connections, guards, secrecy, signatures=signatures, agents=agents
+    )
     looker = Looker(database, journal, connections, guards, secrecy)
 
     def execute(hold: Hold) -> Fact:
@@ -347,6 +354,11 @@ def _performers(
         JobKind.CLEAN_UP: clean_up,
         JobKind.GATHER: EscalationHandler(database, observe, secrecy.text).perform,
     }
+
+
+def _gateway_access(server: ServerSettings, attempt: str) -> GatewayAccess:
+    """How an attempt reaches models; each driver of it derives the same token."""
+    return GatewayAccess(server.gateway_url, attempt_token(installation_key(server), attempt))
 
 
 def _backends(

@@ -26,7 +26,7 @@ class Masker:
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._known = KnownValues(secrets)
 
-    def stream(self) -> "MaskedStream":
+    def stream(self) -> "MaskedStream | ValueStream":
         """A new stream: one for each of a command's outputs."""
         return MaskedStream(self._known, _structure())
 
@@ -47,6 +47,10 @@ class Masker:
         """A new stream in which only the values of known secrets are masked."""
         return ValueStream(self._known)
 
+    def for_values(self) -> "Masker":
+        """One for output that a program reads: it hides the values of known secrets alone."""
+        return _ValueMasker(self._known)
+
     def values(self, text: str) -> str:
         """A text with the values of known secrets masked, and nothing else."""
         raw = text.encode("utf-8", "surrogatepass")
@@ -57,6 +61,17 @@ class Masker:
         if not text:
             return text
         return self.bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+
+class _ValueMasker(Masker):
+    """Hides the values of known secrets, and not what only looks like a secret."""
+
+    def __init__(self, known: KnownValues) -> None:
+        self._known = known
+
+    def stream(self) -> "ValueStream":
+        """See `Masker`."""
+        return self.value_stream()
 
 
 class MaskedStream:

@@ -15,6 +15,7 @@ from shared.domain.agent import (
 )
 from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, EndedBy
 from shared.domain.errors import Rejected, Transient
+from shared.secrets.masking import Masker
 from workers.agents.compliance import (
     Conduct,
     TaskValidation,
@@ -37,6 +38,7 @@ from workers.agents.watcher import Watcher
 from workers.passes.means import Try
 from workers.passes.ports import PassControl
 from workers.shells.ports import Call, Shell
+from workers.shells.remote.live_output import LiveOutput
 
 log = structlog.get_logger()
 
@@ -74,7 +76,8 @@ class AgentTask:
 class AgentRuns:
     """Runs the attempts of agents in one workspace, through the shell of a pass.
 
-    `pass_name` tells passes of different installations apart.
+    `pass_name` tells passes of different installations apart. `masker` hides secrets in what is
+    shown of a stream that a reader needs whole.
     """
 
     shell: Shell
@@ -85,6 +88,7 @@ class AgentRuns:
     processes_of: ProcessesOf = lambda _: ProcessSigns()
     pass_name: str = ""
     snapshot_every: float = SNAPSHOT_EVERY
+    masker: Masker | None = None
 
     def run(self, key: str, task: AgentTask) -> AgentResult:
         """Run an attempt, or wait for what an earlier driver started under its key.
@@ -160,16 +164,20 @@ class _Run:
         self._runner = runs.runner_of(label.runner, label.command)
         has_events = self._runner.capabilities.events
         self._watcher = Watcher(task.watchdog, has_events=has_events, taken_over=taken_over)
-        self._follower = Follower(self._runner.reader, self._forward, self._watcher.hear)
+        self._parsed = has_events
+        self._shown = LiveOutput(self._show, runs.masker if has_events else None)
+        self._follower = Follower(self._runner.reader, self._shown.send, self._watcher.hear)
 
     def carry_out(self, call: Call) -> AgentResult:
         """Start it or take it over, and wait for its end."""
         runs = self._runs
+        call = replace(call, parsed=self._parsed)
         with Heartbeat(self._every, self._beat):
             result = runs.shell.run(call, on_output=self._follower.take, cancelled=self._must_end)
+        self._shown.finish()
         return self._result(result, runs.bench.snapshot(self._key).tree)
 
-    def _forward(self, stream: str, chunk: bytes) -> None:
+    def _show(self, stream: str, chunk: bytes) -> None:
         self._runs.control.output(self._key, stream, chunk)
 
     def _beat(self) -> None:
@@ -265,7 +273,9 @@ class _Run:
 
 
 def _summary(said: RunnerOutcome) -> str:
-    """What a runner says about its work, and what went wrong with it."""
+    """What a runner says about its work; unless all went well, what went wrong with it, too."""
+    if said.status is AgentStatus.OK and said.summary:
+        return said.summary
     return "\n".join(dict.fromkeys(filter(None, (said.summary, said.detail))))
 
 

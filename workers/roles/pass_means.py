@@ -130,6 +130,7 @@ class PassMeans:
             partial(look_at_processes, host_shell, parts.record.name),
             pass_name=parts.record.name,
             snapshot_every=agents.snapshot_every,
+            masker=parts.secrets.masker,
         )
         assigning = Assigning(
             parts.order,

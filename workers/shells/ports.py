@@ -63,6 +63,9 @@ class Call:
     first. The host keeps `label` (one line) with it. `variables` are added to its environment;
     nothing else on the host ever holds them. In a pipeline, the next call starts after exit code 0
     if `ends_well`, otherwise after an exit code that means no.
+
+    A program of ours reads the output of a call that is `parsed`: only the values of known secrets
+    are hidden in it, and whoever shows it hides the rest.
     """
 
     command: str
@@ -71,6 +74,7 @@ class Call:
     key: str | None = None
     label: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    parsed: bool = False
 
     @property
     def is_look(self) -> bool:

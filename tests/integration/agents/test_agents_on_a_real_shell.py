@@ -1,14 +1,19 @@
 """Agents on a real shell, in workspaces of a real repository."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from shared.domain.agent import RunnerChoice, Trigger
+from shared.domain.agent import ExecutionMode, RunnerChoice, Trigger
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
 from shared.domain.budget import Ending
+from tests.fakes.gateway import scripted_gateway
 from tests.integration.agents.conftest import Driving, agent
+from tests.services.agent_programs import program_for_tests
 from tests.unit.passes.given import MemoryLog, subtask
+from workers.agents.runners.port import GatewayAccess
+from workers.agents.runners.table import find_runner
 
 
 def result(attempt: Attempt) -> AgentResult:
@@ -112,3 +117,40 @@ def test_a_withdrawn_pass_ends_its_agent(driving: Driving) -> None:
     assert done.ending is Ending.CANCELLED
     assert log.ended[0].outcome is Outcome.CANCELLED
     assert driving.show(result(log.ended[0]).tree, "made") == "x\n"
+
+
+def test_the_real_claude_code_works_through_the_gateway(driving: Driving) -> None:
+    """Its tokens are counted, its session is kept, and its token is the only key that it has."""
+    turns = (
+        [{"tool": "Bash", "input": {"command": "echo new >app.py; env >env.txt"}}],
+        [
+            {
+                "tool": "StructuredOutput",
+                "input": {"status": "ok", "summary": "Renewed.", "decisions": []},
+            }
+        ],
+    )
+    program = program_for_tests("claude-code")
+    choice = RunnerChoice("claude-code", 1, command=str(program))
+    goal = agent(
+        "Put the word new into app.py",
+        "grep -q new app.py",
+        runners=(choice,),
+        mode=ExecutionMode.AUTONOMOUS,
+    )
+    with scripted_gateway(*turns) as gateway:
+        access = GatewayAccess(gateway.url, "the-token")
+        agents = replace(driving.agents, runner_of=find_runner, access_of=lambda _: access)
+        done, log = replace(driving, agents=agents).drive(goal)
+    assert done.ending is Ending.DONE, log.ended
+    found = result(log.ended[0])
+    assert (found.status, found.summary, found.runner) == (
+        AgentStatus.OK,
+        "Renewed.",
+        "claude-code",
+    )
+    assert found.changed_files == ("app.py", "env.txt")
+    assert found.tokens
+    assert found.session
+    assert len(gateway.requests) == len(turns)
+    assert "ANTHROPIC_API_KEY=the-token" in driving.show(found.tree, "env.txt")

@@ -3,7 +3,7 @@
 from collections import deque
 
 from shared.domain.attempt import OnOutput
-from shared.secrets.masking import MaskedStream, Masker
+from shared.secrets.masking import MaskedStream, Masker, ValueStream
 
 STREAM_LIMIT = 1_048_576
 """Bytes kept of each stream of a command."""
@@ -27,7 +27,7 @@ class Capture:
         masker: Masker | None = None,
     ) -> None:
         self._masker = masker
-        self._masked: MaskedStream | None = None
+        self._masked: MaskedStream | ValueStream | None = None
         self._cut = False
         self._dropped = 0
         self._stream = stream

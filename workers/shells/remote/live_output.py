@@ -1,7 +1,7 @@
 """Sends the output of a command as it arrives, without the secrets in it."""
 
 from shared.domain.attempt import OnOutput
-from shared.secrets.masking import MaskedStream, Masker
+from shared.secrets.masking import MaskedStream, Masker, ValueStream
 
 STREAMS = ("stdout", "stderr")
 
@@ -12,7 +12,7 @@ class LiveOutput:
     def __init__(self, on_output: OnOutput | None, masker: Masker | None) -> None:
         self._on_output = on_output
         self._masker = masker
-        self._masked: dict[str, MaskedStream] = {}
+        self._masked: dict[str, MaskedStream | ValueStream] = {}
 
     def send(self, stream: str, chunk: bytes) -> None:
         """Send the next bytes of a stream; raises what the listener raises."""

@@ -176,6 +176,9 @@ class RunnerShell:
         finally:
             slot.close()
 
+    def _masker_for(self, call: Call) -> Masker | None:
+        return self._masker.for_values() if self._masker and call.parsed else self._masker
+
     def _until_done(
         self, slot: RunnerSlot, call: Call, deadline: Deadline, on_output: OnOutput | None
     ) -> CommandResult:
@@ -201,7 +204,7 @@ class RunnerShell:
         """The result; None if the command has to be tried again."""
         sent = self._sent_already(slot, call)
         runner = slot.ready()
-        output = Output(on_output, self._stream_limit, self._masker)
+        output = Output(on_output, self._stream_limit, self._masker_for(call))
         known = self._known.get(call.key or "")
         if known is not None:
             return self._attach(runner, known, call, deadline, output)
