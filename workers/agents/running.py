@@ -103,7 +103,7 @@ class AgentRuns:
         try:
             return self._start(key, task)
         except Rejected as error:
-            return _not_started(task.name, error)
+            return _not_started(task, error)
 
     def _start(self, key: str, task: AgentTask) -> AgentResult:
         this, runner = task.this, self.runner_of(task.runner, task.command)
@@ -279,6 +279,14 @@ def _summary(said: RunnerOutcome) -> str:
     return "\n".join(dict.fromkeys(filter(None, (said.summary, said.detail))))
 
 
-def _not_started(runner: str, error: Rejected) -> AgentResult:
+def _not_started(task: AgentTask, error: Rejected) -> AgentResult:
     now = datetime.now(UTC)
-    return AgentResult(AgentStatus.ERROR, error.reason, now, now, runner=runner)
+    return AgentResult(
+        AgentStatus.ERROR,
+        error.reason,
+        now,
+        now,
+        runner=task.name,
+        mode=task.mode,
+        time_budget=task.time_budget,
+    )
