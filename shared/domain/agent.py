@@ -13,7 +13,7 @@ COMMAND_RUNNER = "command"
 NEEDS_COMMAND = frozenset({"acp", COMMAND_RUNNER})
 """The runners that a plan has to say how to start."""
 
-RUNNERS = ("claude-code", "codex", *sorted(NEEDS_COMMAND))
+RUNNERS = ("claude-code", "codex", "mini-swe-agent", *sorted(NEEDS_COMMAND))
 """The runners that replan knows."""
 
 

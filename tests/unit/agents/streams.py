@@ -8,9 +8,10 @@ FOLDER: Final = Path(__file__).parents[2] / "cases" / "agents"
 
 def stream(name: str) -> bytes:
     """The standard output of one run, such as `claude-code/deferred`."""
-    return (FOLDER / f"{name}.jsonl").read_bytes()
+    (path,) = FOLDER.glob(f"{name}.*")
+    return path.read_bytes()
 
 
 def names() -> list[str]:
-    """All that were recorded."""
-    return sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.jsonl"))
+    """All that were recorded; `.jsonl` for those that are nothing but JSON."""
+    return sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.*"))

@@ -48,13 +48,14 @@ def test_the_token_is_a_secret_and_the_task_is_in_no_argument(runner: Runner) ->
     assert TOKEN not in script(invocation)
     assert TOKEN not in repr(order) + repr(invocation)
     assert not any("database" in word for word in invocation.argv)
-    assert invocation.argv[0] == runner.program
+    assert runner.program in invocation.argv
 
 
 @pytest.mark.parametrize("name", RUNNERS)
 def test_another_command_line_may_start_it(name: str) -> None:
     invocation = RUNNERS[name].invocation(replace(ORDER, program="'/opt/its own/agent' --fast"))
-    assert invocation.argv[:2] == ("/opt/its own/agent", "--fast")
+    at = invocation.argv.index("/opt/its own/agent")
+    assert invocation.argv[at + 1] == "--fast"
     with pytest.raises(Rejected, match="not a valid command line"):
         RUNNERS[name].invocation(replace(ORDER, program="'unfinished"))
 

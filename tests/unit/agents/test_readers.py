@@ -17,6 +17,7 @@ from workers.agents.runners.table import NAMES, find_runner
 
 READERS: list[Runner] = [find_runner(name, "true") for name in NAMES]
 STREAMS = {name: stream(name) for name in names()}
+ONLY_JSON = sorted(name for name in names() if not name.startswith("mini-swe-agent"))
 
 
 @given(name=st.sampled_from(sorted(STREAMS)), data=st.data())
@@ -52,7 +53,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@given(name=st.sampled_from(sorted(STREAMS)), data=st.data())
+@given(name=st.sampled_from(ONLY_JSON), data=st.data())
 def test_an_event_with_any_value_in_any_place_is_read(name: str, data: st.DataObject) -> None:
     lines = [json.loads(line) for line in STREAMS[name].splitlines()]
     place: Any = data.draw(st.sampled_from(lines)) if lines else {}

@@ -70,6 +70,10 @@ class JsonReader:
         """The events that an object of the stream stands for."""
         raise NotImplementedError
 
+    def translate_text(self, line: Unreadable) -> Iterator[AgentEvent]:
+        """The events that another line stands for."""
+        yield line
+
     def read_stderr(self, text: str) -> EndReason:
         """Why it ended without a result, from the last part of its standard error."""
         raise NotImplementedError
@@ -95,7 +99,7 @@ class JsonReader:
             return
         self.seen.events += 1
         if isinstance(value, Unreadable):
-            yield value
+            yield from self.translate_text(value)
             return
         for event in self.translate(value):
             self._see(event)

@@ -8,9 +8,12 @@ from workers.agents.runners.acp import AcpRunner
 from workers.agents.runners.claude_code import ClaudeCode
 from workers.agents.runners.codex import Codex
 from workers.agents.runners.command import CommandRunner
+from workers.agents.runners.mini_swe_agent import MiniSweAgent
 from workers.agents.runners.port import Runner
 
-RUNNERS: Final[Mapping[str, Runner]] = {runner.name: runner for runner in (ClaudeCode(), Codex())}
+RUNNERS: Final[Mapping[str, Runner]] = {
+    runner.name: runner for runner in (ClaudeCode(), Codex(), MiniSweAgent())
+}
 """The runners that are one program. A command line may start it (`AgentOrder.program`)."""
 
 COMMAND: Final = "command"
