@@ -35,6 +35,12 @@ ALLOWED: Final = {
     "workers/shells/remote/transport.py": {"'host key' in str(error)"},
     "shared/queue/replies.py": {"str(error).rpartition(_OF_PIPELINE)"},
     "workers/llm/chat_completions.py": {"word in named"},
+    # What programs of others say of their ends, which they say in no other way.
+    "workers/agents/runners/claude_code.py": {
+        "'No conversation found' in text",
+        "'already in use' in text",
+    },
+    "workers/agents/runners/codex.py": {"_CONTEXT in message", "_NO_SESSION in text"},
 }
 """Path: the expressions in it that may read a text."""
 
