@@ -1,7 +1,7 @@
 """The ledger of calls to models: each is a row before it is made, and a cap stops the next."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import ROUND_UP, Decimal
 from typing import Any
 
@@ -57,11 +57,16 @@ class CallLedger:
             self._refuse_past_a_cap(call, spent, budget)
             return model_calls.begin(connection, call)
 
-    def end(self, number: int, record: CallRecord) -> None:
-        """Record how a call ended; if the database stays unavailable, only its start is known."""
+    def end(
+        self, number: int, record: CallRecord, question: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record how a call ended; if the database stays unavailable, only its start is known.
+
+        `question` is what was asked, where `begin` did not say it.
+        """
         used = record.usage != Usage()
         cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
-        self.write(model_calls.end, number, _result_row(record, cost))
+        self.write(model_calls.end, number, _result_row(record, cost), question)
 
     def write(self, write: Callable[..., None], number: int, *values: object) -> None:
         """Write what is known of a call, unless the database stays unavailable."""

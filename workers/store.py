@@ -35,7 +35,8 @@ from workers.findings import done_steps, replies_of
 from workers.planning import DoneStep
 
 _OPEN_ATTEMPT = text(f"""
-    SELECT task_id FROM runs WHERE id = :run_id AND CASE
+    SELECT task_id, set_config('synchronous_commit', 'off', TRUE) FROM runs
+    WHERE id = :run_id AND CASE
         WHEN EXISTS (SELECT FROM attempts WHERE key = :key) THEN
             EXISTS (SELECT FROM attempts WHERE key = :key AND outcome = '{attempts.RUNNING}')
         ELSE EXISTS (
@@ -394,7 +395,8 @@ def task_of_open_attempt(connection: Connection, place: AttemptPlace) -> int | N
     """The number of the task of an attempt that is open; None if it has ended or never was.
 
     A command may start before its attempt is in the database: such an attempt is open while a
-    worker holds its pass.
+    worker holds its pass. What the same transaction writes, others see at once, but nobody waits
+    until it is on the disk: the first byte of an answer would wait, too.
     """
     asked = {"key": place.key, "run_id": place.run, "step": place.step, "pass_no": place.pass_no}
     return connection.execute(_OPEN_ATTEMPT, asked).scalar_one_or_none()

@@ -15,7 +15,7 @@ from shared.domain import facts as f
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
-from shared.domain.spending import UNUSABLE
+from shared.domain.spending import AGENT, UNUSABLE
 from shared.store import model_calls
 from shared.store.inbox import Report
 
@@ -137,7 +137,8 @@ def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
 
     Raises Rejected when there is no such call.
     """
-    calls = [c for c in calls_of(connection, ref).calls if c.replay_of is None]
+    made = calls_of(connection, ref).calls
+    calls = [c for c in made if c.replay_of is None and c.role != AGENT]
     wanted = [
         call.id
         for call in calls

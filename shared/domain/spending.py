@@ -8,6 +8,9 @@ SPENDING = "spending"
 UNUSABLE = "unusable"
 """The error of a call whose answer was refused by our own rules."""
 
+AGENT = "agent"
+"""The role and the purpose of a call that an agent makes through the gateway."""
+
 
 def exact(dollars: Decimal | float) -> str:
     """An amount with all its digits, and two at least: 0.001, 0.50."""

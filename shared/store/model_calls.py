@@ -1,6 +1,6 @@
 """Calls to models in rows: recorded before they are made, so that each is counted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
@@ -138,12 +138,18 @@ def begin(connection: Connection, call: BegunCall) -> int:
     return connection.execute(entered).scalar_one()
 
 
-def end(connection: Connection, number: int, ended: EndedCall) -> None:
-    """Record how the call ended."""
+def end(
+    connection: Connection,
+    number: int,
+    ended: EndedCall,
+    question: Mapping[str, Any] | None = None,
+) -> None:
+    """Record how the call ended, and its question if the row does not have it yet."""
+    more = {} if question is None else {"question": _safe(question)}
     connection.execute(
         update(ModelCallRow)
         .where(ModelCallRow.id == number)
-        .values({**_safe(asdict(ended)), "ended_at": func.clock_timestamp()})
+        .values({**_safe(asdict(ended)), **more, "ended_at": func.clock_timestamp()})
     )
 
 

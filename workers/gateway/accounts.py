@@ -28,8 +28,10 @@ class Accounts(Protocol):
         """
         ...
 
-    def end(self, number: int, grant: AttemptGrant, record: CallRecord) -> None:
-        """Record how it ended. Never raises."""
+    def end(
+        self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord
+    ) -> None:
+        """Record how it ended, and what was asked. Never raises."""
         ...
 
 
@@ -47,5 +49,7 @@ class NoAccounts:
         """See `Accounts`."""
         return 0
 
-    def end(self, number: int, grant: AttemptGrant, record: CallRecord) -> None:
+    def end(
+        self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord
+    ) -> None:
         """See `Accounts`."""

@@ -96,8 +96,8 @@ class Gateway:
         except ClientDisconnect:
             return
         except Refusal as refusal:
-            protocol = protocol_of(path, headers)
-            await refuse(protocol, refusal)(scope, receive, send)
+            told = Refusal(refusal.kind, self._keys.values(refusal.reason))
+            await refuse(protocol_of(path, headers), told)(scope, receive, send)
         except Exception:
             log.exception("request_failed", path=path)
             if begun:
@@ -116,8 +116,9 @@ class Gateway:
         raw = await _body(request, headers) if request.method == "POST" else b""
         await self._settle(grant)
         query = without_key(request.url.query)
-        asked = await self._run(self._read, route, raw, headers, query)
-        call = await self._begin(grant, asked)
+        asked, call = await self._run(self._prepare, grant, route, raw, headers, query)
+        if call is None:
+            call = await self._begin(grant, asked)
         self.served += 1
         exchange = Exchange(asked, keys=self._keys, send=send)
 
@@ -127,13 +128,13 @@ class Gateway:
         try:
             await _unless_gone(request.receive, work)
         finally:
-            ending = self._remember(grant, call, exchange)
+            ending = self._remember(grant, call, asked, exchange)
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(ending)
         await exchange.finish()
 
     def _read(self, route: Route, raw: bytes, headers: dict[str, str], query: str) -> ModelRequest:
-        """The request as it leaves; runs in a thread, because it may be large."""
+        """The request as it leaves."""
         body = _parse(raw, route)
         masker = self._masker()
         raw, body = mask_request(raw, body, masker)
@@ -141,29 +142,44 @@ class Gateway:
             raise Refusal(FaultKind.INVALID_REQUEST, "the request names no model")
         return ModelRequest(route, raw, body, query, passed_on(headers, masker.values))
 
+    def _prepare(
+        self, grant: AttemptGrant, route: Route, raw: bytes, headers: dict[str, str], query: str
+    ) -> tuple[ModelRequest, int | None]:
+        """The request and the number of its call; None where that has to be tried again."""
+        asked = self._read(route, raw, headers, query)
+        try:
+            return asked, self._record(grant, asked)
+        except Transient:
+            return asked, None
+
+    def _record(self, grant: AttemptGrant, asked: ModelRequest) -> int:
+        """Record a call; 0 for what costs nothing."""
+        if asked.route.operation is Operation.GENERATE:
+            return self._accounts.begin(grant, asked)
+        self._accounts.require_open(grant)
+        return 0
+
     async def _begin(self, grant: AttemptGrant, asked: ModelRequest) -> int:
-        """Record a call, 0 for what costs nothing; waits for a database that is away."""
+        """Record a call once the database, which is away, is back."""
         patience = (self._patience or Patience()).total
         begun, pause = monotonic(), _FIRST_PAUSE
         while True:
+            await asyncio.sleep(pause)
             try:
-                if asked.route.operation is Operation.GENERATE:
-                    return await self._run(self._accounts.begin, grant, asked)
-                await self._run(self._accounts.require_open, grant)
+                return await self._run(self._record, grant, asked)
             except Transient as error:
                 if monotonic() - begun + pause > patience:
                     reason = f"the call cannot be recorded: {error.reason}"
                     raise Refusal(FaultKind.UNAVAILABLE, reason) from error
-                await asyncio.sleep(pause)
                 pause *= 2
-            else:
-                return 0
 
-    def _remember(self, grant: AttemptGrant, call: int, exchange: Exchange) -> "asyncio.Task[None]":
+    def _remember(
+        self, grant: AttemptGrant, call: int, asked: ModelRequest, exchange: Exchange
+    ) -> "asyncio.Task[None]":
         """Record the end of a call, which the next request of the same attempt waits for."""
 
         def end() -> None:
-            self._accounts.end(call, grant, exchange.record())
+            self._accounts.end(call, grant, asked, exchange.record())
 
         async def run() -> None:
             if call:

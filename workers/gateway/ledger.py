@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 from shared.domain.errors import Misconfigured
 from shared.domain.ids import AttemptPlace, place_of_key
-from shared.domain.spending import SPENDING
+from shared.domain.spending import AGENT, SPENDING
 from shared.settings.server import GatewayKeeps
 from shared.store import model_calls
 from shared.store.database import Database
@@ -22,8 +22,8 @@ from workers.gateway.protocols.content import Said, count_characters, new_turns
 from workers.gateway.upstream import ModelRequest
 from workers.llm.calls import CallRecord, Usage, estimate_tokens
 
-AGENT: Final = "agent"
-"""The role and the purpose of the calls that agents make."""
+_NOTHING: Final[dict[str, Any]] = {"system": [], "turns": []}
+"""What is kept of a question while it is under way, and where nothing is to be kept."""
 
 _REMEMBERED: Final = 10_000
 """Attempts whose last call is remembered, to tell what the next one finds in the cache."""
@@ -80,7 +80,9 @@ class LedgerAccounts:
             self._note_refusal(call, place, error.reason)
             raise Refusal(FaultKind.SPENDING, error.reason) from error
 
-    def end(self, number: int, grant: AttemptGrant, record: CallRecord) -> None:
+    def end(
+        self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord
+    ) -> None:
         """See `Accounts`."""
         usage = record.usage
         read = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
@@ -91,7 +93,9 @@ class LedgerAccounts:
                 if len(self._cached) > _REMEMBERED:
                     self._cached.popitem(last=False)
         kept = None if self._keeps is GatewayKeeps.NOTHING else self._mask(record.answer or "")
-        self._ledger.end(number, replace(record, answer=kept, reason=self._mask(record.reason)))
+        ended = replace(record, answer=kept, reason=self._mask(record.reason))
+        # Only now: who waits for the first byte does not wait for what is kept.
+        self._ledger.end(number, ended, self._question(request))
 
     def _row(self, place: AttemptPlace, request: ModelRequest) -> BegunCall:
         model = request.route.model_of(request.body)
@@ -106,7 +110,7 @@ class LedgerAccounts:
             prompt=request.route.protocol.name,
             model=model,
             effort=None,
-            question=self._question(request),
+            question=_NOTHING,
             input_cost=self._ledger.input_cost(model, self._asked(place.key, request)),
             attempt_key=place.key,
         )
@@ -121,7 +125,7 @@ class LedgerAccounts:
     def _question(self, request: ModelRequest) -> dict[str, Any]:
         """What is kept of a request; `left_out` counts the turns that earlier calls have kept."""
         if self._keeps is GatewayKeeps.NOTHING:
-            return {"system": [], "turns": []}
+            return _NOTHING
         protocol = request.route.protocol
         turns: list[Said] = protocol.turns(request.body)
         kept = turns if self._keeps is GatewayKeeps.ALL else new_turns(turns)
