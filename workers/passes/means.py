@@ -1,4 +1,4 @@
-"""The port to whatever carries out the subtasks of a pass: shells today, agents later.
+"""The port to whatever carries out the subtasks of a pass: shells, and agents.
 
 The pass owns the tries of a subtask, the error threshold, evidence, approvals, questions,
 cancelling, dry runs, takeovers and rollbacks. It hands texts on and reads none of them.

@@ -1,0 +1,90 @@
+"""One attempt of an agent, over a scripted shell."""
+
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.attempt import AgentStatus, EndedBy
+from tests.fakes.scripted_agents import LineReader, ScriptedBench, ScriptedRunner
+from tests.fakes.scripted_shell import Answer, ScriptedShell
+from tests.unit.passes.given import MemoryLog, ended
+from workers.agents.follower import Follower
+from workers.agents.heartbeat import Heartbeat
+from workers.agents.running import AgentRuns, AgentTask
+from workers.agents.task_text import Assignment
+from workers.passes.means import Try
+from workers.shells.remote.capture import Capture
+
+KEY = "R7-1-r0-1-p1-t0"
+TASK = AgentTask(Try("mend it"), Assignment("mend it"), "scripted", "scripted", 60)
+
+
+def runs(shell: ScriptedShell, log: MemoryLog | None = None) -> AgentRuns:
+    return AgentRuns(
+        shell, ScriptedBench(), lambda *_: ScriptedRunner(), log or MemoryLog(), pass_name="p"
+    )
+
+
+def test_the_result_is_what_runner_and_workspace_say() -> None:
+    log = MemoryLog()
+    shell = ScriptedShell(default=Answer(0, "use 12\nend ok all done\n"))
+    found = runs(shell, log).run(KEY, TASK)
+    assert (found.status, found.summary, found.tokens) == (AgentStatus.OK, "all done", 12)
+    assert (found.before, found.tree, found.changed_files) == (
+        "tree0",
+        "tree1",
+        ("changed-in-tree1",),
+    )
+    assert [chunk for _, _, chunk in log.outputs] == [b"use 12\nend ok all done\n"]
+    assert shell.calls[0].key == KEY
+
+
+@pytest.mark.parametrize(
+    ("stdout", "unwanted", "ended_by"),
+    [
+        ("say hello\n", {KEY}, EndedBy.CANCEL),
+        ("say hello\n", set(), EndedBy.WATCHDOG),
+        ("end ok but it lingers\n", set(), None),
+    ],
+)
+def test_who_ended_it_is_told_apart(
+    stdout: str, unwanted: set[str], ended_by: EndedBy | None
+) -> None:
+    """What no person has ended, a rule did: this driver's, or that of one before it."""
+    shell = ScriptedShell()
+    label = {"goal": "mend it", "remedy": None, "planned": None, "runner": "scripted"}
+    label |= {"command": None, "name": "scripted", "tree": "tree0"}
+    killed = replace(ended("agent", None, stdout=stdout), ended_by=EndedBy.CANCEL)
+    shell.remember(KEY, "agent", killed, json.dumps(label))
+    log = MemoryLog(unwanted_keys=unwanted)
+    assert runs(shell, log).run(KEY, TASK).ended_by is ended_by
+
+
+def test_a_result_is_read_though_the_middle_is_not_kept() -> None:
+    """And nothing of it came while it ran."""
+    capture = Capture("stdout", limit=200)
+    stream = b"".join(b"say line %d\n" % number for number in range(200)) + b"end ok at last\n"
+    capture.take(stream)
+    result = replace(ended("agent"), stdout=capture.content(), stdout_dropped=capture.dropped)
+    heard: list[object] = []
+    follower = Follower(LineReader, lambda *_: None, heard.extend)
+    follower.read_rest(result)
+    assert follower.outcome(result, None).summary == "at last"
+    assert len(heard) < 30
+
+
+def test_a_heartbeat_survives_a_beat_that_fails() -> None:
+    beaten: list[int] = []
+    enough = threading.Event()
+
+    def beat() -> None:
+        beaten.append(len(beaten))
+        if len(beaten) > 2:
+            enough.set()
+        raise OSError("the host is away")
+
+    with Heartbeat(0.001, beat):
+        assert enough.wait(10)
+    assert len(beaten) > 2
