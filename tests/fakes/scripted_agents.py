@@ -31,6 +31,9 @@ class ScriptedBench:
         self._tree = next(self._coming, self._tree)
         return Snapshot(self._tree)
 
+    def close(self) -> None:
+        """Nothing to release."""
+
     def changed(self, base: str, tree: str) -> tuple[str, ...]:
         """One file, unless the tree is the first one."""
         return () if tree in {base, "tree0"} else (f"changed-in-{tree}",)

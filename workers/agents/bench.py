@@ -1,32 +1,53 @@
 """The workspace of a step, for its agents and its commands (`workers.agents.ports.Workbench`)."""
 
 import threading
+from collections.abc import Callable
 from typing import Self
 
 from workers.agents.workspaces.values import Snapshot, Workspace
 from workers.agents.workspaces.workspaces import Workspaces
+from workers.passes.ports import Cancelled
+from workers.shells.ports import Shell
+
+MakeWorkspaces = Callable[[Shell, Cancelled | None], Workspaces]
+"""Makes the workspaces of a repository, whose scripts end once the second argument says so."""
 
 
 class StepBench:
     """One workspace for all passes of a step in a run; it begins with the work of another step."""
 
-    def __init__(self, workspaces: Workspaces, workspace: Workspace) -> None:
+    def __init__(
+        self, workspaces: Workspaces, workspace: Workspace, close: Callable[[], None]
+    ) -> None:
         self._workspaces = workspaces
         self._workspace = workspace
+        self._close = close
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, workspaces: Workspaces, *, run: str, step: int, after: int | None) -> Self:
+    def open(
+        cls,
+        shell: Shell,
+        make: MakeWorkspaces,
+        *,
+        run: str,
+        step: int,
+        after: int | None,
+        cancelled: Cancelled | None,
+    ) -> Self:
         """The workspace of that step of a run; a new one has the files that step `after` left.
 
-        All workspaces of a run start from the same commit. Raises what `Workspaces` raises.
+        All workspaces of a run start from the same commit. The shell is closed with the bench.
+        Raises what `Workspaces` raises, Transient if `cancelled` while it is made.
         """
+        workspaces = make(shell, cancelled)
         base = workspaces.base(run).sha
         tree = None
         if after is not None:
             before = workspaces.prepare(base, _name(run, after))
             tree = workspaces.snapshot(before, f"for step {step}").tree
-        return cls(workspaces, workspaces.prepare(base, _name(run, step), tree=tree))
+        made = workspaces.prepare(base, _name(run, step), tree=tree)
+        return cls(make(shell, None), made, shell.close)
 
     @property
     def path(self) -> str:
@@ -47,6 +68,10 @@ class StepBench:
         """Keep what it holds now."""
         with self._lock:
             return self._workspaces.snapshot(self._workspace, label)
+
+    def close(self) -> None:
+        """Release the shell; the workspace stays."""
+        self._close()
 
     def changed(self, base: str, tree: str) -> tuple[str, ...]:
         """The files that differ."""

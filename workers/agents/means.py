@@ -140,8 +140,9 @@ class AgentMeans:
         self._shells.cancel_pipeline()
 
     def close(self) -> None:
-        """Release the shell; an agent that runs goes on."""
+        """Release the shells; an agent that runs goes on."""
         self._shells.close()
+        self._runs.bench.close()
 
     def _check(self, goal: str, key: str) -> None:
         verdict = self.verdict(goal)

@@ -34,6 +34,10 @@ class Workbench(Protocol):
         """Keep what the workspace holds now; `label` is kept with it."""
         ...
 
+    def close(self) -> None:
+        """Release what it takes to reach it; the workspace stays."""
+        ...
+
     def changed(self, base: str, tree: str) -> tuple[str, ...]:
         """The files that differ between two commits or trees."""
         ...

@@ -22,7 +22,7 @@ from workers.agents.workspaces.script import PLACE
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.clock import SystemClock
 from workers.passes.means import Means
-from workers.passes.ports import PassControl, PassOrder
+from workers.passes.ports import Cancelled, PassControl, PassOrder
 from workers.secrets import KnownSecrets
 from workers.shells.door import Judge, PassJudge
 from workers.shells.means import ShellMeans
@@ -113,14 +113,14 @@ class PassMeans:
         return OpenMeans(means, shell, lambda: means.gave_secrets)
 
     def _in_repository(self, place: Place, repository: Repository, parts: PassParts) -> OpenMeans:
-        _require_allowed(repository, parts.setup)
-        agents = self._agents
         host_shell = self._connections.shell(place.host)
-        workspaces = Workspaces(host_shell, repository, root=agents.workspaces)
-        bench = StepBench.open(
-            workspaces, run=place.token, step=parts.order.step.ordinal, after=place.after
-        )
-        on_host = self._on_host(replace(place.host, workdir=bench.path), parts)
+        try:
+            bench = self._bench(host_shell, place, repository, parts)
+            on_host = self._on_host(replace(place.host, workdir=bench.path), parts)
+        except BaseException:
+            host_shell.close()
+            raise
+        agents = self._agents
         runs = AgentRuns(
             on_host.shell,
             bench,
@@ -140,6 +140,28 @@ class PassMeans:
         goals = PassJudge(AllowedGoals(), parts.secrets.masker)
         means = AgentMeans(on_host.means, runs, assigning, goals, parts.order.subtasks)
         return replace(on_host, means=means)
+
+    def _bench(
+        self, host_shell: Shell, place: Place, repository: Repository, parts: PassParts
+    ) -> StepBench:
+        """The workspace; in a dry run, the setup command does not run."""
+        if parts.policy.dry_run_mode:
+            repository = replace(repository, setup=None)
+        _require_allowed(repository, parts.setup)
+
+        def make(shell: Shell, cancelled: Cancelled | None) -> Workspaces:
+            root = self._agents.workspaces
+            return Workspaces(shell, repository, root=root, cancelled=cancelled)
+
+        return StepBench.open(
+            host_shell,
+            make,
+            run=place.token,
+            step=parts.order.step.ordinal,
+            after=place.after,
+            # A pass that was cancelled before it came here is there to end what runs.
+            cancelled=None if parts.control.cancelled() else parts.control.cancelled,
+        )
 
 
 class AllowedGoals:

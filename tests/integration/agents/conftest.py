@@ -13,6 +13,7 @@ import pytest
 
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import Attempt
+from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Subtask, SubtaskKind
@@ -61,11 +62,12 @@ class Driving:
         pass_no: int = 1,
         answer: str | None = None,
         resumed: bool = False,
+        policy: Policy | None = None,
     ) -> tuple[PassResult, MemoryLog]:
         """Carry out the pass, or go on with it."""
         self.fence += 1
         log = log or MemoryLog()
-        what = order(*given, earlier=earlier, pass_no=pass_no)
+        what = order(*given, earlier=earlier, pass_no=pass_no, policy=policy)
         name = f"{self.token[:2]}/{self.token}-1-0-{pass_no}"
         record = PassRecord(name, self.fence, resumed, 1.0, lambda: 600.0, self.gone.is_set)
         guard = Guard(only_forbidden(default_entries()))

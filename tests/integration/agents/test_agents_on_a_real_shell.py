@@ -8,6 +8,8 @@ import pytest
 from shared.domain.agent import ExecutionMode, RunnerChoice, Trigger
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
 from shared.domain.budget import Ending
+from shared.domain.config import Policy
+from shared.domain.prediction import Prediction
 from tests.fakes.gateway import scripted_gateway
 from tests.integration.agents.conftest import Driving, agent
 from tests.services.agent_programs import program_for_tests
@@ -117,6 +119,16 @@ def test_a_withdrawn_pass_ends_its_agent(driving: Driving) -> None:
     assert done.ending is Ending.CANCELLED
     assert log.ended[0].outcome is Outcome.CANCELLED
     assert driving.show(result(log.ended[0]).tree, "made") == "x\n"
+
+
+def test_a_dry_run_neither_sets_up_nor_starts_anything(driving: Driving, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    repository = replace(driving.repository, setup=f"touch {made}")
+    dry = replace(driving, repository=repository)
+    done, log = dry.drive(agent(f"touch {made}", "test -e none"), policy=Policy(dry_run_mode=True))
+    assert done.ending is Ending.DONE
+    assert log.ended[0].prediction is Prediction.WOULD_RUN
+    assert not made.exists()
 
 
 def test_the_real_claude_code_works_through_the_gateway(driving: Driving) -> None:
