@@ -1,10 +1,12 @@
 """The form of a model's answers; the descriptions of the fields are instructions to the model."""
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from shared.contracts.agent_answers import AgentAnswer, require_offered
 from shared.contracts.complaints import Document, unknown
 from shared.contracts.fields import Command, Key, Name, Text
 from shared.contracts.look_answer import MayLook
@@ -18,6 +20,7 @@ from shared.domain.plan import (
     Plan,
     Step,
     Subtask,
+    SubtaskKind,
     check_steps,
     check_subtasks,
     keep_apart,
@@ -134,7 +137,7 @@ class StepAnswer(PlanStep):
     parallelizable: SkipJsonSchema[bool | None] = None
     parallelizable_reason: SkipJsonSchema[Text] = ""
     allowed_tools: SkipJsonSchema[list[Text] | None] = None
-    repository: SkipJsonSchema[Key | None] = None
+    repository: SkipJsonSchema[str] = ""  # see `offer_agents`
     on_failure: Annotated[
         Literal["stop", "continue"],
         Field(
@@ -158,8 +161,12 @@ class PlanAnswer(MayLook):
     ]
     impossible: Impossible
 
-    def plan(self, author: Author) -> Plan:
-        """The plan; raises Rejected when its steps do not fit together."""
+    def plan(self, author: Author, *, repositories: Collection[str] = ()) -> Plan:
+        """The plan; raises Rejected when its steps do not fit together.
+
+        They may name `repositories`, those that were offered.
+        """
+        require_offered({step.id: step.repository for step in self.steps}, repositories)
         ordinals = {step.id: ordinal for ordinal, step in enumerate(self.steps, 1)}
         steps = tuple(
             Step(
@@ -239,20 +246,25 @@ class SubtaskAnswer(Document):
         bool, Field(description="True when running it twice has the same effect as once.")
     ]
 
+    agent: SkipJsonSchema[AgentAnswer | None] = None  # see `offer_agents`
+
     def subtask(self, ordinal: int) -> Subtask:
         """The value, under its number."""
+        work = None if self.agent is None else self.agent.work()
         return Subtask(
             ordinal=ordinal,
             key=self.id,
             title=self.title,
             command=self.command,
             check=self.check if self.check.strip() else None,
-            timeout=self.timeout_seconds,
+            timeout=self.timeout_seconds if work is None else work.time_budget,
             preconditions=tuple(self.preconditions),
             needs=tuple(self.needs),
             critical=self.critical,
             rollback=self.rollback if self.rollback.strip() else None,
             idempotent=self.idempotent,
+            kind=SubtaskKind.COMMAND if work is None else SubtaskKind.AGENT,
+            agent=work,
         )
 
 

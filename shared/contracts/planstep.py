@@ -64,5 +64,5 @@ class PlanStep(Document):
             "allowed_tools": None if tools is None else tuple(tools),
             "ask_question": self.ask_question.strip(),
             "ask_options": tuple(self.ask_options),
-            "repository": self.repository,
+            "repository": self.repository or None,
         }

@@ -110,7 +110,8 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def _texts(subtask: Subtask) -> tuple[str, ...]:
-    texts = (subtask.command, subtask.check, subtask.rollback, *subtask.preconditions)
+    own = subtask.command if subtask.agent is None else None
+    texts = (own, subtask.check, subtask.rollback, *subtask.preconditions)
     return tuple(text for text in texts if text)
 
 

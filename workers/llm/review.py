@@ -79,6 +79,7 @@ class Reviewer:
 
     `others` are the subtasks of the same plan that are known already: what they write, this list
     must not run without a person. With `asks_anyway`, a person approves all commands in any case.
+    `agents` says that the work of agents was offered.
     """
 
     guard_for: GuardFor
@@ -87,6 +88,7 @@ class Reviewer:
     forbidden: tuple[str, ...] = ()
     others: Sequence[Subtask] = ()
     asks_anyway: bool = False
+    agents: bool = False
 
     def faults(self, subtasks: Sequence[Subtask]) -> list[AnswerFault]:
         """Every fault of the list, in its order."""
@@ -98,6 +100,9 @@ class Reviewer:
     ) -> Iterator[AnswerFault]:
         if contains_secret(subtask.title):
             yield _secret(subtask, "title")
+        if subtask.agent is not None and not self.agents:
+            told = f"subtask {subtask.key!r}: no agent is offered here; plan it as commands"
+            yield AnswerFault(AnswerFaultKind.UNUSABLE, told)
         try:
             sent, undo = as_sent(subtask), list(_rollback(subtask))
         except Rejected as error:  # a ${secret:…} that no command can receive

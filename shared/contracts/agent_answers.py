@@ -1,0 +1,111 @@
+"""What a planner says of the work of an agent, and how it is offered where there are repositories.
+
+The fields are part of every answer's form, but in no schema: `offer_agents` puts them there.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from shared.contracts.complaints import Document, unknown
+from shared.contracts.fields import Goal, Text
+from shared.domain.agent import DEFAULT_TIME_BUDGET, AgentWork
+from shared.domain.config import LIMITS
+from shared.domain.errors import Rejected
+
+_MINUTE = 60.0
+_LONGEST = LIMITS["subtask_timeout"][1] / _MINUTE
+_COMMAND = (
+    " With `agent`, it is the goal of that agent in words instead: what has to be different in the "
+    "repository afterwards, with every name and constraint that it needs."
+)
+
+
+class AgentAnswer(Document):
+    """A subtask that a coding agent carries out in the repository of its step."""
+
+    runner: Annotated[
+        Text, Field(description="One of the offered agents, or the empty string for any of them.")
+    ] = ""
+    context: Annotated[
+        list[Annotated[Text, Field(min_length=1)]],
+        Field(description="Files of the repository that it should read first; often none."),
+    ] = Field(default_factory=list)
+    acceptance: Annotated[
+        list[Goal],
+        Field(description="What must hold in the end, one sentence each. The check decides."),
+    ] = Field(default_factory=list)
+    time_budget_minutes: Annotated[
+        float,
+        Field(
+            ge=1,
+            le=_LONGEST,
+            strict=False,
+            allow_inf_nan=False,
+            description="How long it may take: generous, but not endless.",
+        ),
+    ] = DEFAULT_TIME_BUDGET / _MINUTE
+
+    def work(self) -> AgentWork:
+        """The value."""
+        return AgentWork(
+            context=tuple(self.context),
+            acceptance=tuple(self.acceptance),
+            runner=self.runner.strip() or None,
+            time_budget=self.time_budget_minutes * _MINUTE,
+        )
+
+
+def offer_agents(
+    schema: Mapping[str, Any], *, repositories: Sequence[str], runners: Sequence[str]
+) -> dict[str, Any]:
+    """The schema of an answer that may plan the work of agents; unchanged without repositories.
+
+    A step may then name one of the repositories, and a subtask one of the runners.
+    """
+    if not repositories:
+        return dict(schema)
+    definitions = dict(schema.get("$defs", {}))
+    if "StepAnswer" in definitions:
+        place = {
+            "type": "string",
+            "enum": ["", *repositories],
+            "description": "The repository in which the step happens; the empty string for the "
+            "target itself. Only there can agents work.",
+        }
+        definitions["StepAnswer"] = _with(definitions["StepAnswer"], repository=place)
+    if "SubtaskAnswer" in definitions:
+        form = AgentAnswer.model_json_schema()
+        parts = form["properties"]
+        runner = parts["runner"] | {"enum": ["", *runners]}
+        definitions["AgentAnswer"] = _with(form, **{**parts, "runner": runner})
+        agent = {
+            "anyOf": [{"$ref": "#/$defs/AgentAnswer"}, {"type": "null"}],
+            "description": "Normally null. Where files of the step's repository have to be written "
+            "or changed with understanding, the agent that does it; its check is a command.",
+        }
+        command = definitions["SubtaskAnswer"]["properties"]["command"]
+        command = command | {"description": command["description"] + _COMMAND}
+        definitions["SubtaskAnswer"] = _with(
+            definitions["SubtaskAnswer"], command=command, agent=agent
+        )
+    return {**schema, "$defs": definitions}
+
+
+def require_offered(named: Mapping[str, str], offered: Collection[str]) -> None:
+    """Raise Rejected for a step, by its id, that names a repository which was not offered."""
+    for step, name in named.items():
+        if name and name not in offered:
+            told = unknown(name, offered) if offered else "not offered"
+            raise Rejected(f"step {step!r}: the repository {name!r} is {told}", stage="plan")
+
+
+def _with(form: Mapping[str, Any], **properties: Any) -> dict[str, Any]:
+    """The form with these properties, which are required."""
+    required = dict.fromkeys((*form.get("required", ()), *properties))
+    return {
+        **form,
+        "properties": {**form["properties"], **properties},
+        "required": list(required),
+    }
