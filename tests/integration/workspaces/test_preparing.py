@@ -1,6 +1,7 @@
 """How the workspace of an attempt is made, and that it is made once."""
 
 import os
+import pwd
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -221,7 +222,8 @@ def test_the_setup_command_has_the_account_and_not_our_git(make: Make) -> None:
     workspaces = make(setup='echo "$HOME" >home; git rev-parse --show-toplevel >top')
     workspace = workspaces.prepare(workspaces.base(PASS).sha, FIRST)
 
-    assert Path(files_below(workspace.path)["home"].strip()).samefile(Path.home())
+    account = pwd.getpwuid(os.getuid())
+    assert files_below(workspace.path)["home"] == f"{account.pw_dir}\n"
     assert files_below(workspace.path)["top"] == f"{workspace.path}\n"
 
 

@@ -10,7 +10,7 @@ import pytest
 from shared.domain.errors import Misconfigured, Transient
 from tests.integration.workspaces.conftest import Make
 from tests.integration.workspaces.sources import ALONE, Source, run_git
-from tests.services.availability import UnavailableError, give_up
+from tests.services.availability import not_possible_here
 from tests.services.disks import small_disk
 from workers.agents.workspaces.values import Base, NoticeKind
 from workers.agents.workspaces.workspaces import Workspaces
@@ -299,7 +299,7 @@ def test_a_full_disk_is_told(make: Make, tmp_path: Path) -> None:
     """What was half done is gone when there is room again."""
     with small_disk(tmp_path / "disk", os.geteuid()) as disk:
         if disk is None:
-            give_up(UnavailableError("only root may mount a small disk"))
+            not_possible_here("only root may mount a disk")
         workspaces = make(root=disk.folder / "place")
         workspace = workspaces.prepare(workspaces.base(PASS).sha, ATTEMPT)
         Path(workspace.path, "new").write_bytes(os.urandom(200_000))
