@@ -1,5 +1,7 @@
 """The work of an agent in a plan file: as a person writes it, and what is refused."""
 
+from pathlib import Path
+
 import pytest
 
 from shared.contracts.planfile import dump_subtasks, load_plan, load_revision
@@ -55,6 +57,14 @@ def test_a_goal_is_enough() -> None:
     assert (subtask.kind, subtask.agent) == (SubtaskKind.AGENT, AgentWork())
     assert (subtask.command, subtask.check) == ("Make the failing test pass", "pytest -q")
     assert subtask.timeout == AgentWork().time_budget
+
+
+def test_the_example_of_the_documentation_is_a_plan() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "agents.md").read_text()
+    (step,) = load_plan(text.split("```yaml")[1].split("```")[0], policy=Policy()).steps
+    work = step.subtasks[0].agent
+    assert work is not None
+    assert [choice.runner for choice in work.chain] == ["claude-code", "codex"]
 
 
 def test_everything_else_can_be_said() -> None:
