@@ -87,15 +87,15 @@ def test_the_real_program_carries_out_its_task(name: str, tmp_path: Path) -> Non
     events = runner.reader().feed(stream)
     assert isinstance(events[0], SessionStarted)
     assert isinstance(events[-1], RunnerEnded)
+    # Codex does not tell of every command that ends at once.
     called = [event.call for event in events if isinstance(event, ToolCalled)]
-    returned = [event for event in events if isinstance(event, ToolReturned)]
-    assert [event.call for event in returned] == called
-    assert [event.failed for event in returned[:3]] == [False, False, True]
+    assert called
+    assert called == [event.call for event in events if isinstance(event, ToolReturned)]
     assert b"canary" not in stream
     assert git(workspace, "log", "--format=%s") == "base\n"
     changed = git(workspace, "status", "--porcelain", "--untracked-files=all")
     assert changed == "?? greeting.txt\n"
-    assert outcome.version.rpartition(" ")[2] in {PACKAGES[package].version, ""}
+    assert outcome.version.rpartition(" ")[2] == PACKAGES[package].version
 
 
 def require_only_what_was_ordered(gateway: ScriptedGateway, turns: int) -> None:

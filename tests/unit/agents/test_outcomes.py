@@ -207,7 +207,9 @@ def test_a_refused_tool_is_named() -> None:
     assert read("claude-code/denied_some", 0).denied == ("Bash",)
 
 
-@pytest.mark.parametrize(("name", "version"), [("claude-code/ok", "2.1.330"), ("codex/ok", "")])
+@pytest.mark.parametrize(
+    ("name", "version"), [("claude-code/ok", "2.1.330"), ("codex/ok", "0.169.0")]
+)
 def test_a_run_tells_who_it_was_and_what_it_used(name: str, version: str) -> None:
     outcome = read(name, 0)
     assert outcome.session

@@ -86,8 +86,9 @@ def test_half_of_a_surrogate_pair_becomes_a_character_that_can_be_stored() -> No
 def test_a_line_that_is_no_event_is_told_and_passed_over(name: str, line: bytes) -> None:
     first, rest = STREAMS[name].split(b"\n", 1)
     events = reader_of(name).feed(b"\n".join((first, line, b"", rest)))
-    assert events[1] == Unreadable(line[:200])
-    assert [*events[:1], *events[2:]] == reader_of(name).feed(STREAMS[name])
+    assert events.count(Unreadable(line[:200])) == 1
+    events.remove(Unreadable(line[:200]))
+    assert events == reader_of(name).feed(STREAMS[name])
 
 
 @pytest.mark.parametrize("name", ["claude-code/ok", "codex/ok"])

@@ -2,7 +2,8 @@
 
 Its commands run in its own sandbox: they write only to the workspace and the folder for temporary
 files, cannot change the git directory, reach no network, and do not see the gateway's token. What
-the repository says about Codex is not loaded: its home is new, and trusts no project.
+the repository says about Codex is not loaded: its home is new, and trusts no project. Its
+stream leaves out some of the commands that end at once.
 """
 
 import json
@@ -47,6 +48,13 @@ TOKEN: Final = "REPLAN_GATEWAY_TOKEN"  # noqa: S105 - the name of a variable
 """The variable that holds the token of the gateway."""
 
 _SCHEMA: Final = "codex/deliverable.json"
+_RUN: Final = "codex/run.sh"
+_RUNNING: Final = """\
+version=$("$1" --version 2>/dev/null | tr -cd '[:alnum:] .-')
+printf '{"type":"version","version":"%s"}\\n' "$version"
+exec "$@"
+"""
+"""Its stream does not tell its version."""
 _RETRIES: Final = 2
 _IDLE: Final = 600_000
 """Milliseconds without a byte of the model before a request counts as failed."""
@@ -82,11 +90,11 @@ class Codex:
         gateway = order.gateway
         words = words_of(self.name, order.program or self.program)
         return Invocation(
-            (*words, "exec", *flags, *settings, *resumed, "-"),
+            ("sh", f"{order.home}/{_RUN}", *words, "exec", *flags, *settings, *resumed, "-"),
             {"CODEX_HOME": f"{order.home}/codex", **order.variables},
             order.workspace,
             order.home,
-            files={_SCHEMA: json.dumps(schema(interactive=order.interactive))},
+            files={_RUN: _RUNNING, _SCHEMA: json.dumps(schema(interactive=order.interactive))},
             stdin=order.message or str(order.assignment),
             secrets={TOKEN: gateway.token} if gateway else {},
         )
@@ -135,14 +143,17 @@ class CodexReader(JsonReader):
 
     def __init__(self) -> None:
         super().__init__()
+        self._version = ""
         self._last = ""
         self._open: set[str] = set()
 
     def translate(self, value: JsonObject) -> Iterator[AgentEvent]:
         """See `JsonReader`."""
         match value.get("type"):
+            case "version":
+                self._version = text_of(value, "version").rpartition(" ")[2]
             case "thread.started":
-                yield SessionStarted(text_of(value, "thread_id"))
+                yield SessionStarted(text_of(value, "thread_id"), version=self._version)
             case "item.started":
                 yield from self._started(object_of(value, "item"))
             case "item.completed":

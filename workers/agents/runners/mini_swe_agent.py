@@ -10,7 +10,14 @@ from typing import Final
 
 from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
-from workers.agents.events import AgentEvent, EndReason, RunnerEnded, Said, Unreadable
+from workers.agents.events import (
+    AgentEvent,
+    EndReason,
+    RunnerEnded,
+    Said,
+    SessionStarted,
+    Unreadable,
+)
 from workers.agents.runners.command import gateway_tokens, gateway_variables, with_protocol
 from workers.agents.runners.json_lines import JsonObject, text_of
 from workers.agents.runners.port import (
@@ -108,6 +115,7 @@ class MiniReader(JsonReader):
         """See `JsonReader`."""
         if value.get("event") != "ended":
             return
+        self.seen.session = SessionStarted("", version=text_of(value, "mini_version"))
         status = text_of(value, "exit_status")
         self.seen.detail = status
         if status == "Submitted":

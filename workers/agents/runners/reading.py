@@ -97,7 +97,6 @@ class JsonReader:
     def _read(self, value: JsonObject | Unreadable) -> Iterator[AgentEvent]:
         if self.ended:
             return
-        self.seen.events += 1
         if isinstance(value, Unreadable):
             yield from self.translate_text(value)
             return
@@ -106,6 +105,7 @@ class JsonReader:
             yield event
 
     def _see(self, event: AgentEvent) -> None:
+        self.seen.events += 1
         match event:
             case SessionStarted():
                 self.seen.session = event
