@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection
-
 from shared.contracts.complaints import unknown
 from shared.domain.agent import NEEDS_COMMAND, RUNNERS, RunnerChoice
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
-from shared.store import hosts, planned, repositories, targets
+from shared.store import planned, repositories, targets
 from shared.store.database import Database
 
 
@@ -18,7 +16,7 @@ def require_agents(database: Database, steps: Iterable[Step], on: Iterable[str])
     """Raise Rejected for a step whose agents could not work in a run on one of these targets.
 
     They work in the repository of their step, or in the target if that is one, with the runners
-    that it allows. A name that is not a repository's is left to `require_repositories`.
+    that it allows. A name that is not a repository's is left to `targets.require_usable`.
     """
     asking = [step for step in steps if _agents(step.subtasks)]
     if not asking:
@@ -92,27 +90,3 @@ def named_repositories(plan: Plan | None) -> tuple[str, ...]:
     """The repositories that the steps of a plan name, each once."""
     steps = () if plan is None else plan.steps
     return tuple(dict.fromkeys(step.repository for step in steps if step.repository is not None))
-
-
-def require_repositories(connection: Connection, plan: Plan) -> None:
-    """Raise Rejected for a repository that a plan names and that cannot be used."""
-    for name in named_repositories(plan):
-        place = targets.find(connection, name)
-        if place is None or place.repository is None or place.host.distrusted:
-            raise refusal_of_repository(connection, name)
-
-
-def refusal_of_repository(connection: Connection, name: str) -> Rejected:
-    """The error for a repository that cannot be used.
-
-    Raises Misconfigured if nothing may run on its host.
-    """
-    known = repositories.find(connection, name)
-    if known is None:
-        return repositories.unknown(connection, name)
-    hosts.require_trusted(hosts.get(connection, known.host))
-    return Rejected(
-        f"the repository {name!r} has just been changed: submit it again",
-        stage="input",
-        next_step=NextStep.of("repo show", name),
-    )

@@ -1,16 +1,15 @@
 """What a person may do with a plan: provide it, approve it, resume it, replay its planning."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
-
-from sqlalchemy import Connection
 
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
-from orchestrator.acts.agents import require_agents, require_repositories
+from orchestrator.acts.agents import named_repositories, require_agents
 from orchestrator.acts.approvals import PlacedSteps
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
@@ -36,7 +35,7 @@ from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan, Step
 from shared.secrets.sent import check_plan_secrets
-from shared.store import hosts, targets
+from shared.store import targets
 from shared.store.targets import Place
 
 RESUMED = "Plan resumed successfully"
@@ -74,7 +73,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     check_plan_secrets(plan)
     require_agents(caller.database, plan.steps, [run.target for run in view.runs])
     with caller.database.begin() as connection:
-        require_repositories(connection, plan)
+        targets.require_usable(connection, named_repositories(plan))
     if plan.autonomy not in {None, policy.autonomy}:
         raise Rejected(
             f"{given.source} asks for autonomy {plan.autonomy}, but {view.ref} was submitted with "
@@ -111,7 +110,7 @@ def revise(
     check_plan_secrets(plan)
     require_agents(caller.database, plan.steps, [left.place.target])
     with caller.database.begin() as connection:
-        require_repositories(connection, plan)
+        targets.require_usable(connection, named_repositories(plan))
     free = tuple(step.ordinal for step in left.steps)
     gone = tuple(sorted({*replaced})) or free
     _refuse_replacement(left, plan, gone, all_of_it=not replaced)
@@ -191,14 +190,18 @@ def _pending_plan(caller: Caller, ref: Ref) -> _PendingPlan:
         view = task_view(connection, ref)
         _refuse_unless_plan_waits(view)
         plan = stored_plan(connection, ref)
-        places = _places(connection, plan, [run.target for run in runs_at(connection, ref)])
+        places = _places(
+            partial(targets.reach, connection),
+            plan,
+            [run.target for run in runs_at(connection, ref)],
+        )
         policy = view.policy
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approvals.guards_of(caller.settings.server, policy)
     return _PendingPlan(view, plan, approvals.texts_to_approve(places, ref.task, guard_for), until)
 
 
-def _places(connection: Connection, plan: Plan, names: Sequence[str]) -> list[PlacedSteps]:
+def _places(reach: Callable[[str], Place], plan: Plan, names: Sequence[str]) -> list[PlacedSteps]:
     """The steps of the plan at each place where they happen, in the order of the targets."""
     found: list[PlacedSteps] = []
     for target in names:
@@ -206,9 +209,7 @@ def _places(connection: Connection, plan: Plan, names: Sequence[str]) -> list[Pl
         for step in plan.steps:
             by_name.setdefault(targets.name_for(step, target), []).append(step)
         for name, steps in by_name.items():
-            place = targets.find(connection, name) or Place(hosts.get(connection, name))
-            host = hosts.with_route(connection, place.host)
-            found.append(PlacedSteps(Place(host, place.repository), tuple(steps)))
+            found.append(PlacedSteps(reach(name), tuple(steps)))
     return found
 
 

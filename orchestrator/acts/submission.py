@@ -14,7 +14,6 @@ from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
 from orchestrator.acts.agents import (
     named_repositories,
-    refusal_of_repository,
     require_agents,
 )
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
@@ -24,7 +23,7 @@ from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
 from shared.secrets.sent import check_plan_secrets
-from shared.store import hosts, repositories
+from shared.store import hosts, repositories, targets
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.wire import encode_fact
 
@@ -136,7 +135,7 @@ def _put_in(database: Database, submission: Submission, actor: Actor) -> int:
         if made.unknown:
             raise _refusal_of(connection, made.unknown[0])
         if made.nowhere:
-            raise refusal_of_repository(connection, made.nowhere[0])
+            raise targets.refusal_of_repository(connection, made.nowhere[0])
         return int(connection.execute(_EARLIER, {"key": submission.key}).scalar_one())
 
 
@@ -206,7 +205,7 @@ def _refusal_of(connection: Connection, target: str) -> Rejected:
         hosts.require_trusted(hosts.get(connection, target))
     places = [each.name for each in repositories.all_repositories(connection)]
     if target in places:
-        return refusal_of_repository(connection, target)
+        return targets.refusal_of_repository(connection, target)
     inside = f"; and these repositories: {', '.join(places)}" if places else ""
     return Rejected(
         f"host {target!r} is not enrolled; these are: {', '.join(sorted(known))}{inside}",

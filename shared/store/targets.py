@@ -1,10 +1,13 @@
 """Where the name of a target leads: to a host, or to a repository on one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from shared.domain.errors import Rejected
 from shared.domain.host import Host
+from shared.domain.next_step import NextStep
 from shared.domain.plan import Step
 from shared.domain.target import Repository
 from shared.store import hosts, repositories
@@ -37,3 +40,33 @@ def host_of(connection: Connection, name: str) -> Host | None:
 def name_for(step: Step, target: str) -> str:
     """The name of the place of a step in a run on that target."""
     return target if step.repository is None else step.repository
+
+
+def reach(connection: Connection, name: str) -> Place:
+    """The place of that name, its host with its route; raises Rejected if there is none."""
+    place = find(connection, name) or Place(hosts.get(connection, name))
+    return Place(hosts.with_route(connection, place.host), place.repository)
+
+
+def require_usable(connection: Connection, names: Iterable[str]) -> None:
+    """Raise Rejected for a repository that is named and cannot be used."""
+    for name in names:
+        place = find(connection, name)
+        if place is None or place.repository is None or place.host.distrusted:
+            raise refusal_of_repository(connection, name)
+
+
+def refusal_of_repository(connection: Connection, name: str) -> Rejected:
+    """The error for a repository that cannot be used.
+
+    Raises Misconfigured if nothing may run on its host.
+    """
+    known = repositories.find(connection, name)
+    if known is None:
+        return repositories.unknown(connection, name)
+    hosts.require_trusted(hosts.get(connection, known.host))
+    return Rejected(
+        f"the repository {name!r} has just been changed: submit it again",
+        stage="input",
+        next_step=NextStep.of("repo show", name),
+    )
