@@ -35,8 +35,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     def show(console: Console) -> None:
         console.print(f"[bold]{step.ref}[/] {in_colour(step.phase)} {plain(step.title)}")
         console.print(f"  planned by {plain(step.author)}, revision {step.revision}")
-        if view.repository:
-            console.print(f"  in the repository {plain(view.repository)}")
+        if step.repository:
+            console.print(f"  in the repository {plain(step.repository)}")
         if step.reason:
             console.print(f"  {plain(step.reason)}")
         if view.question:

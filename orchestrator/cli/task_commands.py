@@ -173,7 +173,9 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
                     f"{s.errors}/{s.threshold}",
                     str(s.revision),
                     plain(s.author),
-                    plain(s.title) + (f" – {plain(s.reason)}" if s.reason else ""),
+                    plain(s.title)
+                    + (f" (in {plain(s.repository)})" if s.repository else "")
+                    + (f" – {plain(s.reason)}" if s.reason else ""),
                 )
                 for s in run.steps
             ]

@@ -47,7 +47,8 @@ _LATEST = text("""
 _SIZES = text("""
     SELECT s.run_id, s.step,
            coalesce(jsonb_array_length(r.subtasks),
-                    jsonb_array_length(p.body -> 'subtasks'), 0) AS subtasks
+                    jsonb_array_length(p.body -> 'subtasks'), 0) AS subtasks,
+           p.body ->> 'repository' AS repository
     FROM run_steps s
     LEFT JOIN revisions r ON r.run_id = s.run_id AND r.step = s.step AND r.revision = s.revision
     LEFT JOIN planned_steps p ON p.run_id = s.run_id AND p.step = s.step
@@ -72,7 +73,8 @@ class StepLine:
 
     `errors` are those under the current revision (S0.45), including the pass under way, and
     `threshold` is their limit; `done` and `subtasks` count the subtasks of that revision. A `bare`
-    step has none yet: it is detailed when its turn comes.
+    step has none yet: it is detailed when its turn comes. `repository` is where it happens, None
+    for the target of its run.
     """
 
     ref: RefValue
@@ -94,6 +96,7 @@ class StepLine:
     reason: str
     changed_at: datetime
     bare: bool = False
+    repository: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ class StepView:
 
     `escalations` say who received the evidence of each pass. `request` and `response` are those of
     the latest pass, None before there is one. `question` was asked before the step began, and
-    `answer` is a person's. `repository` is where it happens, None for the target of its run.
+    `answer` is a person's.
     """
 
     step: StepLine
@@ -143,7 +146,6 @@ class StepView:
     request: ExecutorRequest | None = None
     response: ExecutorResponse | None = None
     escalations: tuple[Escalation, ...] = ()
-    repository: str | None = None
 
 
 def step_lines(
@@ -154,7 +156,7 @@ def step_lines(
     outcomes: dict[tuple[int, int], list[str]] = defaultdict(list)
     for row in connection.execute(_LATEST, chosen):
         outcomes[row.run_id, row.step].append(row.outcome)
-    sizes = {(row.run_id, row.step): row.subtasks for row in connection.execute(_SIZES, chosen)}
+    planned_rows = {(row.run_id, row.step): row for row in connection.execute(_SIZES, chosen)}
     errors = {(row.run_id, row.step): row.errors for row in connection.execute(_COUNTED, chosen)}
     lines: dict[int, list[StepLine]] = {run_id: [] for run_id in run_ids}
     for row in connection.execute(
@@ -165,10 +167,12 @@ def step_lines(
     ):
         place = row.run_id, row.step
         green = sum(outcome in GREEN for outcome in outcomes[place])
+        known = planned_rows.get(place)
         lines[row.run_id].append(
             replace(
-                _line(row, task_id, threshold, done=green, subtasks=sizes.get(place, 0)),
+                _line(row, task_id, threshold, done=green, subtasks=known.subtasks if known else 0),
                 errors=row.errors + errors.get(place, 0),
+                repository=known.repository if known else None,
             )
         )
     return {run_id: tuple(listed) for run_id, listed in lines.items()}
@@ -256,7 +260,6 @@ def _step_view(
             waiting=waiting,
         ),
         escalations=gathered,
-        repository=step.repository,
     )
 
 

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.acts.submission import Submission, submit
+from orchestrator.coordinator import Coordinator
+from orchestrator.store import SqlLedger
+from orchestrator.views.tasks import task_view
 from shared.contracts.planfile import load_plan
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.host import Host
+from shared.domain.ids import Ref
 from shared.domain.target import Repository
 from shared.store import hosts, repositories
 from shared.store.database import Database
@@ -36,8 +40,13 @@ def test_a_repository_is_known_before_a_task_names_it(database: Database, tmp_pa
         submitted(database, "sit")
     with pytest.raises(Rejected, match=r"'sit' is not enrolled; .* these repositories: app, site"):
         submitted(database, target="sit")
-    assert submitted(database, "site", target="app") > 0
+    number = submitted(database, "site", target="app")
+    with database.begin() as connection, pytest.raises(Rejected, match="have not ended"):
+        repositories.remove(connection, "site")
+    Coordinator(SqlLedger(database)).drain()
     with database.begin() as connection:
+        (run,) = task_view(connection, Ref(number)).runs
+        assert (run.target, [step.repository for step in run.steps]) == ("app", ["app", "site"])
         for name in ("app", "site"):
             with pytest.raises(Rejected, match="have not ended"):
                 repositories.remove(connection, name)
