@@ -33,6 +33,7 @@ from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 from workers.findings import done_steps, replies_of
 from workers.planning import DoneStep
+from workers.work_before import step_before
 
 _OPEN_ATTEMPT = text(f"""
     SELECT task_id, set_config('synchronous_commit', 'off', TRUE) FROM runs
@@ -210,35 +211,8 @@ def _place(connection: Connection, step: Step, row: Any) -> tuple[Host, Reposito
 
 
 def _before(connection: Connection, run_id: int, step: Step, target: str) -> int | None:
-    """The step whose work in the same repository this step continues, None if it begins there.
-
-    Raises Misconfigured if there are several that do not build on one another.
-    """
-    steps = {each.ordinal: each for each in planned.steps_of(connection, run_id)}
-    name = targets.name_for(step, target)
-    needed = _needed(steps, step)
-    found = {n for n in needed if n in steps and targets.name_for(steps[n], target) == name}
-    last = [n for n in found if not any(n in _needed(steps, steps[other]) for other in found)]
-    if len(last) > 1:
-        listed = " and ".join(str(number) for number in sorted(last))
-        raise Misconfigured(
-            f"step {step.ordinal} needs the steps {listed}, which work in {name!r} side by side: "
-            "let one of them depend on the other",
-            stage="execute",
-        )
-    return last[0] if last else None
-
-
-def _needed(steps: Mapping[int, Step], step: Step) -> set[int]:
-    """The numbers of all steps that a step needs, directly or not."""
-    found: set[int] = set()
-    waiting = list(step.depends_on)
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found.add(number)
-            waiting += steps[number].depends_on if number in steps else ()
-    return found
+    steps, name = planned.steps_of(connection, run_id), targets.name_for(step, target)
+    return step_before(steps, step, name, target)
 
 
 def subtasks_of_run(connection: Connection, run_id: int) -> tuple[Subtask, ...]:
