@@ -39,6 +39,9 @@ from workers.secrets import Secrecy
 
 log = structlog.get_logger()
 
+_SWITCH: Final = 0.0005
+"""Seconds that a thread may keep the others waiting: five milliseconds are much for a first byte."""
+
 _THREADS: Final = 8
 """Requests that may wait for the database at the same time, each with a connection."""
 
@@ -91,6 +94,7 @@ def run_gateway(server: ServerSettings, order: GatewayOrder, environ: Mapping[st
 
 
 def _run(gateway: Gateway, where: Listening, server: ServerSettings) -> None:
+    sys.setswitchinterval(_SWITCH)
     pulse = Pulse.from_environ(os.environ, "gateway")
 
     def tell(found: Listening) -> None:
