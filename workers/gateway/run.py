@@ -40,7 +40,7 @@ from workers.secrets import Secrecy
 log = structlog.get_logger()
 
 _SWITCH: Final = 0.0005
-"""Seconds that a thread may keep the others waiting: five milliseconds are much for a first byte."""
+"""Seconds for which a thread may keep the others waiting; Python's own are five thousandths."""
 
 _THREADS: Final = 8
 """Requests that may wait for the database at the same time, each with a connection."""
