@@ -42,5 +42,5 @@ def read_attempt_token(installation_key: bytes, token: str) -> AttemptGrant | No
 
 
 def _prove(installation_key: bytes, attempt: str, millionths: int) -> str:
-    said = f"replan attempt token 1\0{attempt}\0{millionths}"
+    said = f"token of an attempt, form 1\0{attempt}\0{millionths}"
     return hmac.new(installation_key, said.encode(), sha256).hexdigest()
