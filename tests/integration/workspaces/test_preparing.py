@@ -193,6 +193,19 @@ def test_the_setup_command_runs_once_for_a_base(make: Make, tmp_path: Path) -> N
     assert run_git(Path(made[1].path), "status", "--porcelain") == "?? .gitignore"
 
 
+def test_a_setup_that_was_killed_is_no_obstacle(make: Make, place: Path, tmp_path: Path) -> None:
+    """The next one sees that nobody runs it any more."""
+    mended = tmp_path / "mended"
+    workspaces = make(setup=f"[ -e '{mended}' ] || kill -9 $PPID; echo 1 >made")
+    base = workspaces.base(PASS).sha
+    with pytest.raises(Misconfigured, match="ended with exit code 137"):
+        workspaces.prepare(base, FIRST)
+    mended.touch()
+
+    assert files_below(workspaces.prepare(base, FIRST).path)["made"] == "1\n"
+    assert not list((place / "app/work").glob("claim.*"))
+
+
 def test_a_tree_that_names_itself_is_not_copied(make: Make, tmp_path: Path) -> None:
     """As a Python environment does: there, the setup command runs again."""
     ledger = tmp_path / "ledger"

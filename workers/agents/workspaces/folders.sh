@@ -12,6 +12,7 @@
 #   plain.git      the same without a part of the attributes; made when it is needed
 #   work/at.A.N    a workspace: NAME (the tree), home, index (ours), exclude, base, builder, nested
 #   work/base.K.N  a tree in which the setup command has run, to be copied
+#   work/claim.K   who is running the setup command for it
 #   attempts/A     the name of the workspace of attempt A, written once it is complete
 #   bases/K        the name of the tree with the key K, or "rerun" if it cannot be copied
 # Every answer is a list of fields, NAME=VALUE, each with a NUL at its end. After `error`, nothing
@@ -137,6 +138,9 @@ sweep_leftovers() { # remove what a process that was killed has left behind
   named=' '
   for each in "$place"/attempts/* "$place"/bases/*; do
     [ ! -e "$each" ] || { read -r line <"$each" && named="$named$line "; }
+  done
+  for each in "$place"/work/claim.*; do
+    { read -r line <"$each"; } 2>/dev/null && { lives $line || rm -f "$each"; }
   done
   for each in "$place"/work/*; do
     [ -d "$each" ] || continue

@@ -140,8 +140,8 @@ copy_tree() { # folder to: copy it, sharing blocks where the disk can
 }
 
 find_template() { # pattern...: set template to the tree in which the setup command has run, or rerun
-  own_template=
   key=$(printf '%s\n' "$base" "$setup" "$@" | git hash-object --stdin) || failed git hash-object
+  claim=$place/work/claim.$key held=
   while :; do
     if { read -r template <"$place/bases/$key"; } 2>/dev/null; then
       [ "$template" = rerun ] || [ -d "$place/work/$template/$name" ] || {
@@ -149,25 +149,30 @@ find_template() { # pattern...: set template to the tree in which the setup comm
         continue
       }
       touch "$place/bases/$key"
-      [ -z "$own_template" ] || remove "$own_template"
-      return
+      break
     fi
-    [ "$own_template" ] || make_folder "base.$key"
-    own_template=$made
-    is_first && break
-    sleep 0.2 || sleep 1
+    [ -z "$held" ] || { build_template "$@"; break; }
+    # Once it is ours, somebody may just have finished.
+    take_claim && held=1 || sleep 0.2 || sleep 1
   done
-  build_template "$@"
+  [ -z "$held" ] || rm -f "$claim"
 }
-is_first() { # check that nobody who lives has begun this template before us
-  for each in "$place/work/base.$key".*; do
-    [ "$each" != "$made" ] && [ -e "$each/builder" ] || continue
-    read -r line <"$each/builder" && set -- $line && lives "$@" || continue
-    stat_of $$
-    [ "$2" -gt "$at" ] || { [ "$2" = "$at" ] && [ "$1" -gt $$ ]; } || return 1
-  done
+take_claim() { # make the file that says who runs the setup command; fail if there is one
+  echo "$me" >"$claim.$$" || failed no_place "$place/work"
+  ln "$claim.$$" "$claim" 2>/dev/null
+  set -- $?
+  rm -f "$claim.$$"
+  [ "$1" != 0 ] || return 0
+  { read -r line <"$claim"; } 2>/dev/null || return 1
+  lives $line && return 1
+  # Only one of those who see that its owner is gone moves it away; then all try again.
+  mv "$claim" "$claim.$$" 2>/dev/null || return 1
+  read -r line <"$claim.$$" && lives $line && ln "$claim.$$" "$claim" 2>/dev/null
+  rm -f "$claim.$$"
+  return 1
 }
 build_template() { # pattern...: run the setup command in a tree of its own, to be copied
+  make_folder "base.$key"
   tree=$made/$name
   check_out "$@"
   copy_ignored "$@"
