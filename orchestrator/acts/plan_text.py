@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from shared.domain.next_step import NextStep
+
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
@@ -13,9 +15,9 @@ class PlanText:
     source: str
 
     @property
-    def option(self) -> str:
-        """How it is given to `task submit`."""
-        return "plan"
+    def submission(self) -> NextStep:
+        """How it is submitted as a task."""
+        return NextStep.of("task submit", plan=self.name)
 
     @property
     def name(self) -> str:
@@ -38,6 +40,6 @@ class TasksText(PlanText):
     read: Callable[[str], str] = field(repr=False)
 
     @property
-    def option(self) -> str:
-        """How it is given to `task submit`."""
-        return "tasks"
+    def submission(self) -> NextStep:
+        """How it is submitted as a task."""
+        return NextStep.of("task submit", tasks=self.name)

@@ -77,7 +77,7 @@ def _submission(settings: Settings, request: TaskRequest) -> tuple[Submission, t
     if plan.autonomy is not None:  # the plan's choice, unless the request overrides it
         wanted = [f"autonomy={plan.autonomy}", *request.settings]
         policy = settings.with_agent(wanted).agent
-    refuse_unused(request.settings, plan, policy, request.plan.name, option=request.plan.option)
+    refuse_unused(request.settings, plan, policy, request.plan.submission)
     prompt = request.prompt or plan.summary or request.plan.stem
     submission = Submission(prompt, request.targets, policy, plan, request.key)
     return submission, tuple(map(Note, loaded.notes))

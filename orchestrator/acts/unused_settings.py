@@ -8,19 +8,15 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan, Recovery
 
 
-def refuse_unused(
-    given: Iterable[str], plan: Plan, policy: Policy, source: str, *, option: str = "plan"
-) -> None:
+def refuse_unused(given: Iterable[str], plan: Plan, policy: Policy, again: NextStep) -> None:
     """Raise Rejected if a setting that was `given` (`key=value`) changes nothing for this plan.
 
-    What a settings file says is not given for this task, so it may be without effect. `option` is
-    how the plan was given.
+    What a settings file says is not given for this task, so it may be without effect. `again` is
+    how to submit the plan without it.
     """
     names = {each.partition("=")[0].strip() for each in given}
     for reason in _unused(names, plan, policy):
-        raise Rejected(
-            reason, stage="input", next_step=NextStep.of("task submit", **{option: source})
-        )
+        raise Rejected(reason, stage="input", next_step=again)
 
 
 def _unused(names: set[str], plan: Plan, policy: Policy) -> Iterator[str]:

@@ -5,16 +5,18 @@ import pytest
 from orchestrator.acts.unused_settings import refuse_unused
 from shared.contracts.planfile import load_plan
 from shared.domain.errors import Rejected
+from shared.domain.next_step import NextStep
 from shared.settings import load_settings
 
 BY_HAND = "steps:\n  - title: one\n    subtasks: [{run: 'true'}]\n"
+AGAIN = NextStep.of("task submit", plan="plan.yaml")
 BY_PLANNER = f"planner: runbook\n{BY_HAND}"
 
 
 def submitted(text: str, *given: str) -> None:
     """Submit a plan with these settings."""
     policy = load_settings({"HOME": "/nowhere"}).with_agent(given).agent
-    refuse_unused(given, load_plan(text, policy=policy), policy, "plan.yaml")
+    refuse_unused(given, load_plan(text, policy=policy), policy, AGAIN)
 
 
 @pytest.mark.parametrize(
