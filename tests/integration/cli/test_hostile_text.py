@@ -46,6 +46,10 @@ NEVER_ALONE = {
 }
 """Verbs of the machine that start something or change it."""
 
+REPOSITORY = text("""
+    INSERT INTO repositories (name, host, path, branch, setup, setup_timeout)
+    VALUES ('app', 'localhost', :mark, :mark, :mark, 60)
+""")
 _TEXTS = text("""
     SELECT table_name, column_name, data_type FROM information_schema.columns
     WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'jsonb')
@@ -72,7 +76,7 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         **dict.fromkeys(("task.list", "host.list", "config.show", "guard.rules"), ()),
         **dict.fromkeys(("fix.list", "token.list", "audit.list", "audit.verify"), ()),
         **dict.fromkeys(("doctor", "db.status", "secret.list", "intervention.list"), ()),
-        **dict.fromkeys(("schema.show", "intervention.key"), ()),
+        **dict.fromkeys(("schema.show", "intervention.key", "repo.list", "metrics"), ()),
         **{f"task.{verb}": (ref,) for verb in ("show", "watch", "report")},
         "task.export": (done,),
         "attestation.create": (done,),
@@ -86,6 +90,7 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         "bundle.show": (f"{ref}.1",),
         "intervention.show": ("I1",),
         "fix.show": ("F1",),
+        "repo.show": ("app",),
         "guard.check": (f"echo {HOSTILE}",),
         "secret.check": (HOSTILE,),
     }
@@ -113,6 +118,8 @@ def poisoned(working: Cli, tmp_path: Path) -> tuple[Cli, tuple[str, str, str]]:
     ref = working.json(*waits, code=3)["details"]["ref"]
     working.json("host", "add", "here", "--local", "--workdir", f"/tmp/{MARK}", "--no-check")
     working.json("token", "create", MARK, "--role", "viewer")
+    with working.database.begin() as connection:
+        connection.execute(REPOSITORY, {"mark": MARK})
     poison(working)
     signed = str(tmp_path / "signed.json")
     working.json("attestation", "create", done, "--output", signed)
