@@ -25,9 +25,9 @@ class ScriptedBench:
         self._coming = iter(self.trees)
         self._tree = ""
 
-    def snapshot(self, label: str) -> Snapshot:
+    def snapshot(self, label: str, *, whole: bool = False) -> Snapshot:
         """The next tree."""
-        self.snapshots.append(label)
+        self.snapshots.append(f"{label}, whole" if whole else label)
         self._tree = next(self._coming, self._tree)
         return Snapshot(self._tree)
 

@@ -64,10 +64,10 @@ class StepBench:
         """The folder for the homes of its agents."""
         return self._workspace.home
 
-    def snapshot(self, label: str) -> Snapshot:
+    def snapshot(self, label: str, *, whole: bool = False) -> Snapshot:
         """Keep what it holds now."""
         with self._lock:
-            return self._workspaces.snapshot(self._workspace, label)
+            return self._workspaces.snapshot(self._workspace, label, whole=whole)
 
     def close(self) -> None:
         """Release the shell; the workspace stays."""

@@ -30,8 +30,12 @@ class Workbench(Protocol):
         """The absolute path of the folder for the homes of its agents."""
         ...
 
-    def snapshot(self, label: str) -> Snapshot:
-        """Keep what the workspace holds now; `label` is kept with it."""
+    def snapshot(self, label: str, *, whole: bool = False) -> Snapshot:
+        """Keep what the workspace holds now; `label` is kept with it.
+
+        With `whole`, the commits that the agent has made are kept, too, and what no tree holds is
+        named.
+        """
         ...
 
     def close(self) -> None:

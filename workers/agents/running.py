@@ -175,7 +175,7 @@ class _Run:
         with Heartbeat(self._every, self._beat):
             result = runs.shell.run(call, on_output=self._follower.take, cancelled=self._must_end)
         self._shown.finish()
-        return self._result(result, runs.bench.snapshot(self._key).tree)
+        return self._result(result, runs.bench.snapshot(self._key, whole=True).tree)
 
     def _show(self, stream: str, chunk: bytes) -> None:
         self._runs.control.output(self._key, stream, chunk)

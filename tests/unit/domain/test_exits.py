@@ -28,10 +28,13 @@ ENDS: Final = {
     "workers/process/liveness.py": {"os._exit"},
     # The process goes on as another program.
     "orchestrator/cli/worker_commands.py": {"os.execve"},
+    "orchestrator/cli/gateway_commands.py": {"os.execve"},
     "orchestrator/embedded/tether.py": {"os.execvp", "os._exit", "sys.exit"},
     # The output is closed: nobody reads the answer of a command.
     "orchestrator/cli/terminal.py": {"SystemExit"},
-    # Not of a process that works: the health check, a snippet on a host, Flower's own settings.
+    # Not of a process that works: the health check, what speaks with an agent on its host, Flower's
+    # own settings.
+    "workers/agents/runners/acp_client.py": {"sys.exit"},
     "shared/health.py": {"sys.exit"},
     "deploy/launcher/replan/__main__.py": {"sys.exit"},
     "deploy/flower/flower_options.py": {"sys.exit"},

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,9 +14,23 @@ from orchestrator.words.kinds import MessageKind
 from orchestrator.words.messages import Message, message_of
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind, LossSign
+from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.task import RunPhase
 from shared.wire import encode_fact
 
+
+def _fitting(subtask: dict[str, Any]) -> Subtask:
+    """The subtask of these values, of a kind that fits its agent."""
+    kind = SubtaskKind.AGENT if subtask["agent"] else SubtaskKind.COMMAND
+    return Subtask(**subtask | {"kind": kind})
+
+
+st.register_type_strategy(
+    Subtask,
+    st.fixed_dictionaries(
+        {name: st.from_type(kind) for name, kind in get_type_hints(Subtask).items()}
+    ).map(_fitting),
+)
 ALL = sorted({*get_args(f.TaskFact), *get_args(f.RunFact)}, key=lambda kind: kind.__name__)
 
 

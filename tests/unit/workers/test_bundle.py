@@ -75,6 +75,7 @@ def test_every_field_of_the_requirements_is_there() -> None:
         "rollback": None,
         "idempotent": False,
         "kind": "command",
+        "agent": None,
         "ran": True,
     }
     assert [(s.status, s.ran) for s in bundle.subtasks] == [
