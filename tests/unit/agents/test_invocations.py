@@ -141,6 +141,12 @@ def test_claude_is_told_limits_tools_model_and_protocol() -> None:
     assert settings(invocation)["permissions"]["allow"] == ["Read", "Bash(make *)"]
 
 
+def test_claude_gets_no_tool_where_the_plan_allows_none() -> None:
+    invocation = claude(replace(ORDER, allowed_tools=()))
+    assert option(invocation, "--tools") == ""
+    assert settings(invocation)["permissions"]["allow"] == []
+
+
 def test_claude_may_ask_in_interactive_mode_and_its_question_is_deferred(tmp_path: Path) -> None:
     invocation = claude(replace(ORDER, interactive=True))
     assert "--permission-prompt-tool=stdio" in invocation.argv

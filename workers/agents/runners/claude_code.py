@@ -131,12 +131,17 @@ def _flags(order: AgentOrder) -> Iterator[str]:
 
 def _tools(order: AgentOrder) -> list[str]:
     """The names of the tools that exist for it: a rule such as `Bash(make *)` is about Bash."""
-    rules = (*(order.allowed_tools or TOOLS), *([ASK_TOOL] if order.interactive else []))
+    rules = (*_rules(order), *([ASK_TOOL] if order.interactive else []))
     return list(dict.fromkeys(rule.partition("(")[0] for rule in rules))
 
 
+def _rules(order: AgentOrder) -> tuple[str, ...]:
+    """The tools that it may use; an empty list is one, too."""
+    return TOOLS if order.allowed_tools is None else order.allowed_tools
+
+
 def _settings(order: AgentOrder) -> dict[str, Any]:
-    allowed = [tool for tool in order.allowed_tools or TOOLS if tool not in _EDITING]
+    allowed = [tool for tool in _rules(order) if tool not in _EDITING]
     settings: dict[str, Any] = {
         "permissions": {"allow": allowed, "deny": list(_DENIED)},
         "autoMemoryEnabled": False,
