@@ -1,7 +1,8 @@
 """Gives each attempt of an agent its task: by what the plan says, and by what was tried before."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.attempt import AgentResult, Attempt, Outcome
@@ -18,7 +19,10 @@ from workers.passes.means import Try
 from workers.passes.ports import PassOrder
 
 _TOLD_AT_MOST = 4000
-"""Characters of a summary and of a check's output that the next runner reads."""
+"""Characters of each: a reason, a summary, the names of files, and a check's output.
+
+The task stands in the script that starts the next runner, whose length is limited.
+"""
 
 
 class Assigning:
@@ -134,12 +138,26 @@ def earlier_work(last: Attempt | None) -> str:
     if last is None or not isinstance(last.result, AgentResult):
         return ""
     result = last.result
-    lines = [f"It was made by {result.runner or 'another agent'}. It ended so: {last.explanation}"]
+    ended = _cut(last.explanation)
+    lines = [f"It was made by {result.runner or 'another agent'}. It ended so: {ended}"]
     if result.summary:
-        lines.append(f"Its own summary: {result.summary[:_TOLD_AT_MOST]}")
+        lines.append(f"Its own summary: {_cut(result.summary)}")
     if result.changed_files:
-        lines.append("It changed: " + ", ".join(result.changed_files))
+        lines.append(f"It changed: {_named(result.changed_files)}")
     if last.check is not None and not last.check.ok:
         output = (last.check.stdout + last.check.stderr).decode(errors="replace").strip()
         lines.append(f"The check `{last.check.command}` was red: {output[-_TOLD_AT_MOST:]}")
     return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    left = len(text) - _TOLD_AT_MOST
+    return text if left <= 0 else f"{text[:_TOLD_AT_MOST]} … ({left} more characters)"
+
+
+def _named(files: Sequence[str]) -> str:
+    """The first of them, as many as may be told, and how many more there are."""
+    lengths = accumulate(len(name) + len(", ") for name in files)
+    told = sum(length <= _TOLD_AT_MOST for length in lengths)
+    left = len(files) - told
+    return ", ".join((*files[:told], *([f"{left} more"] if left else [])))

@@ -1,0 +1,38 @@
+"""What an agent reads about the attempt before it."""
+
+from dataclasses import replace
+
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt
+from tests.unit.passes.given import NOON, attempt
+from workers.agents.assigning import earlier_work
+
+
+def made(summary: str, changed: tuple[str, ...]) -> Attempt:
+    """An attempt of an agent whose reason repeats its summary."""
+    result = AgentResult(AgentStatus.ERROR, summary, NOON, NOON, changed, runner="codex")
+    return replace(attempt(reason=f"the agent says error: {summary}"), result=result)
+
+
+def test_the_next_runner_reads_what_the_last_one_did() -> None:
+    assert earlier_work(made("half of it", ("a.py", "b.py"))) == (
+        "It was made by codex. It ended so: the agent says error: half of it\n"
+        "Its own summary: half of it\n"
+        "It changed: a.py, b.py"
+    )
+
+
+def test_much_work_is_told_in_part() -> None:
+    """The task must fit into the script that starts the runner, whatever came before."""
+    names = tuple(f"generated/{number:06}.py" for number in range(20_000))
+    told = earlier_work(made("ö" * 50_000, names))
+    assert len(told.encode()) < 40_000
+    ended, summary, changed = told.splitlines()
+    assert ended.endswith("… (46022 more characters)")
+    assert summary.endswith("… (46000 more characters)")
+    listed = changed.removeprefix("It changed: ").split(", ")
+    assert listed[:-1] == list(names[: len(listed) - 1])
+    assert listed[-1] == f"{len(names) - len(listed) + 1} more"
+
+
+def test_a_name_that_is_too_long_is_counted_only() -> None:
+    assert earlier_work(made("", ("x" * 5000, "b.py"))).endswith("It changed: 2 more")
