@@ -16,12 +16,15 @@ def agent_outcome(
     """The outcome and its reason in words; its check decides, whatever the agent says.
 
     Without a check, an agent that changed nothing has failed: nothing shows that the work is done.
-    An agent that asks a person has not failed. One that broke the protocol has, where its `work`
-    says so (S4.44).
+    An agent that asks a person has not failed, unless it works without one: then the next runner
+    goes on. One that broke the protocol has, where its `work` says so (S4.44).
     """
     outcome, reason = outcome_of(result, check)
     if outcome in _WENT_WRONG and result.status is AgentStatus.NEEDS_INPUT:
-        return Outcome.NEEDS_INPUT, _question(result, reason).text
+        asked = _question(result, reason).text
+        if work is None or not work.is_autonomous:
+            return Outcome.NEEDS_INPUT, asked
+        return outcome, f"it works without a person, but asks: {asked}"
     if outcome is Outcome.OK and check is None and result.tree == result.before:
         return Outcome.FAILED, "the agent changed nothing, and no check shows that the work is done"
     report = ComplianceReport(result.violations)
