@@ -57,6 +57,9 @@ _GEMINI: Final = re.compile(rf"/v1(?:beta|alpha)?/models/{_MODEL}:(?P<method>[A-
 _GEMINI_MODELS: Final = re.compile(r"/v1beta/models(?:/[\w.-]{1,200})?")
 _MODELS: Final = re.compile(rf"/v1/models(?:/{_MODEL})?")
 
+_AMBIGUOUS: Final = re.compile(r"/\.{0,2}(?=/|\Z)|\\|%(?:2e|2f|5c)", re.IGNORECASE)
+"""What another program may read as another path: an empty, `.` or `..` segment, and the like."""
+
 _POSTED: Final[Mapping[str, tuple[ApiProtocol, Operation]]] = {
     "/v1/messages": (MESSAGES, Operation.GENERATE),
     "/v1/messages/count_tokens": (MESSAGES, Operation.COUNT),
@@ -80,7 +83,9 @@ def protocol_of(path: str, headers: Mapping[str, str]) -> ApiProtocol:
 
 
 def find_route(method: str, path: str, headers: Mapping[str, str]) -> Route:
-    """Where a request goes; raises Refusal if nowhere."""
+    """Where a request goes; raises Refusal if nowhere, and if its path can be read in two ways."""
+    if _AMBIGUOUS.search(path):
+        raise Refusal(FaultKind.NOT_FOUND, f"the model gateway does not serve {path[:200]}")
     if (posted := _POSTED.get(path)) is not None:
         _require(method, "POST", path)
         protocol, operation = posted

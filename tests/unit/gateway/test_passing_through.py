@@ -10,9 +10,11 @@ import pytest
 from tests.fakes.gateway import NotingUpstream
 from tests.fakes.model_server import Fails, Raw, Says, model_server
 from tests.unit.gateway.chain import KEY, TOKEN, StagedUpstream, chain, gateway_before
-from workers.gateway.app import LARGEST_BODY
+from workers.gateway.accounts import NoAccounts
+from workers.gateway.app import LARGEST_BODY, Gateway
 from workers.gateway.script import parse_script
 from workers.gateway.scripted import ScriptedUpstream
+from workers.gateway.serving import serving
 
 ASKED: Final[Any] = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
 SAYS: Final = [{"text": "I look around."}, {"tool": "Bash", "input": {"command": "ls"}}]
@@ -204,6 +206,53 @@ def test_bad_input_has_an_answer_in_the_form_of_the_protocol(
         assert answer.status_code == status
         assert answer.json()["error"]["message"]
         assert post(url).status_code == 200, "it goes on"
+
+
+def status_of(url: str, method: str, path: str) -> int:
+    """The status of a request whose path goes out as it is written here."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    raw = json.dumps({"contents": []}).encode() if method == "POST" else b""
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        head = (
+            f"{method} {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {TOKEN}\r\n"
+            f"connection: close\r\ncontent-length: {len(raw)}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + raw)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    return int(answer.split()[1])
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/models/../files/file-x/content"),
+        ("GET", "/v1/models/%2e%2e/files/file-x/content"),
+        ("GET", "/v1/models/..%2ffiles/file-x/content"),
+        ("GET", "/v1/models/.%2E%2Ffiles"),
+        ("GET", "/v1/models/%252e%252e/files"),
+        ("GET", "/v1/models/..%5cfiles"),
+        ("GET", "/v1/models/m/.."),
+        ("GET", "/v1/models/./m"),
+        ("GET", "/v1/models//m"),
+        ("GET", "/v1beta/models/.."),
+        ("POST", "/v1beta/models/../files/x:generateContent"),
+        ("POST", "/v1beta/models/%2e%2e/tunedModels/x:countTokens"),
+    ],
+)
+def test_no_path_leads_out_of_what_the_gateway_serves(method: str, path: str) -> None:
+    """A client of HTTP removes dot segments: the provider would get another path, with the key."""
+    noting = NotingUpstream(ScriptedUpstream(parse_script([SAYS])))
+    with serving(Gateway(noting, NoAccounts())) as where:
+        assert status_of(where.url, method, path) == 404
+        assert not noting.requests
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/org/m-1.5:free", "/v1beta/models/m.1"])
+def test_models_whose_names_have_dots_and_slashes_are_served(path: str) -> None:
+    noting = NotingUpstream(ScriptedUpstream(parse_script([SAYS])))
+    with serving(Gateway(noting, NoAccounts())) as where:
+        status_of(where.url, "GET", path)
+    assert [each.route.path for each in noting.requests] == [path]
 
 
 def test_odd_content_is_the_upstreams_to_judge() -> None:
