@@ -5,6 +5,7 @@ import pwd
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,24 @@ def test_what_a_killed_prepare_left_is_removed(workspaces: Workspaces, place: Pa
 
     assert not left.exists()
     assert young.exists()
+
+
+@pytest.mark.parametrize("names", ["attempts", "bases"])
+def test_what_is_named_during_a_sweep_stays(names: str, tmp_path: Path) -> None:
+    """Another process names a folder and ends, while this one removes a leftover before it."""
+    for folder in ("attempts", "bases", "work/at.a.1-1", "work/at.b.1-1", "work/at.c.1-1"):
+        (tmp_path / folder).mkdir(parents=True)
+    for made in (tmp_path / "work").iterdir():
+        (made / "builder").write_text("999999999 1 - -\n")
+    folders = files("workers.agents.workspaces").joinpath("folders.sh").read_text()
+    publish = f'rm() {{ command rm "$@"; echo at.b.1-1 >"$place/{names}/b"; }}'
+    script = f"{folders}\n{publish}\nidentify\nsweep_leftovers"
+
+    subprocess.run(
+        ["/bin/sh", "-c", script], env={**os.environ, "place": str(tmp_path)}, check=True
+    )
+
+    assert [folder.name for folder in (tmp_path / "work").iterdir()] == ["at.b.1-1"]
 
 
 def test_a_workspace_that_somebody_removed_comes_back(workspaces: Workspaces) -> None:

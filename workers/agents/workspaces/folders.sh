@@ -145,8 +145,15 @@ sweep_leftovers() { # remove what a process that was killed has left behind
   for each in "$place"/work/*; do
     [ -d "$each" ] || continue
     case $named in *" ${each##*/} "*) continue ;; esac
-    is_built "$each" || remove "$each"
+    # Who made it may have named it since we read the names, and does so before the end: look again.
+    is_built "$each" || is_named "${each##*/}" || remove "$each"
   done
+}
+is_named() { # folder's name: check whether an attempt or a base has it now
+  for file in "$place"/attempts/* "$place"/bases/*; do
+    { read -r line <"$file"; } 2>/dev/null && [ "$line" = "$1" ] && return
+  done
+  return 1
 }
 find_workspace() { # set made, tree and base to those of the attempt; fail if there is none
   made= tree= base=
