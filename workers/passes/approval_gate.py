@@ -4,6 +4,7 @@ from shared.domain.approval import SubtaskPart
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
+from shared.domain.plan import SubtaskKind
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from shared.secrets.sent import SentSubtask
 from workers.passes.means import Means
@@ -53,6 +54,19 @@ class ApprovalGate:
         """Clear the command of the next attempt, and use up its approval."""
         subtask, key = subtask_of(work), self._recorder.next_key(work)
         return self._clear(subtask.ordinal, text, key, self._verdict_on_command(subtask, text))
+
+    def remedy(self, subtask: SentSubtask, text: str, approved_for: str | None) -> Verdict:
+        """Clear what is tried after a failed attempt: no approval is for a text of its own.
+
+        The goal of an agent is approved with all its runners. What the attempt with the key
+        `approved_for` has used is for the next runner too, as long as it holds.
+        """
+        verdict = self._verdict_on_command(subtask, text)
+        is_goal = subtask.kind is SubtaskKind.AGENT and text == subtask.command
+        if not is_goal or approved_for is None:
+            return verdict
+        key = self._recorder.next_key(subtask)
+        return self._clear(subtask.ordinal, text, key, verdict, approved_for=approved_for)
 
     def look(self, subtask: SentSubtask, text: str) -> Verdict:
         """Clear a check or a precondition for the whole pass, however often it runs."""
@@ -111,10 +125,18 @@ class ApprovalGate:
             else verdict
         )
 
-    def _clear(self, subtask: int, text: str, key: str, verdict: Verdict) -> Verdict:
+    def _clear(
+        self,
+        subtask: int,
+        text: str,
+        key: str,
+        verdict: Verdict,
+        *,
+        approved_for: str | None = None,
+    ) -> Verdict:
         if verdict.allowed or verdict.denied:
             return verdict
-        if not self._approvals.spend(subtask, text, key):
+        if not self._approvals.spend(subtask, text, approved_for or key):
             return verdict
         self._means.permit(text, key)
         return ALLOWED

@@ -85,6 +85,21 @@ class History:
         """The corrections that were already used or refused for the subtask in this pass."""
         return {a.correction for a in self._pass[subtask] if a.correction is not None}
 
+    def refused_remedies(self, subtask: int) -> set[str]:
+        """The remedies that the guard has refused for the subtask in this pass."""
+        return {
+            attempt.correction
+            for attempt in self._pass[subtask]
+            if attempt.correction is not None and attempt.outcome in _REFUSED
+        }
+
+    def planned_key(self, subtask: int) -> str | None:
+        """The key under which its command last ran as planned in this pass."""
+        for attempt in reversed(self._pass[subtask]):
+            if attempt.correction is None and attempt.result is not None:
+                return attempt.key
+        return None
+
     def tried_commands(self, subtask: int) -> set[str]:
         """The commands that have already run for the subtask in this pass."""
         return {attempt.command for attempt in self._pass[subtask]}

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
 from shared.domain.budget import may_correct
+from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import SentSubtask
 from workers.passes.attempts import Attempts
 from workers.passes.context import PassContext
@@ -61,7 +62,8 @@ class Tries:
             remedy = self._remedy(subtask, attempt, planned)
             if remedy is None:
                 return attempt
-            verdict = self._context.means.verdict(remedy.command)
+            planned_key = self._context.history.planned_key(subtask.ordinal)
+            verdict = self._context.gate.remedy(subtask, remedy.command, planned_key)
             if verdict.allowed:
                 planned = remedy.source
                 attempt = self._run(subtask, remedy)
@@ -161,26 +163,38 @@ class Tries:
         )
 
     def _remedy(self, subtask: SentSubtask, attempt: Attempt, planned: str) -> Try | None:
-        """The remedy of the means for a failed attempt, if one is allowed."""
+        """The remedy of the means for a failed attempt, if one is allowed.
+
+        One that was refused does not come back: a refusal counts for nothing else, so that the
+        tries would never end.
+        """
         history, number = self._context.history, subtask.ordinal
         if (
             attempt.outcome not in _CORRECTABLE
             or attempt.ended_by is EndedBy.OPERATOR
             or attempt.result is None
-            or not self._may_change(subtask)
+            or not self._may_remedy(subtask)
             or not may_correct(
                 history.correction_count(number), history.errors, self._context.order.policy
             )
             or self._context.log.cancelled()
         ):
             return None
-        return self._context.means.remedy(
+        found = self._context.means.remedy(
             subtask,
             attempt,
             planned,
             used=history.used_corrections(number),
             tried=history.tried_commands(number),
         )
+        return None if found is None or found.remedy in history.refused_remedies(number) else found
+
+    def _may_remedy(self, subtask: SentSubtask) -> bool:
+        """Whether anything may be tried after it failed.
+
+        A confirmed goal was confirmed with all its runners; the gate lets only that goal through.
+        """
+        return subtask.kind is SubtaskKind.AGENT or self._may_change(subtask)
 
     def _may_change(self, subtask: SentSubtask) -> bool:
         """Whether another command may replace it; a confirmed command runs as it is."""

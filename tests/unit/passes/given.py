@@ -195,6 +195,20 @@ class Approving:
         return granted
 
 
+@dataclass
+class OnceApproved:
+    """Each text may start under one key."""
+
+    texts: set[str]
+    used: dict[str, str] = field(default_factory=dict)
+
+    def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
+        return text in self.texts and text not in self.used
+
+    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
+        return text in self.texts and self.used.setdefault(text, key) == key
+
+
 def shell_means(
     what: PassOrder,
     shell: Shell,

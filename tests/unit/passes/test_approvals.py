@@ -1,7 +1,5 @@
 """Approvals in a pass: requested, used directly before a start, and never for another text."""
 
-from dataclasses import dataclass, field
-
 import pytest
 
 from shared.domain.approval import SubtaskPart
@@ -15,6 +13,7 @@ from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import (
     NOON,
     MemoryLog,
+    OnceApproved,
     ScriptedJudge,
     SteppingClock,
     ended,
@@ -24,20 +23,6 @@ from tests.unit.passes.given import (
 )
 from workers.passes.passes import carry_out
 from workers.passes.ports import PassOrder, PassResult, Unapproved
-
-
-@dataclass
-class OnceApproved:
-    """Each text may start under one key."""
-
-    texts: set[str]
-    used: dict[str, str] = field(default_factory=dict)
-
-    def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
-        return text in self.texts and text not in self.used
-
-    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
-        return text in self.texts and self.used.setdefault(text, key) == key
 
 
 def passed(

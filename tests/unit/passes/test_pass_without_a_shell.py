@@ -18,6 +18,7 @@ from shared.domain.prediction import Prediction
 from shared.secrets.sent import as_sent
 from tests.fakes.scripted_means import ScriptedMeans, Workshop
 from tests.unit.passes.given import Approving, MemoryLog, SteppingClock, order, subtask
+from workers.passes.means import Try
 from workers.passes.passes import carry_out
 from workers.passes.ports import PassOrder, PassResult, Undo
 from workers.passes.to_undo import to_undo
@@ -75,6 +76,31 @@ def test_a_remedy_is_tried_and_counts() -> None:
         ("write", "spell", 1),
         ("test", None, 0),
     ]
+
+
+class Insisting(ScriptedMeans):
+    """Has the same remedy for ever, whatever became of it."""
+
+    def remedy(self, *_: object, **__: object) -> Try:
+        """Wait for what is asked."""
+        return Try("ask", "waited")
+
+
+def test_a_remedy_that_was_refused_does_not_come_back() -> None:
+    """Nothing else ends such a pass: a refusal is no error, and waiting uses up no retry."""
+    log = MemoryLog(stop=lambda log: len(log.ended) > 9)
+    means = Insisting(Workshop(WORKS), log, asked={"ask"})
+    result = carry_out(order("wrte"), means, log, SteppingClock(), settle=())
+    assert [(a.outcome, a.correction) for a in log.ended] == [
+        (Outcome.FAILED, None),
+        (Outcome.NEEDS_APPROVAL, "waited"),
+    ]
+    assert (result.ending, result.errors) == (Ending.INCOMPLETE, 1)
+    assert (
+        carry_out(order("wrte", earlier=log.ended), means, log, SteppingClock(), settle=()).ending
+        is Ending.INCOMPLETE
+    )
+    assert len(log.ended) == 2
 
 
 def test_the_threshold_ends_the_pass() -> None:
