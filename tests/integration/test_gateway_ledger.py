@@ -1,7 +1,8 @@
 """What agents ask models is in the ledger before it is asked, counted after, and capped."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -25,10 +26,12 @@ from tests.journeys.plans import plan, step
 from workers.attempt_token import attempt_token
 from workers.call_ledger import CallLedger
 from workers.gateway.app import Gateway
+from workers.gateway.faults import FaultKind, Refusal
 from workers.gateway.ledger import LedgerAccounts
 from workers.gateway.script import parse_script
 from workers.gateway.scripted import ScriptedUpstream
 from workers.gateway.serving import serving
+from workers.gateway.upstream import Answer, ModelRequest, Unanswered, Unreachable, Upstream
 from workers.llm.prices import Prices
 
 KEY: Final = b"k" * 32
@@ -67,13 +70,38 @@ class Metered:
 
     def ask(self, path: str = "/v1/messages", body: Any = CALL, **more: Any) -> httpx2.Response:
         """What the gateway answers the attempt, or whoever has that token."""
+        patience = more.pop("patience", 5.0)
         token = more.pop("token", None) or attempt_token(KEY, self.attempt.key, **more)
-        return httpx2.post(f"{self.url}{path}", json=body, headers={"x-api-key": token})
+        return httpx2.post(
+            f"{self.url}{path}", json=body, headers={"x-api-key": token}, timeout=patience
+        )
 
     def rows(self, query: str = "SELECT * FROM model_calls ORDER BY id") -> list[Any]:
         """The rows of a query."""
         with self.database.begin() as connection:
             return list(connection.execute(text(query)).all())
+
+
+class Silent:
+    """An upstream whose answers never begin: it hangs, or says why at once."""
+
+    def __init__(self, why: Exception | None = None) -> None:
+        self._why = why
+
+    @asynccontextmanager
+    async def open(self, request: ModelRequest) -> AsyncIterator[Answer]:  # noqa: ARG002 - a port
+        """See `Upstream`."""
+        if self._why is not None:
+            raise self._why
+        await asyncio.Event().wait()
+        yield Answer(200, {}, _nothing())
+
+    async def close(self) -> None:
+        """See `Upstream`."""
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    yield b""
 
 
 @contextmanager
@@ -83,6 +111,7 @@ def metered(
     policy: Policy | None = None,
     daily_cap: float = 0.0,
     keeps: GatewayKeeps = GatewayKeeps.NEW,
+    answers: Upstream | None = None,
 ) -> Iterator[Metered]:
     store = SqlUnderTest(database)
     store.submit(("web1",), policy or Policy(), plan(step(["true"])))
@@ -93,7 +122,7 @@ def metered(
     accounts = LedgerAccounts(
         database, ledger, KEY, keeps=keeps, mask=lambda said: said.replace("hush", "‹secret:X›")
     )
-    upstream = NotingUpstream(ScriptedUpstream(parse_script(list(turns))))
+    upstream = NotingUpstream(answers or ScriptedUpstream(parse_script(list(turns))))
     with serving(Gateway(upstream, accounts)) as where:
         yield Metered(database, job, where.url, upstream)
 
@@ -219,6 +248,47 @@ def test_an_answer_that_the_client_left_is_counted(database: Database) -> None:
     (row,) = gateway.rows()  # the gateway has stopped: nothing is under way
     assert under_way.ended_at is None, "a row before it ends"
     assert (row.error, row.estimated, row.output_tokens) == ("cancelled", True, 100)
+
+
+@pytest.mark.parametrize("left", ["by the client", "by the provider"])
+def test_a_request_whose_answer_never_began_is_counted_and_reaches_the_cap(
+    database: Database, left: str
+) -> None:
+    hangs = left == "by the client"
+    answers = Silent() if hangs else Silent(Unanswered("timed out"))
+    long = {**CALL, "messages": [{"role": "user", "content": "x" * 2400}]}
+    with metered(database, policy=Policy(task_cost_cap=0.01), answers=answers) as gateway:
+        gateway.write(ended=False)
+        if hangs:
+            with pytest.raises(httpx2.ReadTimeout):
+                gateway.ask(body=long, patience=1.0)
+        else:
+            assert gateway.ask(body=long).status_code == 402
+        assert "(task_cost_cap)" in gateway.ask(body=long).json()["error"]["message"]
+        assert len(gateway.upstream.requests) == 1
+        row, _ = gateway.rows()
+    assert (row.error, row.estimated) == ("cancelled" if hangs else "unavailable", True)
+    assert (row.input_tokens, row.output_tokens) == (pytest.approx(800, rel=0.1), 0)
+    assert row.cost == pytest.approx(Decimal("0.008"), rel=Decimal("0.1"))
+
+
+@pytest.mark.parametrize(
+    "why",
+    [Unreachable("refused"), Refusal(FaultKind.UPSTREAM_REFUSED, "no key"), 400, 529],
+    ids=["unreachable", "refused", "400", "529"],
+)
+def test_a_request_that_nobody_charges_for_costs_nothing(
+    database: Database, why: Exception | int
+) -> None:
+    answers = Silent(why) if isinstance(why, Exception) else None
+    with metered(
+        database, [{"status": why if isinstance(why, int) else 400}], answers=answers
+    ) as gateway:
+        gateway.write(ended=False)
+        assert gateway.ask().is_error
+        gateway.ask("/v1/messages/count_tokens")  # waits for what ended before
+        (row,) = gateway.rows()
+    assert (row.cost, row.estimated, row.input_tokens) == (0, False, 0)
 
 
 def test_each_call_keeps_what_it_adds_without_secrets(database: Database) -> None:

@@ -26,7 +26,7 @@ from workers.gateway.headers import passed_on, token_of, without_key
 from workers.gateway.outgoing import mask_request
 from workers.gateway.patience import Patience
 from workers.gateway.protocols.protocol import ApiProtocol, Json
-from workers.gateway.routes import Operation, Route, find_route, protocol_of
+from workers.gateway.routes import RESPONSES, Operation, Route, find_route, protocol_of
 from workers.gateway.upstream import ModelRequest, Upstream
 
 log = structlog.get_logger()
@@ -140,6 +140,9 @@ class Gateway:
         raw, body = mask_request(raw, body, masker)
         if route.operation is Operation.GENERATE and not route.model_of(body):
             raise Refusal(FaultKind.INVALID_REQUEST, "the request names no model")
+        if route.protocol is RESPONSES and body.get("background"):
+            reason = "the model gateway takes no background requests: nobody could count them"
+            raise Refusal(FaultKind.INVALID_REQUEST, reason)
         return ModelRequest(route, raw, body, query, passed_on(headers, masker.values))
 
     def _prepare(

@@ -1,6 +1,7 @@
 """One request and its answer, from the upstream to the client."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from time import monotonic
 from typing import Any, Final
@@ -13,11 +14,38 @@ from workers.gateway.headers import passed_back
 from workers.gateway.patience import Patience, open_patiently
 from workers.gateway.protocols.content import count_characters
 from workers.gateway.protocols.protocol import AnswerReader
-from workers.gateway.upstream import Answer, ModelRequest, Upstream
+from workers.gateway.upstream import Answer, ModelRequest, Unreachable, Upstream
 from workers.gateway.usage_chunk import UsageChunk
 from workers.llm.calls import CANCELLED, CallRecord, Usage, estimate_tokens
 
+_ERRORS: Final = 400
+"""The first of HTTP's statuses of errors, for which no provider charges."""
+
 _LAST_PIECE: Final[Mapping[str, Any]] = {"type": "http.response.body", "body": b""}
+
+
+class _Tab:
+    """An upstream, and whether it charges for what it was asked last."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self.owes = False
+
+    @asynccontextmanager
+    async def open(self, request: ModelRequest) -> AsyncIterator[Answer]:
+        """See `Upstream`."""
+        self.owes = True
+        try:
+            async with self._upstream.open(request) as answer:
+                self.owes = answer.status < _ERRORS
+                yield answer
+        except (Unreachable, Refusal):
+            self.owes = False
+            raise
+
+    async def close(self) -> None:
+        """See `Upstream`."""
+        await self._upstream.close()
 
 
 class Exchange:
@@ -34,6 +62,7 @@ class Exchange:
         self._request_id: str | None = None
         self._refusal: Refusal | None = None
         self._cut = ""
+        self._tab: _Tab | None = None
         self._begun = monotonic()
         self._ended = False
 
@@ -42,8 +71,10 @@ class Exchange:
 
         Raises Refusal if there is none to pass. An answer that breaks off is not an error here.
         """
+        tab = self._tab = _Tab(upstream)
         try:
-            async with open_patiently(upstream, self._usage_chunk.request, patience) as answer:
+            request = self._usage_chunk.request
+            async with open_patiently(tab, request, patience) as answer:
                 await self._pass(answer)
         except Refusal as refusal:
             self._refusal = refusal
@@ -102,10 +133,14 @@ class Exchange:
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
 
     def _usage(self) -> tuple[Usage, bool]:
-        """The tokens, and whether they are estimated: those of an answer that broke off are."""
-        failed = self._status is None or self._status >= 400  # noqa: PLR2004 - HTTP's errors
-        if self._reader is None or failed:
+        """The tokens, and whether they are estimated: those of an answer that broke off are.
+
+        So are those of a request that was sent and left before its answer began: it is charged for.
+        """
+        if self._tab is None or not self._tab.owes:
             return Usage(), False
+        if self._reader is None:
+            return Usage(input_tokens=self._asked()), True
         heard = self._reader.heard
         if heard.counted:
             return heard.usage, False
@@ -113,8 +148,10 @@ class Exchange:
         output = max(said.output_tokens, estimate_tokens(heard.characters))
         if said.input_tokens or said.cache_read_tokens or said.cache_written_tokens:
             return replace(said, output_tokens=output), True
-        asked = estimate_tokens(count_characters(self._request.body))
-        return Usage(input_tokens=asked, output_tokens=output), True
+        return Usage(input_tokens=self._asked(), output_tokens=output), True
+
+    def _asked(self) -> int:
+        return estimate_tokens(count_characters(self._request.body))
 
     def _fault(self) -> tuple[str | None, str]:
         if self._refusal is not None:
@@ -123,7 +160,7 @@ class Exchange:
             return "transient", f"the answer broke off: {self._cut}"
         if not self._ended:
             return CANCELLED, "the client hung up"
-        if self._status is not None and self._status >= 400:  # noqa: PLR2004 - HTTP's errors
+        if self._status is not None and self._status >= _ERRORS:
             heard = "" if self._reader is None else self._reader.heard.failure
             return "rejected", f"the provider answered {self._status}: {heard or 'no reason'}"
         if self._reader is not None and self._reader.heard.failure:

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from workers.gateway.faults import Cut, FaultKind, Refusal
-from workers.gateway.upstream import Answer, ModelRequest, Unreachable, Upstream
+from workers.gateway.upstream import Answer, ModelRequest, Unanswered, Unreachable, Upstream
 
 log = structlog.get_logger()
 
@@ -39,9 +39,9 @@ async def open_patiently(
 ) -> AsyncIterator[Answer]:
     """The upstream's answer, once it has one that is not a reason to try again.
 
-    Raises Refusal if it refuses the key of the gateway, or has no answer in time: with the status
-    on which runners end at once, instead of trying again by themselves. With no `patience`, every
-    answer is given as it is.
+    Raises Refusal if it refuses the key of the gateway, has no answer in time, or gives none to a
+    request that it got: with the status on which runners end at once, instead of trying again by
+    themselves. With no `patience`, every answer is given as it is.
     """
     begun, pause = monotonic(), _FIRST_PAUSE
     while True:
@@ -55,6 +55,9 @@ async def open_patiently(
                 said = await _beginning(answer)
             except Unreachable as error:
                 why = f"the provider of the model does not answer: {error}"
+            except Unanswered as error:  # asked again, it would charge again
+                why = f"the provider of the model has the request and does not answer: {error}"
+                raise Refusal(FaultKind.UNAVAILABLE, why) from error
             else:
                 why = f"the provider of the model answered {answer.status}"
                 if answer.status in _KEY_REFUSED or _NO_CREDIT in said:

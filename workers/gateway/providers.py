@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shared.settings import ServerSettings
 from workers.gateway.faults import Cut, FaultKind, Refusal
 from workers.gateway.protocols.protocol import Vendor
-from workers.gateway.upstream import Answer, ModelRequest, Unreachable
+from workers.gateway.upstream import Answer, ModelRequest, Unanswered, Unreachable
 
 if TYPE_CHECKING:
     import httpx2
@@ -77,7 +77,9 @@ class HttpUpstream:
         sent = self._build(request)
         try:
             response = await self._client.send(sent, stream=True)
-        except (httpx2.TransportError, httpx2.InvalidURL, httpx2.ProtocolError) as error:
+        except (httpx2.ReadTimeout, httpx2.ReadError, httpx2.RemoteProtocolError) as error:
+            raise Unanswered(str(error) or type(error).__name__) from error
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:
             raise Unreachable(str(error) or type(error).__name__) from error
         try:
             yield Answer(response.status_code, dict(response.headers), _chunks(response))

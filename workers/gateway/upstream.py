@@ -44,14 +44,21 @@ class Answer:
 
 
 class Unreachable(Exception):
-    """The upstream gave no answer; the message is for people."""
+    """The upstream did not get the whole request; the message is for people."""
+
+
+class Unanswered(Exception):
+    """The upstream got the request, for which it may charge, and gave no answer to it."""
 
 
 class Upstream(Protocol):
     """Answers requests."""
 
     def open(self, request: ModelRequest) -> AbstractAsyncContextManager[Answer]:
-        """The answer; leaving the context closes it. Raises Unreachable if there is none."""
+        """The answer; leaving the context closes it.
+
+        Raises Unreachable or Unanswered if there is none.
+        """
         ...
 
     async def close(self) -> None:

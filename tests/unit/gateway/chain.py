@@ -68,12 +68,12 @@ def providers(url: str) -> dict[Vendor, Provider]:
 
 
 @contextmanager
-def gateway_before(url: str, patience: float = 0.2) -> Iterator[str]:
+def gateway_before(url: str, patience: float = 0.2, silence: float = 10.0) -> Iterator[str]:
     """The address of a gateway that asks the provider at that address."""
     keys = Masker([Secret("ANTHROPIC_API_KEY", KEY)])
     known = Masker([Secret("ANTHROPIC_API_KEY", KEY), Secret("DB", 'correct horse "battery"')])
     gateway = Gateway(
-        HttpUpstream(providers(url), silence=10.0),
+        HttpUpstream(providers(url), silence=silence),
         NoAccounts(),
         masker=lambda: known,
         keys=keys,

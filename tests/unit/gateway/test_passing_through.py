@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from tests.fakes.gateway import NotingUpstream
-from tests.fakes.model_server import Fails, Raw, Says, model_server
+from tests.fakes.model_server import Fails, Hangs, Raw, Says, model_server
 from tests.unit.gateway.chain import KEY, TOKEN, StagedUpstream, chain, gateway_before
 from workers.gateway.accounts import NoAccounts
 from workers.gateway.app import LARGEST_BODY, Gateway
@@ -182,6 +182,15 @@ def test_an_upstream_that_is_not_there_is_a_hard_stop_too() -> None:
     assert "does not answer" in answer.json()["error"]["message"]
 
 
+def test_an_upstream_that_takes_a_request_and_stays_silent_is_not_asked_again() -> None:
+    with model_server() as server, gateway_before(server.url, 60.0, silence=0.2) as url:
+        server.will(Hangs())
+        answer = post(url, body={**ASKED, "system": [{"type": "text", "text": "x"}]})
+        assert len(server.asked) == 1
+    assert answer.status_code == 402
+    assert "has the request" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "sent", "status"),
     [
@@ -191,6 +200,7 @@ def test_an_upstream_that_is_not_there_is_a_hard_stop_too() -> None:
         ("POST", "/v1/messages", {"json": {"messages": "odd"}}, 400),
         ("POST", "/v1/chat/completions", {"json": {"model": 7}}, 400),
         ("POST", "/v1/responses", {"content": b"x", "headers": {"content-encoding": "zstd"}}, 400),
+        ("POST", "/v1/responses", {"json": {"model": "m", "input": "", "background": True}}, 400),
         ("GET", "/v1/messages", {}, 405),
         ("POST", "/v1/files", {"json": {}}, 404),
         ("POST", "/v1beta/models/m:paint", {"json": {}}, 404),
