@@ -42,16 +42,20 @@ class Watcher:
         """Look at the attempt, and return what to do now; None for nothing.
 
         `quiet` is for how many seconds its stream has not grown, None if that is not known: a
-        driver that has taken it over counts them, too.
+        driver that has taken it over counts them, too. Its first look judges nothing: an agent
+        whose stream is quiet may be busy all the same, which only a second look shows.
         """
         with self._lock:
             at = self._now()
-            if self._taken_over and quiet is not None:
-                self._watch = self._watch.since(at - quiet)
+            is_first = self._taken_over
             self._taken_over = False
+            if is_first and quiet is not None:
+                self._watch = self._watch.since(at - quiet)
             if self.is_over:
                 return None
             self._watch = self._watch.see(signs, at, self._watchdog)
+            if is_first:
+                return None
             stuck = self._watch.stuck(at, self._watchdog)
             strategy = response(self._watch, stuck, self._watchdog)
             if strategy is None:
