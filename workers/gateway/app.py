@@ -16,7 +16,7 @@ from starlette.routing import Mount
 from starlette.routing import Route as Page
 from starlette.types import Message, Receive, Scope, Send
 
-from shared.domain.errors import Transient
+from shared.domain.errors import Misconfigured, Rejected, Transient
 from shared.secrets.masking import Masker
 from workers.attempt_token import AttemptGrant
 from workers.gateway.accounts import Accounts
@@ -95,15 +95,24 @@ class Gateway:
             await self._answer(request, headers, path, note)
         except ClientDisconnect:
             return
-        except Refusal as refusal:
-            told = Refusal(refusal.kind, self._keys.values(refusal.reason))
+        except (Refusal, Misconfigured, Rejected, Transient) as error:
+            told = self._told(error, path)
+            if begun:
+                return  # what has begun breaks off
             await refuse(protocol_of(path, headers), told)(scope, receive, send)
         except Exception:
             log.exception("request_failed", path=path)
             if begun:
-                return  # what has begun breaks off
+                return
             failure = Refusal(FaultKind.DEFECT, "the model gateway failed; its log says more")
             await refuse(protocol_of(path, headers), failure)(scope, receive, send)
+
+    def _told(self, error: Refusal | Misconfigured | Rejected | Transient, path: str) -> Refusal:
+        """What is answered where the gateway or its installation cannot serve a request."""
+        if isinstance(error, Refusal):
+            return Refusal(error.kind, self._keys.values(error.reason))
+        log.error("request_refused", path=path, stage=error.stage, reason=error.reason)
+        return Refusal(FaultKind.UNAVAILABLE, self._keys.values(error.reason))
 
     async def _answer(
         self, request: Request, headers: dict[str, str], path: str, send: Send

@@ -7,6 +7,9 @@ from typing import Any, Final
 import httpx2
 import pytest
 
+from shared.domain.errors import Misconfigured, Unavailable
+from shared.secrets.masking import Masker
+from shared.secrets.value import Secret
 from tests.fakes.gateway import NotingUpstream
 from tests.fakes.model_server import Fails, Hangs, Raw, Says, model_server
 from tests.unit.gateway.chain import KEY, TOKEN, StagedUpstream, chain, gateway_before
@@ -269,6 +272,32 @@ def test_odd_content_is_the_upstreams_to_judge() -> None:
     odd = {**ASKED, "messages": [{"role": 5, "content": {"text": [None]}}, None, "x"]}
     with chain(ScriptedUpstream(parse_script([SAYS]))) as url:
         assert post(url, body=odd).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Misconfigured(f"the vault is odd: {KEY}", stage="secrets"), 402),
+        (Unavailable("the vault is away", stage="secrets"), 402),
+        (RuntimeError("a bug"), 500),
+    ],
+    ids=["misconfigured", "unavailable", "bug"],
+)
+def test_a_vault_that_cannot_be_read_is_a_hard_stop(error: Exception, status: int) -> None:
+    """Agents repeat what has a 500, and nothing leaves with secrets that are not hidden."""
+
+    def masker() -> Masker:
+        raise error
+
+    noting = NotingUpstream(ScriptedUpstream(parse_script([SAYS])))
+    keys = Masker([Secret("ANTHROPIC_API_KEY", KEY)])
+    with serving(Gateway(noting, NoAccounts(), masker=masker, keys=keys)) as where:
+        answer = post(where.url)
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (status, "false")
+    told = answer.json()["error"]["message"]
+    assert ("the vault is" in told) == (status == 402)
+    assert KEY not in answer.text
+    assert not noting.requests
 
 
 def test_a_request_without_a_token_or_too_large_is_refused() -> None:
