@@ -170,14 +170,15 @@ class AgentResult:
     """What an agent did in a repository.
 
     `summary` is in its own words, `changed_files` are not: they are what differs between the commit
-    `base` and `tree`, the git tree that it left behind. `before` is the tree that it began with.
-    `session` is the handle to resume it, `question` what it waits for, and `call` the handle of
-    that question; `questions` counts what it has asked, None where its runner does not say it
-    (X13). `stuck` counts how often its watchdog found it without progress, `violations` are those
-    of the autonomous protocol; `mode` and `time_budget` (seconds) are what it was told. `cost` is
-    in US dollars, None where nobody knows it. `runner` is the program that it is, `version` and
-    `model` what that program said of itself. `ended_by`, `left_over` and `unknown` mean what they
-    mean for a command.
+    `base` and `tree`, the git tree that it left behind. `before` is the tree that it began with,
+    and `began` the one with which the first attempt began whose work it went on with. `session` is
+    the handle to resume it, `question` what it waits for, and `call` the handle of that question;
+    `questions` counts what it has asked, None where its runner does not say it (X13). `stuck`
+    counts how often its watchdog found it without progress, `violations` are those of the
+    autonomous protocol; `mode` and `time_budget` (seconds) are what it was told. `cost` is in US
+    dollars, None where nobody knows it. `runner` is the program that it is, `version` and `model`
+    what that program said of itself. `ended_by`, `left_over` and `unknown` mean what they mean for
+    a command.
     """
 
     status: AgentStatus
@@ -191,6 +192,7 @@ class AgentResult:
     tree: str | None = None
     base: str | None = None
     before: str | None = None
+    began: str | None = None
     runner: str = ""
     version: str = ""
     model: str = ""

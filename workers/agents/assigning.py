@@ -84,6 +84,7 @@ class Assigning:
             allowed_tools=work.allowed_tools,
             resumed=resumed,
             home=home,
+            earlier=self._results(subtask),
             watchdog=work.watchdog,
         )
 
@@ -95,6 +96,16 @@ class Assigning:
         known = (*self._order.earlier, *self._tried[subtask.ordinal])
         agents = (a for a in reversed(known) if isinstance(a.result, AgentResult))
         return next((a for a in agents if a.subtask == subtask.ordinal), None)
+
+    def _results(self, subtask: SentSubtask) -> tuple[AgentResult, ...]:
+        """What agents have done at it in this revision: the same number is other work in another.
+
+        Those of this pass stand in the order, too, once it is driven on.
+        """
+        number, revision = subtask.ordinal, self._order.revision
+        known = {a.key: a for a in (*self._order.earlier, *self._tried[number])}.values()
+        own = (a for a in known if (a.subtask, a.revision, a.rollback) == (number, revision, False))
+        return tuple(a.result for a in own if isinstance(a.result, AgentResult))
 
     def _answered(
         self, subtask: SentSubtask

@@ -1,5 +1,7 @@
 """The outcome of an attempt of an agent, and its question; pure."""
 
+from collections.abc import Sequence
+
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
 from shared.domain.compliance import ComplianceReport
@@ -15,9 +17,10 @@ def agent_outcome(
 ) -> tuple[Outcome, str]:
     """The outcome and its reason in words; its check decides, whatever the agent says.
 
-    Without a check, an agent that changed nothing has failed: nothing shows that the work is done.
-    An agent that asks a person has not failed, unless it works without one: then the next runner
-    goes on. One that broke the protocol has, where its `work` says so (S4.44).
+    Without a check, an agent has failed if neither it nor those before it whose work it went on
+    with have changed anything: nothing shows that the work is done. An agent that asks a person
+    has not failed, unless it works without one: then the next runner goes on. One that broke the
+    protocol has, where its `work` says so (S4.44).
     """
     outcome, reason = outcome_of(result, check)
     if outcome in _WENT_WRONG and result.status is AgentStatus.NEEDS_INPUT:
@@ -25,12 +28,26 @@ def agent_outcome(
         if work is None or not work.is_autonomous:
             return Outcome.NEEDS_INPUT, asked
         return outcome, f"it works without a person, but asks: {asked}"
-    if outcome is Outcome.OK and check is None and result.tree == result.before:
+    if outcome is Outcome.OK and check is None and result.tree == (result.began or result.before):
         return Outcome.FAILED, "the agent changed nothing, and no check shows that the work is done"
     report = ComplianceReport(result.violations)
     if outcome is Outcome.OK and work is not None and fails(work.compliance, report):
         return Outcome.FAILED, describe(report)
     return outcome, reason
+
+
+def began_with(before: str, earlier: Sequence[AgentResult]) -> str:
+    """The tree with which the first agent began whose work one goes on with that finds `before`.
+
+    What others have changed between two agents is nobody's work here: the row ends there.
+    """
+    for made in reversed(earlier):
+        if made.before is None:
+            continue
+        if made.tree != before:
+            break
+        before = made.before
+    return before
 
 
 def question_of(attempt: Attempt) -> Question | None:

@@ -27,6 +27,7 @@ from workers.agents.follower import Follower
 from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.label import AgentLabel
+from workers.agents.outcomes import began_with
 from workers.agents.ports import AccessOf, ProcessesOf, RunnerOf, Workbench
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
@@ -52,7 +53,8 @@ class AgentTask:
 
     `name` is what people know the runner by, `command` what starts it, None for its usual program.
     `key` is what the plan calls the work; `time_budget` and `compliance` are the plan's.
-    `home` is the key of the attempt whose home it gets, None for its own.
+    `home` is the key of the attempt whose home it gets, None for its own. `earlier` is what agents
+    have done at it before, oldest first.
     """
 
     this: Try
@@ -69,6 +71,7 @@ class AgentTask:
     allowed_tools: tuple[str, ...] | None = None
     resumed: Resumed | None = None
     home: str | None = None
+    earlier: tuple[AgentResult, ...] = ()
     watchdog: Watchdog = field(default_factory=lambda: Watchdog(enabled=False))
 
 
@@ -237,6 +240,7 @@ class _Run:
             tree=tree,
             base=bench.base,
             before=self._label.tree,
+            began=began_with(self._label.tree, self._task.earlier),
             runner=self._label.name,
             version=said.version,
             model=said.model,

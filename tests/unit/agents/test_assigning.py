@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt
-from tests.unit.passes.given import NOON, attempt
-from workers.agents.assigning import earlier_work
+from shared.domain.plan import SubtaskKind
+from tests.unit.passes.given import NOON, attempt, order, subtask
+from workers.agents.assigning import Assigning, earlier_work
+from workers.passes.means import Try
 
 
 def made(summary: str, changed: tuple[str, ...]) -> Attempt:
@@ -36,3 +39,18 @@ def test_much_work_is_told_in_part() -> None:
 
 def test_a_name_that_is_too_long_is_counted_only() -> None:
     assert earlier_work(made("", ("x" * 5000, "b.py"))).endswith("It changed: 2 more")
+
+
+def test_a_task_knows_what_agents_did_at_it_in_this_revision() -> None:
+    """Each attempt once, also those that this driver has made."""
+    before = replace(made("1", ()), key="a", pass_no=1)
+    own = replace(made("2", ()), key="b", pass_no=2)
+    new = replace(made("3", ()), key="c", pass_no=2)
+    others = (replace(before, key="d", revision=1), replace(before, key="e", subtask=2))
+    undone = replace(before, key="f", rollback=True)
+    work = subtask("mend it", kind=SubtaskKind.AGENT, agent=AgentWork(runner="codex"))
+    what = order(work, earlier=(before, *others, undone, own), pass_no=2)
+    assigning = Assigning(what, runner="codex")
+    assigning.note(new)
+    task = assigning.task(what.subtasks[0], Try("mend it"))
+    assert task.earlier == (before.result, own.result, new.result)

@@ -41,6 +41,15 @@ def test_the_result_is_what_runner_and_workspace_say() -> None:
     assert shell.calls[0].key == KEY
 
 
+def test_the_result_tells_where_the_work_began_that_it_went_on_with() -> None:
+    shell = ScriptedShell(default=Answer(0, "end ok all done\n"))
+    first = runs(shell).run(KEY, TASK)
+    assert (first.before, first.began) == ("tree0", "tree0")
+    bench = ScriptedBench(trees=("tree1",))
+    second = replace(runs(shell), bench=bench).run(f"{KEY}b", replace(TASK, earlier=(first,)))
+    assert (second.before, second.tree, second.began) == ("tree1", "tree1", "tree0")
+
+
 @pytest.mark.parametrize(
     ("stdout", "unwanted", "ended_by"),
     [
