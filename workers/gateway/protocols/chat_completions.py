@@ -128,10 +128,12 @@ class _Reader(AnswerReader):
 
 
 def _usage(told: Json) -> Usage:
-    cached = count((told.get("prompt_tokens_details") or {}).get("cached_tokens"))
+    details = told.get("prompt_tokens_details") or {}
+    read, written = count(details.get("cached_tokens")), count(details.get("cache_write_tokens"))
     return Usage(
-        input_tokens=max(0, count(told.get("prompt_tokens")) - cached),
-        cache_read_tokens=cached,
+        input_tokens=max(0, count(told.get("prompt_tokens")) - read - written),
+        cache_read_tokens=read,
+        cache_written_tokens=written,
         output_tokens=count(told.get("completion_tokens")),
     )
 
