@@ -75,7 +75,7 @@ SHIPPED = (
     "claude-sonnet-5=2/10/0.2/2.5",
     "claude-sonnet-4-6=3/15/0.3/3.75",
     "claude-sonnet-4-5=3/15/0.3/3.75",
-    # the price of prompts up to 100,000 tokens; questions here are far shorter
+    # the price of prompts up to 100,000 tokens
     "claude-haiku-5-5=0.1/0.5/0.01/0.125",
     "claude-haiku-4-5=1/5/0.1/1.25",
     # the prices of prompts up to 272,000 tokens
@@ -87,7 +87,11 @@ SHIPPED = (
     "gpt-6-sol=2/10/0.2/2.5",
     "gpt-6-luna=0.1/0.5/0.01/0.125",
 )
-"""List prices of November 2026, with the five-minute cache; `model_prices` sets newer ones."""
+"""List prices of November 2026, with the five-minute cache; `model_prices` sets newer ones.
+
+The higher prices that some providers have for long prompts are not known here. What planners ask is
+far shorter; what agents ask may not be, and is then counted for less than it costs.
+"""
 
 
 class Prices:
