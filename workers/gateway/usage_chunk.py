@@ -1,12 +1,18 @@
 """Chat Completions tell the tokens of a stream only if asked to: in one chunk more."""
 
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 from pydantic_core import from_json
 
 from workers.gateway.routes import CHAT, Operation
 from workers.gateway.upstream import ModelRequest
+
+_END: Final = re.compile(rb"(\r?\n\r?\n)")
+
+_LONGEST: Final = 100_000
+"""Bytes of one event; a longer one is not the chunk, and passes as it comes."""
 
 
 class UsageChunk:
@@ -38,8 +44,12 @@ class UsageChunk:
         """The next bytes for the client; all of them where nothing is taken out."""
         if not self._taken_out:
             return chunk
-        *events, self._open = (self._open + chunk).split(b"\n\n")
-        return b"".join(event + b"\n\n" for event in events if not _is_usage(event))
+        *pieces, self._open = _END.split(self._open + chunk)
+        events = zip(pieces[::2], pieces[1::2], strict=True)
+        passed = b"".join(event + end for event, end in events if not _is_usage(event))
+        if len(self._open) > _LONGEST:
+            passed, self._open = passed + self._open, b""
+        return passed
 
     def finish(self) -> bytes:
         """The rest."""
