@@ -154,16 +154,20 @@ def _check_lists(repository: Repository) -> None:
 def _check_url(url: str) -> None:
     if re.fullmatch(_SSH_SHAPE, url):
         return
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as half an IPv6 address
+        parts = urlsplit("")
     if parts.scheme not in _SCHEMES or not (parts.netloc or parts.scheme == "file"):
         raise _refusal(
             f"{url!r} is not a valid URL of a repository: it begins with "
             f"{', '.join(f'{scheme}://' for scheme in _SCHEMES)} or is user@host:path"
         )
-    if parts.password is not None:
+    is_web = parts.scheme in {"https", "http"}
+    if parts.password is not None or (is_web and "@" in parts.netloc):
         raise _refusal(
-            "the URL holds a password, which would be kept in the database: let git on the host "
-            "know it, by a credential helper or an SSH key"
+            "the URL holds a password or a token, which would be kept in the database: let git on "
+            "the host know it, by a credential helper or an SSH key"
         )
 
 

@@ -108,8 +108,8 @@ def _run(gateway: Gateway, where: Listening, server: ServerSettings) -> None:
 
 def _place(server: ServerSettings, order: GatewayOrder) -> Listening:
     """Where to listen: another host than this one only where it was named on the command line."""
-    named = urlsplit(server.gateway_url if order.listen is None else f"//{order.listen}")
     try:
+        named = urlsplit(server.gateway_url if order.listen is None else f"//{order.listen}")
         host, port = named.hostname, named.port
     except ValueError:
         host, port = None, None

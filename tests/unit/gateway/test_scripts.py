@@ -110,6 +110,7 @@ def test_what_is_not_a_recording_is_refused(tmp_path: Path) -> None:
     [
         (GatewayOrder(standalone=True), "needs a --script or a --replay"),
         (GatewayOrder(listen="nowhere"), "does not name a host and a port"),
+        (GatewayOrder(listen="[::1:8791"), "does not name a host and a port"),
         (GatewayOrder(listen="x:99999"), "does not name a host and a port"),
     ],
 )
