@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -247,6 +247,23 @@ def test_an_answer_that_the_client_left_is_counted(database: Database) -> None:
             (under_way,) = gateway.rows()
     (row,) = gateway.rows()  # the gateway has stopped: nothing is under way
     assert under_way.ended_at is None, "a row before it ends"
+    assert (row.error, row.estimated, row.output_tokens) == ("cancelled", True, 100)
+
+
+def test_an_answer_that_the_stop_cuts_is_counted(database: Database) -> None:
+    with ExitStack() as stack:
+        with metered(database, [{"text": "x" * 300}, {"hang": True}]) as gateway:
+            gateway.write(ended=False)
+            headers = {"x-api-key": attempt_token(KEY, gateway.attempt.key)}
+            asked = {**CALL, "stream": True}
+            streaming = httpx2.stream(
+                "POST", f"{gateway.url}/v1/messages", json=asked, headers=headers
+            )
+            pieces = stack.enter_context(streaming).iter_raw()
+            while b"content_block_stop" not in next(pieces):
+                pass
+        (row,) = gateway.rows()
+    assert row.ended_at is not None
     assert (row.error, row.estimated, row.output_tokens) == ("cancelled", True, 100)
 
 

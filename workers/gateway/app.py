@@ -41,6 +41,9 @@ _BODY_PATIENCE: Final = 120.0
 _FIRST_PAUSE: Final = 0.2
 """Seconds before a call that could not be recorded is tried again; doubled each time."""
 
+_LAST_WORDS: Final = 5.0
+"""Seconds that requests which the stop has cancelled may take to hand over what they cost."""
+
 _FINAL: Final = {"x-should-retry": "false"}
 """What tells the runners' own libraries not to send the same request again."""
 
@@ -69,6 +72,7 @@ class Gateway:
         self._patience = patience
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
         self._endings: dict[str, set[asyncio.Task[None]]] = {}
+        self._active: set[asyncio.Task[Any]] = set()
         self.served = 0
 
     def application(self) -> Starlette:
@@ -81,6 +85,9 @@ class Gateway:
         """Answer one request."""
         if scope["type"] != "http":
             return
+        if (task := asyncio.current_task()) is not None and task not in self._active:
+            self._active.add(task)
+            task.add_done_callback(self._active.discard)
         request = Request(scope, receive)
         headers = {name.lower(): value for name, value in request.headers.items()}
         path = request.url.path
@@ -225,6 +232,8 @@ class Gateway:
         try:
             yield
         finally:
+            if self._active:  # the server has cancelled them, and waits for none of them
+                await asyncio.wait(set(self._active), timeout=_LAST_WORDS)
             for attempt in list(self._endings):
                 await self._settle(AttemptGrant(attempt))
             await self._upstream.close()
