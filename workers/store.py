@@ -26,6 +26,7 @@ from shared.domain.plan import (
 from shared.domain.question import Reply
 from shared.domain.target import Repository
 from shared.domain.task import StepPhase
+from shared.domain.work_before import say_beside, work_before
 from shared.store import attempts, bundles, hosts, planned, targets
 from shared.store.bundles import StoredBundle
 from shared.store.database import Database
@@ -33,7 +34,6 @@ from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
 from workers.findings import done_steps, replies_of
 from workers.planning import DoneStep
-from workers.work_before import step_before
 
 _OPEN_ATTEMPT = text(f"""
     SELECT task_id, set_config('synchronous_commit', 'off', TRUE) FROM runs
@@ -211,8 +211,12 @@ def _place(connection: Connection, step: Step, row: Any) -> tuple[Host, Reposito
 
 
 def _before(connection: Connection, run_id: int, step: Step, target: str) -> int | None:
-    steps, name = planned.steps_of(connection, run_id), targets.name_for(step, target)
-    return step_before(steps, step, name, target)
+    before = work_before(planned.steps_of(connection, run_id), target).get(step.ordinal, ())
+    if len(before) > 1:
+        place = targets.name_for(step, target)
+        why = say_beside(str(step.ordinal), map(str, before), place)
+        raise Misconfigured(why, stage="execute")
+    return before[0] if before else None
 
 
 def subtasks_of_run(connection: Connection, run_id: int) -> tuple[Subtask, ...]:

@@ -1,6 +1,6 @@
-"""What plans need for the work of agents: somebody who does it, and repositories."""
+"""What plans need for the work of agents: somebody who does it, and repositories in a row."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shared.contracts.complaints import unknown
 from shared.domain.agent import NEEDS_COMMAND, RUNNERS, RunnerChoice
@@ -8,6 +8,7 @@ from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
+from shared.domain.work_before import say_beside, work_before
 from shared.store import planned, repositories, targets
 from shared.store.database import Database
 
@@ -41,6 +42,52 @@ def require_agents_of(
         steps = {step.ordinal: step for step in planned.steps_of(connection, run_id)}
         name = targets.name_for(steps[ordinal], target)
         _require(f"step {ordinal}", name, repositories.find(connection, name), listed)
+
+
+def require_rows(
+    database: Database,
+    steps: Iterable[Step],
+    on: Iterable[str],
+    *,
+    known: int = 0,
+    next_step: NextStep | None = None,
+) -> None:
+    """Raise Rejected for a step that would continue the work of several in one repository.
+
+    `steps` are all of a run on one of these targets. Those up to the number `known` were there
+    before: they may be as they are, and are told by their numbers.
+    """
+    listed = {step.ordinal: step for step in steps}
+    for target in on:
+        for number, before in work_before(listed.values(), target).items():
+            if number > known and len(before) > 1:
+                names = [str(n) if n <= known else repr(listed[n].key) for n in (number, *before)]
+                _refuse_beside(database, names, targets.name_for(listed[number], target), next_step)
+
+
+def require_row_of(
+    database: Database, run_id: int, ordinal: int, target: str, next_step: NextStep
+) -> None:
+    """The same for a step that is there."""
+    with database.begin() as connection:
+        steps = {step.ordinal: step for step in planned.steps_of(connection, run_id)}
+    before = work_before(steps.values(), target)[ordinal]
+    if len(before) > 1:
+        names = [str(number) for number in (ordinal, *before)]
+        _refuse_beside(database, names, targets.name_for(steps[ordinal], target), next_step)
+
+
+def _refuse_beside(
+    database: Database, names: Sequence[str], place: str, next_step: NextStep | None
+) -> None:
+    with database.begin() as connection:
+        if repositories.find(connection, place) is None:
+            return
+    raise Rejected(
+        say_beside(names[0], names[1:], place),
+        stage="plan",
+        next_step=next_step or NextStep.of("schema show", "plan"),
+    )
 
 
 def _require(

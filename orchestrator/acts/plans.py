@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
-from orchestrator.acts.agents import named_repositories, require_agents
+from orchestrator.acts.agents import named_repositories, require_agents, require_rows
 from orchestrator.acts.approvals import PlacedSteps
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
@@ -71,7 +71,9 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     policy = view.policy
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
-    require_agents(caller.database, plan.steps, [run.target for run in view.runs])
+    on = [run.target for run in view.runs]
+    require_agents(caller.database, plan.steps, on)
+    require_rows(caller.database, plan.steps, on)
     with caller.database.begin() as connection:
         targets.require_usable(connection, named_repositories(plan))
     if plan.autonomy not in {None, policy.autonomy}:
@@ -114,12 +116,15 @@ def revise(
     free = tuple(step.ordinal for step in left.steps)
     gone = tuple(sorted({*replaced})) or free
     _refuse_replacement(left, plan, gone, all_of_it=not replaced)
+    after = left.run_with(plan, gone)
+    look = NextStep.of("task show", left.place.ref)
+    require_rows(caller.database, after, [left.place.target], known=left.known, next_step=look)
     fact = StepsReplaced(left.known, gone, plan.steps, caller.actor.name)
     entry = Act("plan.revise", str(left.place.ref), {"file": given.name, "replaces": list(gone)})
     taken = post(caller, entry, [(left.place.task_id, left.place.run_id, fact)])
     with caller.database.begin() as connection:
-        after = remaining_steps(connection, ref)
-    if taken and after.known == left.known:
+        now = remaining_steps(connection, ref)
+    if taken and now.known == left.known:
         raise Rejected(
             f"the plan of {left.place.ref} has changed meanwhile: look at it again",
             stage="plan",

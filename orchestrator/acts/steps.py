@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.access.audit import Act
-from orchestrator.acts.agents import require_agents_of
+from orchestrator.acts.agents import require_agents_of, require_row_of
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_list
 from orchestrator.acts.done import Done, Note
@@ -53,6 +53,8 @@ def revise(
         fact = _revision_fact(view, policy, given, note)
         target = step.ref.target or LOCALHOST.name
         require_agents_of(caller.database, step.run_id, step.ordinal, target, fact.subtasks)
+        by_plan = NextStep.of("plan revise", Ref(ref.task, target=target), file=Blank("FILE"))
+        require_row_of(caller.database, step.run_id, step.ordinal, target, by_plan)
         told = (*_notes_on_drops(fact), *notes(warnings_on_list(step.ordinal, fact.subtasks)))
         return replace(_post(caller, "step.revise", ref, fact), notes=told)
     if step.bare or step.phase in {"not_started", "error", "skipped"}:

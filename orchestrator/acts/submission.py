@@ -12,10 +12,7 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
-from orchestrator.acts.agents import (
-    named_repositories,
-    require_agents,
-)
+from orchestrator.acts.agents import named_repositories, require_agents, require_rows
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
@@ -101,6 +98,7 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
     _check(submission)
     if submission.plan is not None:
         require_agents(database, submission.plan.steps, submission.targets)
+        require_rows(database, submission.plan.steps, submission.targets)
     keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
     try:
         return _put_in(database, keyed, actor or account())

@@ -227,7 +227,7 @@ def keep_apart(steps: Iterable[Step]) -> tuple[Step, ...]:
             if not _kept_apart(earlier, later):
                 continue
             first, second = earlier.ordinal, later.ordinal
-            if first not in _behind(second, needs) and second not in _behind(first, needs):
+            if first not in behind(second, needs) and second not in behind(first, needs):
                 needs[second] = (*needs[second], first)
     return tuple(replace(step, depends_on=needs[step.ordinal]) for step in listed)
 
@@ -238,7 +238,7 @@ def _kept_apart(one: Step, other: Step) -> bool:
     return one.parallelizable is False or other.parallelizable is False
 
 
-def _behind(ordinal: int, needs: Mapping[int, tuple[int, ...]]) -> set[int]:
+def behind(ordinal: int, needs: Mapping[int, tuple[int, ...]]) -> set[int]:
     """All steps that must be done before that one, however far back."""
     found: set[int] = set()
     waiting = [ordinal]

@@ -36,3 +36,44 @@ def test_an_agent_needs_a_repository_that_allows_it(
     assert refused["next_step_cmd"]
     plan.write_text(PLAN.format(where="repository: app", runner="claude-code"))
     assert cli.json("task", "submit", "--plan", plan, "--local")
+
+
+DIAMOND = """
+steps:
+  - {{id: ui, title: Build the page, depends_on: [], {work}}}
+  - {{id: api, title: Answer the page, depends_on: [{row}], {work}}}
+  - {{id: integrate, title: Put them together, depends_on: [ui, api], {work}}}
+"""
+BESIDE = (
+    "step 'integrate' needs the steps 'ui' and 'api', which work in repository 'app' side by side: "
+    "put them in a row, each with the one before it in its `depends_on`"
+)
+
+
+def diamond(place: str = "repository: app, ", row: str = "") -> str:
+    """A plan whose last step needs two; they are in a row if the second one names the first."""
+    return DIAMOND.format(work=f"{place}subtasks: [{{command: 'true'}}]", row=row)
+
+
+@pytest.mark.parametrize(("place", "target"), [("repository: app, ", "localhost"), ("", "app")])
+def test_work_in_one_repository_comes_in_a_row(
+    cli: Cli, tmp_path: Path, place: str, target: str
+) -> None:
+    """Two that work side by side leave two trees, and the third could only continue one."""
+    cli.json("repo", "add", "app", "--path", tmp_path, "--no-ask")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(diamond(place))
+    asked = ("task", "submit", "--plan", plan, "--host")
+    assert cli.refused(*asked, target)["reason"] == BESIDE
+    plan.write_text(diamond(place, row="ui"))
+    assert cli.json(*asked, target)
+    plan.write_text(diamond(""))
+    assert cli.json(*asked, "localhost"), "a host is no repository"
+
+
+def test_a_plan_given_later_is_in_a_row_too(cli: Cli, tmp_path: Path) -> None:
+    cli.json("repo", "add", "app", "--path", tmp_path, "--no-ask")
+    ref = cli.json("task", "submit", "p", "--local", "--planner", "human")["details"]["ref"]
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(diamond())
+    assert cli.refused("plan", "provide", ref, "--file", plan)["reason"] == BESIDE

@@ -29,3 +29,24 @@ def test_a_file_of_tasks_is_submitted_for_a_repository(cli: Cli, tmp_path: Path)
     assert ref == "T1"
     told = cli("task", "submit", "--tasks", file, "--host", "app").err
     assert "replan starts codex with options of its own, without `--mode agent`" in told
+
+
+def test_tasks_that_one_needs_are_in_a_row(cli: Cli, tmp_path: Path) -> None:
+    """In one repository, a task continues the work of one other."""
+    cli.json("repo", "add", "app", "--path", tmp_path, "--no-ask")
+    for name in ("ui", "api", "integrate"):
+        (tmp_path / f"{name}.md").write_text(f"Do {name}.\n")
+    file = tmp_path / "tasks.yaml"
+    tasks = """
+runners: {codex: {type: codex}}
+tasks:
+  - {id: ui, file: ui.md, runner: codex}
+  - {id: api, file: api.md, runner: codex, depends_on: [%s]}
+  - {id: integrate, file: integrate.md, runner: codex, depends_on: [ui, api]}
+"""
+    file.write_text(tasks % "")
+    refused = cli.refused("task", "submit", "--tasks", file, "--host", "app")
+    assert "step 'integrate' needs the steps 'ui' and 'api'" in refused["reason"]
+    assert "put them in a row" in refused["reason"]
+    file.write_text(tasks % "ui")
+    assert cli.json("task", "submit", "--tasks", file, "--host", "app")

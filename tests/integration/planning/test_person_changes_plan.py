@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.plans import revise
+from orchestrator.acts.steps import revise as revise_step
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.views.remaining import remaining_steps
 from shared.contracts.plandump import dump_plan
@@ -13,7 +14,10 @@ from shared.contracts.planfile import load_plan
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
+from shared.domain.target import Repository
+from shared.store import repositories
 from tests.integration.planning.at_work import Installation
+from tests.integration.workspaces.sources import Source
 
 PLACE = parse_ref("T1@localhost")
 POLICY = Policy(auto_correction_enabled=False, error_threshold_per_step=1, max_retry_count=1)
@@ -85,3 +89,35 @@ def test_what_cannot_be_replaced_is_refused_with_the_reason(
         with pytest.raises(Rejected, match=why):
             revise(installation.caller, PLACE, file, steps)
     assert installation.rows("SELECT count(*) FROM run_steps") == [(3,)]
+
+
+def test_work_in_one_repository_stays_in_a_row(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither new steps nor new subtasks are taken for a step that could not go on from both."""
+    Source.at(tmp_path / "app", readme="hello")
+    with installation.database.begin() as connection:
+        repositories.save(connection, Repository("app", "localhost", str(tmp_path / "app")))
+    steps = "".join(
+        f"- {{id: {key}, title: T, repository: app, depends_on: [{needs}],"
+        " subtasks: [{command: exit 9}]}\n"
+        for key, needs in (("ui", ""), ("api", ""), ("integrate", "ui, api"))
+    )
+    diamond = PlanText(f"steps:\n{steps}", "diamond.yaml")
+    # A model may have planned it.
+    with monkeypatch.context() as planned:
+        planned.setattr("orchestrator.acts.submission.require_rows", lambda *_: None)
+        plan = load_plan(diamond.text, policy=POLICY, source="plan")
+        submit(installation.database, Submission("do it", ("localhost",), POLICY, plan))
+    installation.carry_on()
+
+    beside = "needs the steps {}, which work in repository 'app' side by side: put them in a row"
+    with pytest.raises(Rejected, match="'integrate' " + beside.format("'ui' and 'api'")):
+        revise(installation.caller, PLACE, diamond)
+    subtasks = PlanText("subtasks: [{command: 'true'}]", "subtasks.yaml")
+    with pytest.raises(Rejected, match="step 3 " + beside.format("1 and 2")):
+        revise_step(installation.caller, parse_ref("T1.3@localhost"), subtasks)
+    assert installation.rows("SELECT count(*) FROM run_steps") == [(3,)]
+    api = "{id: api, title: T, repository: app, depends_on: ["
+    row = PlanText(diamond.text.replace(api, f"{api}ui"), "row.yaml")
+    revise(installation.caller, PLACE, row)
