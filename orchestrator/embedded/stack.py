@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from orchestrator.acts.host_keys import is_loopback
 from orchestrator.acts.signing import Signer
 from orchestrator.embedded.port import LOOPBACK, choose
 from orchestrator.embedded.services import EmbeddedServices
@@ -39,7 +41,9 @@ def run_stack(
     The children get `environ` and the addresses of the database and the broker; `existing` names
     servers (database URL, broker URL) to use instead of embedded ones. `gateway` is the address of
     the model gateway; if it is empty, a port of this machine, the same after a restart; None: no
-    gateway. Raises Misconfigured when the folder is in use or a process does not start.
+    gateway. None is started where the address names another machine.
+
+    Raises Misconfigured when the folder is in use or a process does not start.
     """
     with _servers(data_dir, existing, on_event) as stack:
         upgrade(stack.database_url)
@@ -53,13 +57,23 @@ def run_stack(
         if gateway is not None:
             port = choose(data_dir / "gateway-port") if not gateway else None
             env["REPLAN_SERVER_GATEWAY_URL"] = gateway or f"http://{LOOPBACK}:{port}"
-        members = _members(data_dir, env, executors, with_gateway=gateway is not None)
+        started = gateway is not None and is_served_here(gateway)
+        members = _members(data_dir, env, executors, with_gateway=started)
         stack.supervisor.add(*members)
         ConnectionFile(stack.database_url, stack.broker_url, os.getpid()).write(data_dir)
         try:
             yield stack
         finally:
             ConnectionFile.remove(data_dir)
+
+
+def is_served_here(gateway: str) -> bool:
+    """Whether a gateway of that address is to run on this machine; one that is odd says so."""
+    try:
+        host = urlsplit(gateway).hostname
+    except ValueError:
+        return True
+    return not host or is_loopback(host)
 
 
 @dataclass(frozen=True, slots=True)
