@@ -129,8 +129,19 @@ def _unpack(file: Path, members: tuple[str, ...], folder: Path) -> None:
         return
     with tarfile.open(file) as archive:
         for member in archive:
-            if _is_wanted(member.name, members):
-                archive.extract(member, folder, filter="data")
+            if member.isfile() and _is_wanted(member.name, members):
+                _write(archive, member, folder / member.name)
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    """Not by `extract`, whose filters some versions of Python 3.11 do not have."""
+    content = archive.extractfile(member)
+    if content is None:
+        raise AssertionError("a file has content")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with content, path.open("wb") as target:
+        shutil.copyfileobj(content, target)
+    path.chmod(member.mode & 0o777)
 
 
 def _is_wanted(name: str, members: tuple[str, ...]) -> bool:
