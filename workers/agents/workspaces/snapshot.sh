@@ -22,6 +22,7 @@ take() { # set kept to the tree, and store it
   unkept=
   keep_files
   said=$(git write-tree 2>&1) || failed git "$said"
+  said=$(printf "%s\n" "$said" | tail -n 1) # git may complain of a file that changes meanwhile
   kept=$said
   stored=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
   [ "$kept" = "$stored" ] || store
