@@ -21,15 +21,18 @@ take() { # set kept to the tree, and store it
   cd "$tree" || failed no_place "$tree"
   unkept=
   keep_files
-  said=$(git write-tree 2>&1) || failed git "$said"
-  said=$(printf "%s\n" "$said" | tail -n 1) # git may complain of a file that changes meanwhile
+  name_of git write-tree || failed git "$said"
   kept=$said
   stored=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
   [ "$kept" = "$stored" ] || store
 }
 store() {
-  said=$(printf '%s\n' "${label:-$attempt}" | git commit-tree "$kept" -p "$base" 2>&1) &&
+  name_of git commit-tree "$kept" -p "$base" -m "${label:-$attempt}" &&
     said=$(git update-ref "refs/replan/attempts/$attempt" "$said" 2>&1) || failed git "$said"
+}
+name_of() { # command of git...: set said to the name it prints last, after what it complains of
+  said=$("$@" 2>&1) || return
+  said=${said##*"$newline"}
 }
 finish_index() { # keep the index for the next snapshot, and note that the workspace is in use
   mv -f "$made/index.$$" "$made/index" && touch "$place/attempts/$attempt" ||
