@@ -118,7 +118,7 @@ def stop_script(_: OwnBroker, client: redis.Redis) -> None:
 
 def fail_to_save(own: OwnBroker, client: redis.Redis) -> None:
     """Its folder has gone."""
-    client.config_set("save", "1 1")
+    client.config_set("save", "86400 1000000")  # it saves by itself, but not now
     own.folder.joinpath("deeper").mkdir(exist_ok=True)
     client.config_set("dir", str(own.folder / "deeper"))
     own.folder.joinpath("deeper").rmdir()
@@ -221,8 +221,8 @@ def test_a_broker_in_another_role_is_named_and_the_work_goes_on(
     told = [len(entries) for entries in complaints(ring)]
     with own.client() as client:
         client.ping()
-        fault.begin(own, client)
         try:
+            fault.begin(own, client)
             with pytest.raises(fault.family) as raised:
                 require_writable(own.url)
             assert fault.words in raised.value.reason
