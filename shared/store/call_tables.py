@@ -19,6 +19,8 @@ class ModelCallRow(Row):
     of the job for which the call was made; `attempt_key` names the attempt of the agent that made
     it through the gateway. `question` and `answer` are stored without secrets, so that another
     model can be asked the same; `replay_of` is the call that this one repeats.
+    Of a call through the gateway, `heard` counts the bytes of its answer, `provider_away` says that
+    the gateway waits to repeat it, and `seen_at` is when the gateway last said so.
     """
 
     __tablename__ = "model_calls"
@@ -51,6 +53,9 @@ class ModelCallRow(Row):
     request_id: Mapped[str | None]
     error: Mapped[str | None]
     reason: Mapped[str] = mapped_column(server_default="")
+    heard: Mapped[int | None]
+    provider_away: Mapped[bool | None]
+    seen_at: Mapped[datetime | None]
     started_at: Mapped[datetime] = now()
     ended_at: Mapped[datetime | None]
 

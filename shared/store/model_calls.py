@@ -31,6 +31,20 @@ _OF_ATTEMPT = text("""
     FROM model_calls WHERE attempt_key = :attempt_key
 """)
 
+_SIGNS_OF_ATTEMPT = text("""
+    SELECT coalesce(sum(input_tokens + cache_read_tokens + cache_written_tokens + output_tokens), 0)
+               AS tokens,
+           coalesce(sum(heard), 0) AS heard,
+           count(*) FILTER (WHERE under_way) AS requests,
+           count(*) FILTER (WHERE under_way AND heard > 0) AS answered,
+           coalesce(bool_or(under_way AND provider_away), FALSE) AS provider_away
+    FROM (
+        SELECT *, ended_at IS NULL
+            AND coalesce(seen_at, started_at) > clock_timestamp() - interval '1 minute' AS under_way
+        FROM model_calls WHERE attempt_key = :attempt_key
+    ) AS calls
+""")
+
 _LOST: Label[bool] = literal_column("""
     ended_at IS NULL AND (
         started_at < clock_timestamp() - interval '1 day'
@@ -46,6 +60,15 @@ _LOST: Label[bool] = literal_column("""
     )
 """).label("lost")
 """No call lasts a day; one ends with the claim of its worker, or with the attempt of its agent."""
+
+
+_NOTE_UNDER_WAY = text("""
+    UPDATE model_calls
+    SET heard = said.heard, provider_away = said.away, seen_at = clock_timestamp()
+    FROM unnest(CAST(:numbers AS bigint[]), CAST(:heard AS bigint[]), CAST(:away AS boolean[]))
+        AS said(number, heard, away)
+    WHERE id = said.number AND ended_at IS NULL
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +97,30 @@ class AttemptSpending:
     cost: Decimal
     estimated: bool
     refused: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallSigns:
+    """What happens at the gateway for an attempt of an agent.
+
+    `tokens` and `heard` (bytes of answers) only grow. `requests` are under way, `answered` of these
+    have an answer that has begun, and `provider_away` says that the gateway waits to repeat one.
+    """
+
+    tokens: int
+    heard: int
+    requests: int
+    answered: int
+    provider_away: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallUnderWay:
+    """How far the gateway is with a call: see `CallSigns`."""
+
+    number: int
+    heard: int
+    provider_away: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +176,27 @@ def spent_by_attempt(connection: Connection, attempt_key: str) -> AttemptSpendin
     """What the models of an attempt have cost so far, counted as in `spent`."""
     row = connection.execute(_OF_ATTEMPT, {"attempt_key": attempt_key, "cap": SPENDING}).one()
     return AttemptSpending(row.calls, row.tokens, row.cost, row.estimated, row.refused)
+
+
+def signs_of_attempt(connection: Connection, attempt_key: str) -> CallSigns:
+    """What happens at the gateway for an attempt now.
+
+    A call of which the gateway has not spoken for a minute is not under way: it was killed.
+    """
+    row = connection.execute(_SIGNS_OF_ATTEMPT, {"attempt_key": attempt_key}).one()
+    return CallSigns(row.tokens, row.heard, row.requests, row.answered, row.provider_away)
+
+
+def note_under_way(connection: Connection, calls: Sequence[CallUnderWay]) -> None:
+    """Say how far the gateway is with these calls, as often as it says so."""
+    connection.execute(
+        _NOTE_UNDER_WAY,
+        {
+            "numbers": [call.number for call in calls],
+            "heard": [call.heard for call in calls],
+            "away": [call.provider_away for call in calls],
+        },
+    )
 
 
 def begin(connection: Connection, call: BegunCall) -> int:

@@ -1,7 +1,9 @@
 """Who may ask a model, and the account of what was asked: a port, and the one without a ledger."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from shared.store.model_calls import CallUnderWay
 from workers.attempt_token import AttemptGrant
 from workers.gateway.upstream import ModelRequest
 from workers.llm.calls import CallRecord
@@ -28,6 +30,10 @@ class Accounts(Protocol):
         """
         ...
 
+    def note(self, calls: Sequence[CallUnderWay]) -> None:
+        """Record how far calls are that have not ended."""
+        ...
+
     def end(
         self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord
     ) -> None:
@@ -48,6 +54,9 @@ class NoAccounts:
     def begin(self, grant: AttemptGrant, request: ModelRequest) -> int:  # noqa: ARG002 - see there
         """See `Accounts`."""
         return 0
+
+    def note(self, calls: Sequence[CallUnderWay]) -> None:
+        """See `Accounts`."""
 
     def end(
         self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord

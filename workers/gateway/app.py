@@ -1,7 +1,7 @@
 """The gateway as an ASGI application."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from shared.domain.errors import Misconfigured, Rejected, Transient
 from shared.secrets.masking import Masker
+from shared.store.model_calls import CallUnderWay
 from workers.attempt_token import AttemptGrant
 from workers.gateway.accounts import Accounts
 from workers.gateway.exchange import Exchange
@@ -27,6 +28,7 @@ from workers.gateway.outgoing import mask_request
 from workers.gateway.patience import Patience
 from workers.gateway.protocols.protocol import ApiProtocol, Json
 from workers.gateway.routes import RESPONSES, Operation, Route, find_route, protocol_of
+from workers.gateway.under_way import CallsUnderWay
 from workers.gateway.upstream import ModelRequest, Upstream
 
 log = structlog.get_logger()
@@ -73,6 +75,7 @@ class Gateway:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
         self._endings: dict[str, set[asyncio.Task[None]]] = {}
         self._active: set[asyncio.Task[Any]] = set()
+        self._under_way = CallsUnderWay(self._note)
         self.served = 0
 
     def application(self) -> Starlette:
@@ -141,9 +144,11 @@ class Gateway:
         async def work() -> None:
             await exchange.carry_out(self._upstream, self._patience)
 
+        self._under_way.begin(call, exchange)
         try:
             await _unless_gone(request.receive, work)
         finally:
+            self._under_way.end(call)
             ending = self._remember(grant, call, asked, exchange)
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(ending)
@@ -216,6 +221,9 @@ class Gateway:
         ending.add_done_callback(forget)
         return ending
 
+    async def _note(self, calls: Sequence[CallUnderWay]) -> None:
+        await self._run(self._accounts.note, calls)
+
     async def _settle(self, grant: AttemptGrant) -> None:
         """Wait until ended calls of an attempt are recorded: they count towards its caps."""
         if mine := self._endings.get(grant.attempt):
@@ -234,6 +242,7 @@ class Gateway:
         finally:
             if self._active:  # the server has cancelled them, and waits for none of them
                 await asyncio.wait(set(self._active), timeout=_LAST_WORDS)
+            await self._under_way.close()
             for attempt in list(self._endings):
                 await self._settle(AttemptGrant(attempt))
             await self._upstream.close()

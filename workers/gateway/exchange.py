@@ -49,7 +49,11 @@ class _Tab:
 
 
 class Exchange:
-    """Passes one answer through and notes what it says; `keys` are hidden in it."""
+    """Passes one answer through and notes what it says; `keys` are hidden in it.
+
+    `heard` counts the bytes of the answer so far, those of errors aside; `provider_away` says that
+    the request waits to be repeated.
+    """
 
     def __init__(self, request: ModelRequest, *, keys: Masker, send: Send) -> None:
         self._request = request
@@ -65,6 +69,8 @@ class Exchange:
         self._tab: _Tab | None = None
         self._begun = monotonic()
         self._ended = False
+        self.heard = 0
+        self.provider_away = False
 
     async def carry_out(self, upstream: Upstream, patience: Patience | None) -> None:
         """Pass the answer through up to its last piece, which `finish` sends.
@@ -74,7 +80,7 @@ class Exchange:
         tab = self._tab = _Tab(upstream)
         try:
             request = self._usage_chunk.request
-            async with open_patiently(tab, request, patience) as answer:
+            async with open_patiently(tab, request, patience, self._note_away) as answer:
                 await self._pass(answer)
         except Refusal as refusal:
             self._refusal = refusal
@@ -122,12 +128,16 @@ class Exchange:
             }
         )
         async for chunk in answer.chunks:
+            self.heard += len(chunk) if answer.status < _ERRORS else 0
             if passed := self._screen.feed(self._usage_chunk.feed(chunk)):
                 await self._give(passed)
             reader.feed(chunk)
         if rest := self._screen.feed(self._usage_chunk.finish()) + self._screen.finish():
             await self._give(rest)
         self._ended = True
+
+    def _note_away(self, away: bool) -> None:
+        self.provider_away = away
 
     async def _give(self, piece: bytes) -> None:
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, NoReturn
@@ -13,7 +13,7 @@ from shared.domain.spending import AGENT, SPENDING
 from shared.settings.server import GatewayKeeps
 from shared.store import model_calls
 from shared.store.database import Database
-from shared.store.model_calls import BegunCall, EndedCall
+from shared.store.model_calls import BegunCall, CallUnderWay, EndedCall
 from workers import store
 from workers.attempt_token import AttemptGrant, read_attempt_token
 from workers.call_ledger import CallLedger
@@ -79,6 +79,11 @@ class LedgerAccounts:
                 raise
             self._note_refusal(call, place, error.reason)
             raise Refusal(FaultKind.SPENDING, error.reason) from error
+
+    def note(self, calls: Sequence[CallUnderWay]) -> None:
+        """See `Accounts`."""
+        with self._database.begin() as connection:
+            model_calls.note_under_way(connection, calls)
 
     def end(
         self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord

@@ -1,7 +1,7 @@
 """Waits out an upstream that is busy or down, so that a runner does not have to."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -35,13 +35,17 @@ class Patience:
 
 @asynccontextmanager
 async def open_patiently(
-    upstream: Upstream, request: ModelRequest, patience: Patience | None
+    upstream: Upstream,
+    request: ModelRequest,
+    patience: Patience | None,
+    on_away: Callable[[bool], None] = lambda _: None,
 ) -> AsyncIterator[Answer]:
     """The upstream's answer, once it has one that is not a reason to try again.
 
     Raises Refusal if it refuses the key of the gateway, has no answer in time, or gives none to a
     request that it got: with the status on which runners end at once, instead of trying again by
-    themselves. With no `patience`, every answer is given as it is.
+    themselves. With no `patience`, every answer is given as it is. `on_away` hears that the request
+    is to be repeated, and that it has its answer.
     """
     begun, pause = monotonic(), _FIRST_PAUSE
     while True:
@@ -50,6 +54,7 @@ async def open_patiently(
             try:
                 answer = await stack.enter_async_context(upstream.open(request))
                 if patience is None or answer.status not in _AGAIN | _KEY_REFUSED:
+                    on_away(False)
                     yield answer
                     return
                 said = await _beginning(answer)
@@ -70,6 +75,7 @@ async def open_patiently(
         if patience is None or monotonic() - begun + waits > patience.total:
             raise Refusal(FaultKind.UNAVAILABLE, f"{why}, and the gateway has waited long enough")
         waits = min(waits, patience.longest_pause)
+        on_away(True)
         log.info("upstream_waited_for", reason=why, seconds=round(waits, 2))
         await asyncio.sleep(waits)
         pause = min(pause * 2, patience.longest_pause)
