@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from shared.domain.attempt import AgentResult, Attempt, Ran
+from shared.domain.attempt_notes import AttemptNote, FoundStuck, RunnerEntered, TaskValidated
 from shared.domain.errors import ReplanError
 from shared.domain.question import Question
 from shared.domain.secret import VARIABLE
@@ -110,6 +111,21 @@ def mask_question(question: Question | None, masker: Masker) -> Question | None:
     if question is None:
         return None
     return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
+
+
+def mask_note(note: AttemptNote, masker: Masker) -> AttemptNote:
+    """A note without secrets: what is text in it may come from a plan or an agent."""
+    match note:
+        case RunnerEntered():
+            after = None if note.after is None else masker.text(note.after)
+            return replace(note, runner=masker.text(note.runner), after=after)
+        case TaskValidated():
+            violations = (
+                replace(each, details=masker.text(each.details)) for each in note.violations
+            )
+            return replace(note, violations=tuple(violations))
+        case FoundStuck():
+            return note
 
 
 def _mask_result(result: Ran, masker: Masker) -> Ran:

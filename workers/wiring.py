@@ -46,6 +46,7 @@ from workers.process.polling import Poller
 from workers.process.revoke import Revoker
 from workers.process.tasks import open_doors, open_panel
 from workers.roles.adviser import Adviser
+from workers.roles.attempt_records import AttemptRecords
 from workers.roles.backends import Backends
 from workers.roles.briefings import FACTS, Briefings
 from workers.roles.escalation import EscalationHandler
@@ -310,7 +311,12 @@ def _performers(
     guards = Guards(server.guard_policy, settings.agent.forbidden_commands, own=folders)
     backends = _backends(server, secrecy, calls, guards)
     signatures = Signatures(server.approval_keys, server.data_dir)
-    agents = Agents(access_of=partial(_gateway_access, server))
+    records = AttemptRecords(database)
+    agents = Agents(
+        access_of=partial(_gateway_access, server),
+        notes_of=records.notes,
+        calls_of=records.calls,
+    )
     executor = Executor(
         database, journal, connections, guards, secrecy, signatures=signatures, agents=agents
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.agent_text import show_result, show_work
+from orchestrator.cli.agent_text import show_notes, show_result, show_work
 from orchestrator.cli.intervention_text import mark, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -94,6 +94,7 @@ def show_(
             console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
+        show_notes(console, attempt.notes)
         show_result(console, view.result)
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
         exited = exited if view.result is None else f"it says {view.result.status.value}"

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, select, text
 
+from orchestrator.views.notes import NoteLine, notes_by_attempt
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
 from shared.domain.agent import AgentWork
@@ -59,6 +60,7 @@ class AttemptLine:
     unknown outcome, `ended_by` who or what ended the command, and `left_over` names its processes
     that still ran after its end; see `CommandResult`. `never_red` says that nobody has seen its
     check red: it may prove nothing.
+    `notes` are what was noted about an agent while it worked.
     """
 
     id: int
@@ -85,6 +87,7 @@ class AttemptLine:
     ended_by: EndedBy | None = None
     left_over: tuple[str, ...] = ()
     never_red: bool = False
+    notes: tuple[NoteLine, ...] = ()
 
     @property
     def running(self) -> bool:
@@ -242,10 +245,11 @@ def attempts_by_step(
     if step is not None:
         query = query.where(AttemptRow.step == step)
     found: dict[tuple[int, int], list[AttemptLine]] = defaultdict(list)
+    notes = notes_by_attempt(connection, runs=targets, step=step)
     for row in connection.execute(query.order_by(AttemptRow.id)):
         place = targets[row.run_id]
         line = attempt_line(row, place.task_id, place.target)
-        found[row.run_id, row.step].append(line)
+        found[row.run_id, row.step].append(replace(line, notes=notes.get(row.key, ())))
     return {where: tuple(lines) for where, lines in found.items()}
 
 
@@ -265,8 +269,10 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
     if full:
         stdout = _blob(connection, row.stdout_blob, stdout)
         stderr = _blob(connection, row.stderr_blob, stderr)
+    line = attempt_line(row, ref.task, row.target)
+    notes = notes_by_attempt(connection, key=row.key).get(row.key, ())
     return AttemptView(
-        attempt=attempt_line(row, ref.task, row.target),
+        attempt=replace(line, notes=notes),
         rule=row.rule,
         stdout=stdout,
         stderr=stderr,

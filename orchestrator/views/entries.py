@@ -7,6 +7,7 @@ from typing import TypeAlias
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
+from shared.domain.attempt_notes import AttemptNote
 from shared.domain.facts import Fact
 from shared.domain.task import TaskPhase
 
@@ -45,6 +46,13 @@ class AttemptEnded:
     """An attempt that has ended."""
 
     attempt: AttemptLine
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something was noted about an attempt of an agent while it worked."""
+
+    note: AttemptNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,7 @@ About: TypeAlias = (
     | Unreadable
     | AttemptBegun
     | AttemptEnded
+    | Noted
     | Escalated
     | Opened
     | Closed

@@ -17,6 +17,7 @@ from orchestrator.views.entries import (
     Closed,
     Entry,
     Escalated,
+    Noted,
     Opened,
     Parked,
     Recorded,
@@ -29,6 +30,7 @@ from shared.domain.errors import Defect
 from shared.domain.facts import RunStarted
 from shared.domain.ids import Ref
 from shared.domain.task import ENDED_TASK, TaskPhase
+from shared.store.attempt_notes import note_of
 from shared.store.attempts import RUNNING
 from shared.store.tables import EventRow, RunRow, RunStepRow, TaskRow
 from shared.wire import decode_fact
@@ -69,6 +71,20 @@ _ATTEMPTS = text("""
     ORDER BY attempts.id
 """)
 
+_NOTES = text("""
+    WITH told AS (
+        SELECT * FROM jsonb_to_recordset(CAST(:told AS jsonb))
+            AS each(run_id bigint, step bigint, note bigint)
+    )
+    SELECT notes.*, runs.target, attempts.subtask, attempts.number
+    FROM runs
+    JOIN attempt_notes notes ON notes.run_id = runs.id
+    JOIN attempts ON attempts.key = notes.attempt_key
+    LEFT JOIN told ON told.run_id = runs.id AND told.step = notes.step
+    WHERE runs.task_id = :task_id AND notes.id > coalesce(told.note, 0)
+    ORDER BY notes.id
+""")
+
 # A planner was asked if a model was called, or if the answer is not from the fix memory.
 _ESCALATIONS = text("""
     SELECT jobs.id, jobs.step, jobs.created_at, runs.target,
@@ -93,11 +109,12 @@ _ESCALATIONS = text("""
 
 @dataclass(frozen=True, slots=True)
 class StepCursor:
-    """The newest attempt of a step in a run that the reader has seen."""
+    """The newest attempt and the newest note of a step in a run that the reader has seen."""
 
     run_id: int
     step: int
     attempt: int
+    note: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +159,7 @@ def read_timeline(connection: Connection, ref: Ref, after: Cursor = BEGINNING) -
     told: list[Entry] = []
     cursor = _read_events(connection, task_id, after, told)
     cursor = _read_attempts(connection, task_id, cursor, told, at_work=task.phase in _AT_WORK)
+    cursor = _read_notes(connection, task_id, cursor, told)
     cursor = _read_escalations(connection, task_id, cursor, told)
     cursor = _read_interventions(connection, task_id, cursor, told)
     if task.phase in ENDED_TASK and task.ended_at not in {None, after.ended_at}:
@@ -199,7 +217,7 @@ def _read_attempts(
     connection: Connection, task_id: int, after: Cursor, told: list[Entry], *, at_work: bool
 ) -> Cursor:
     """Read new attempts; one that precedes the start of its pass is read later."""
-    newest = {(each.run_id, each.step): each.attempt for each in after.steps}
+    newest = {(each.run_id, each.step): each for each in after.steps}
     chosen = {
         "task_id": task_id,
         "told": json.dumps([asdict(each) for each in after.steps]),
@@ -213,11 +231,37 @@ def _read_attempts(
             held.add(place)
             continue
         told += _of_row(row, task_id)
-        newest[place] = max(row.id, newest.get(place, 0))
+        seen = newest.get(place, StepCursor(*place, 0))
+        newest[place] = replace(seen, attempt=max(row.id, seen.attempt))
         if row.outcome == RUNNING:
             running.append(row.id)
-    steps = tuple(StepCursor(*place, attempt) for place, attempt in newest.items())
-    return replace(after, steps=steps, running=tuple(running))
+    return replace(after, steps=tuple(newest.values()), running=tuple(running))
+
+
+def _read_notes(connection: Connection, task_id: int, after: Cursor, told: list[Entry]) -> Cursor:
+    """Read new notes on attempts that have been read.
+
+    Those of one step are committed in order; those of different steps in any order.
+    """
+    seen = {(each.run_id, each.step): each for each in after.steps}
+    chosen = {"task_id": task_id, "told": json.dumps([asdict(each) for each in after.steps])}
+    for row in connection.execute(_NOTES, chosen):
+        step = seen.get((row.run_id, row.step))
+        if step is None:
+            continue
+        seen[row.run_id, row.step] = replace(step, note=row.id)
+        told.append(_of_note(row, task_id))
+    return replace(after, steps=tuple(seen.values()))
+
+
+def _of_note(row: Any, task_id: int) -> Entry:
+    ref = Ref(task_id, row.step, row.subtask, row.number, target=row.target)
+    about: About
+    try:
+        about = Noted(note_of(row))
+    except Defect as error:
+        about = Unreadable(error.reason)
+    return Entry(row.at, ref, about, f"note-{row.id}")
 
 
 def _of_row(row: Any, task_id: int) -> Iterator[Entry]:

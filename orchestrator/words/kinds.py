@@ -14,6 +14,7 @@ class MessageKind(StrEnum):
     SUBTASK = "subtask"  # S0.77
     ERROR = "error"  # S0.78
     CORRECTION = "correction"  # S0.78
+    AGENT = "agent"
     ESCALATION = "escalation"  # S0.79
     REVISION = "revision"
     INTERVENTION = "intervention"

@@ -10,9 +10,10 @@ from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.entries import Entry
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
-from orchestrator.words import facts
+from orchestrator.words import facts, notes
 from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.quantities import brief, clock
+from shared.domain.agent import AgentRemedy
 from shared.domain.attempt import GREEN, Answer, Outcome, describe_left
 from shared.domain.jobs import ASKING, ROLES
 from shared.domain.next_step import command_line
@@ -77,6 +78,9 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
             return _attempt_begun(attempt)
         case e.AttemptEnded(attempt):
             return _attempt_ended(attempt)
+        case e.Noted(note):
+            tone = Tone.ATTENTION if notes.is_bad(note) else Tone.PLAIN
+            return MessageKind.AGENT, tone, notes.describe(note)
         case e.Escalated(step):
             return MessageKind.ESCALATION, Tone.ATTENTION, SENT_TO_PLANNER.format(step=step)
         case e.Opened(view):
@@ -96,10 +100,15 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
 
 def _attempt_begun(attempt: AttemptLine) -> Words | None:
     """That a correction is being tried; None for a command as planned."""
-    if attempt.correction is None:
+    if not _is_corrected(attempt):
         return None
     text = f"trying a correction ({attempt.correction}): {brief(attempt.command)}"
     return MessageKind.CORRECTION, Tone.PLAIN, text
+
+
+def _is_corrected(attempt: AttemptLine) -> bool:
+    """Whether its command is not as planned: of the next runner of an agent, a note tells."""
+    return attempt.correction is not None and attempt.correction not in set(AgentRemedy)
 
 
 def _attempt_ended(attempt: AttemptLine) -> Words:
@@ -130,7 +139,7 @@ def _success(attempt: AttemptLine, command: str) -> str:
         Outcome.SATISFIED.value: "unchanged",
         Outcome.SIMULATED.value: "simulated",
     }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
-    corrected = f" after {attempt.correction}" if attempt.correction else ""
+    corrected = f" after {attempt.correction}" if _is_corrected(attempt) else ""
     told = f" – {attempt.reason}" if attempt.told_by_person is Answer.RAN else ""
     return f"{how}{corrected}: {command}{told}{_left(attempt)}"
 
@@ -139,7 +148,7 @@ def _failure(attempt: AttemptLine, command: str) -> str:
     what = attempt.outcome.replace("_", " ")
     if attempt.outcome == Outcome.FAILED and attempt.exit_code is not None:
         what = f"exit code {attempt.exit_code}"
-    corrected = f" ({attempt.correction})" if attempt.correction else ""
+    corrected = f" ({attempt.correction})" if _is_corrected(attempt) else ""
     if attempt.rollback:
         corrected = " (rollback)"
     ended_itself = attempt.outcome == Outcome.FAILED and attempt.exit_code is not None

@@ -9,9 +9,9 @@ from orchestrator.views.proofs import StepProof
 from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
-from orchestrator.words import approvals, causes, postponed, proofs, unknown_outcomes
+from orchestrator.words import approvals, causes, notes, postponed, proofs, unknown_outcomes
 from orchestrator.words.prose import code, prose
-from orchestrator.words.quantities import count_of
+from orchestrator.words.quantities import clock, count_of
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import describe_left
 from shared.domain.next_step import command_line
@@ -92,7 +92,8 @@ def _looks(looks: tuple[AttemptLine, ...]) -> list[str]:
     """What the planner of the task looked at."""
     if not looks:
         return []
-    return ["", "## What the planner looked at", "", *map(_attempt, looks)]
+    lines = [line for look in looks for line in _attempt(look)]
+    return ["", "## What the planner looked at", "", *lines]
 
 
 def _step(view: StepView) -> list[str]:
@@ -112,7 +113,7 @@ def _step(view: StepView) -> list[str]:
             told = f"{code(_first_line(dropped.check))}: {prose(dropped.reason)}"
             lines += [f"Check dropped: {told}", ""]
         tried = [a for a in view.attempts if a.revision == revision.revision]
-        lines += [_attempt(attempt) for attempt in tried] or ["No attempts."]
+        lines += [line for attempt in tried for line in _attempt(attempt)] or ["No attempts."]
         for each in view.escalations:
             if each.revision == revision.revision:
                 count = sum(a.counted for a in tried if a.pass_no <= each.pass_no)
@@ -210,7 +211,8 @@ def _evidence(waits: InterventionView) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _attempt(attempt: AttemptLine) -> str:
+def _attempt(attempt: AttemptLine) -> list[str]:
+    """The attempt, and below it what was noted while it ran."""
     shown = _first_line(attempt.command)
     saved = f" after `{attempt.correction}`" if attempt.correction else ""
     if attempt.look:
@@ -221,7 +223,9 @@ def _attempt(attempt: AttemptLine) -> str:
     left = describe_left(attempt.left_over, attempt.ended_by)
     why = "".join(f" – {prose(each)}" for each in (said, left) if each)
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
-    return f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {code(shown)}{why}"
+    line = f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {code(shown)}{why}"
+    told = [f"    - {clock(n.at)} {prose(notes.describe(n.note))}" for n in attempt.notes]
+    return [line, *told]
 
 
 def _first_line(command: str) -> str:

@@ -46,6 +46,16 @@ class StuckStrategy(StrEnum):
         return cls.NEXT_RUNNER if value == "escalate_to_codex" else None
 
 
+class AgentRemedy(StrEnum):
+    """What follows a failed attempt of an agent; it stands where a command has a correction.
+
+    The chain of runners limits them, not the number of corrections (S0.44).
+    """
+
+    NEXT_RUNNER = "next_runner"  # another runner goes on
+    RESTART = "restart"  # the same one starts again
+
+
 class Progress(StrEnum):
     """A sign that an agent makes progress (S4.23)."""
 

@@ -18,12 +18,14 @@ from shared.store.intervention_tables import (
     UnknownPassRow,
 )
 from shared.store.look_tables import LookRoundRow
+from shared.store.note_tables import AttemptNoteRow
 from shared.store.output_tables import BlobRow, OutputRow
 from shared.store.repository_tables import RepositoryRow
 from shared.store.row import DOLLARS, Row, now, number
 
 __all__ = [
     "ApprovalRow",
+    "AttemptNoteRow",
     "AttemptRow",
     "AuditHeadRow",
     "AuditRow",

@@ -9,7 +9,7 @@ from shared.domain.attempt import AgentResult, Attempt, Outcome
 from shared.domain.errors import Defect
 from shared.domain.question import Question, Reply
 from shared.secrets.sent import SentSubtask
-from workers.agents.chain import in_hand, next_runner
+from workers.agents.chain import entry_of, in_hand, next_runner
 from workers.agents.fallback import Enter
 from workers.agents.protocol import fill, shipped_protocol
 from workers.agents.runners.port import AnsweredCall, Resumed
@@ -63,6 +63,7 @@ class Assigning:
             raise Defect(f"no runner for subtask {subtask.key!r}", stage="execute")
         choice = entered.choice
         resumed, replies, home = self._answered(subtask)
+        last = next(reversed(self._tried[subtask.ordinal]), None)
         return AgentTask(
             this=this,
             assignment=Assignment(
@@ -85,6 +86,8 @@ class Assigning:
             resumed=resumed,
             home=home,
             earlier=self._results(subtask),
+            entry=entry_of(last),
+            after=None if last is None else _runner(last),
             watchdog=work.watchdog,
         )
 
@@ -129,6 +132,10 @@ class Assigning:
 
 def _session(attempt: Attempt) -> str | None:
     return attempt.result.session if isinstance(attempt.result, AgentResult) else None
+
+
+def _runner(attempt: Attempt) -> str | None:
+    return attempt.result.runner if isinstance(attempt.result, AgentResult) else None
 
 
 def _protocol(work: AgentWork, choice: RunnerChoice, time_budget: float) -> str:

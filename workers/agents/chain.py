@@ -4,12 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.attempt import AgentResult, Attempt, EndedBy, Outcome
+from shared.domain.attempt_notes import EntryReason
 from workers.agents.fallback import Enter, RunnerEnd, RunnerRun, following
 
 _ENDS = {
     Outcome.FAILED: RunnerEnd.FAILURE,
     Outcome.CHECK_FAILED: RunnerEnd.FAILURE,
     Outcome.TIMED_OUT: RunnerEnd.TIMEOUT,
+}
+
+_ENTRIES = {
+    RunnerEnd.FAILURE: EntryReason.FAILURE,
+    RunnerEnd.TIMEOUT: EntryReason.TIMEOUT,
+    RunnerEnd.STUCK: EntryReason.STUCK,
 }
 
 
@@ -30,6 +37,14 @@ def next_runner(
         runs.append(RunnerRun(entered.place, end))
         entered = _entered(chain, work, runs)
     return entered
+
+
+def entry_of(last: Attempt | None) -> EntryReason:
+    """Why the next runner of a subtask is entered after that attempt; None for the first one."""
+    if last is None:
+        return EntryReason.FIRST
+    end = _end(last)
+    return EntryReason.CONTINUED if end is None else _ENTRIES[end]
 
 
 def in_hand(

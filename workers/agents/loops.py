@@ -10,21 +10,12 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
+from shared.domain.attempt_notes import Loop
 from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned
 
 _MOST_TREES = 64
 _MOST_CALLS = 64
-
-
-class Loop(StrEnum):
-    """How an agent repeats itself."""
-
-    SAME_RESULT = "same_result"  # the same action with the same result
-    SAME_ERROR = "same_error"  # the same action, which fails each time
-    MONOLOGUE = "monologue"  # the same text, and no action
-    ALTERNATING = "alternating"  # two actions in turn, each with the same result
 
 
 @dataclass(frozen=True, slots=True)

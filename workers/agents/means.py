@@ -3,6 +3,7 @@
 from collections.abc import Collection, Generator, Iterable
 from contextlib import closing
 
+from shared.domain.agent import AgentRemedy
 from shared.domain.attempt import AgentResult, Attempt, CommandResult, Outcome, Ran
 from shared.domain.errors import Defect
 from shared.domain.plan import SubtaskKind
@@ -15,12 +16,6 @@ from workers.agents.outcomes import agent_outcome, question_of
 from workers.agents.running import AgentRuns
 from workers.passes.means import Coming, Means, Try
 from workers.shells.door import Judge
-
-NEXT_RUNNER, RESTART = "next_runner", "restart"
-"""The remedies for an agent's failed attempt: another runner goes on, or the same one again.
-
-The chain of runners limits them, not the number of corrections (S0.44).
-"""
 
 
 class AgentMeans:
@@ -44,7 +39,7 @@ class AgentMeans:
         The commands that start runners are judged with them. A goal that is also a text for a
         shell is judged as that.
         """
-        self.waits: Collection[str] = frozenset({*shells.waits, NEXT_RUNNER, RESTART})
+        self.waits: Collection[str] = frozenset({*shells.waits, *AgentRemedy})
         self._shells = shells
         self._runs = runs
         self._assigning = assigning
@@ -129,7 +124,7 @@ class AgentMeans:
         if entered is None or not isinstance(failed.result, AgentResult):
             return None
         again = entered.choice.name == failed.result.runner
-        return Try(subtask.command, RESTART if again else NEXT_RUNNER)
+        return Try(subtask.command, AgentRemedy.RESTART if again else AgentRemedy.NEXT_RUNNER)
 
     def pipeline(self, coming: Generator[Coming]) -> None:
         """Announce the commands before the next agent."""

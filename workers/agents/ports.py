@@ -1,8 +1,10 @@
 """What the means of agents need besides a shell: a workspace, and runners."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from shared.domain.attempt_notes import AttemptNote
+from shared.store.model_calls import CallSigns
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import GatewayAccess, Runner
 from workers.agents.workspaces.values import Snapshot
@@ -58,3 +60,12 @@ AccessOf = Callable[[str], GatewayAccess | None]
 
 ProcessesOf = Callable[[str], ProcessSigns]
 """What the processes of the attempt with that key have used. Raises what a shell raises."""
+
+NotesOf = Callable[[str], Sequence[AttemptNote]]
+"""What is on record as noted about the attempt with that key. Raises Transient."""
+
+CallsOf = Callable[[str], CallSigns | None]
+"""What the gateway does for the attempt with that key; None where there is none.
+
+Raises Transient.
+"""

@@ -1,5 +1,6 @@
 """Runs one attempt of an agent: started once for its key, followed, and read to its result."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, uuid5
@@ -14,8 +15,16 @@ from shared.domain.agent import (
     Watchdog,
 )
 from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, EndedBy
+from shared.domain.attempt_notes import (
+    AttemptNote,
+    EntryReason,
+    FoundStuck,
+    RunnerEntered,
+    TaskValidated,
+)
 from shared.domain.errors import Rejected, Transient
 from shared.secrets.masking import Masker
+from shared.store.model_calls import CallSigns
 from workers.agents.compliance import (
     Conduct,
     TaskValidation,
@@ -28,14 +37,15 @@ from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.label import AgentLabel
 from workers.agents.outcomes import began_with
-from workers.agents.ports import AccessOf, ProcessesOf, RunnerOf, Workbench
+from workers.agents.ports import AccessOf, CallsOf, NotesOf, ProcessesOf, RunnerOf, Workbench
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
 from workers.agents.task_text import Assignment
 from workers.agents.watchdog import LINGER, Signs, describe, look_every
-from workers.agents.watcher import Watcher
+from workers.agents.watcher import TakenOver, Watcher
+from workers.agents.workspaces.values import Snapshot
 from workers.passes.means import Try
 from workers.passes.ports import PassControl
 from workers.shells.ports import Call, Shell
@@ -54,7 +64,8 @@ class AgentTask:
     `name` is what people know the runner by, `command` what starts it, None for its usual program.
     `key` is what the plan calls the work; `time_budget` and `compliance` are the plan's.
     `home` is the key of the attempt whose home it gets, None for its own. `earlier` is what agents
-    have done at it before, oldest first.
+    have done at it before, oldest first, `after` who worked last, and `entry` why its runner is
+    entered.
     """
 
     this: Try
@@ -72,6 +83,8 @@ class AgentTask:
     resumed: Resumed | None = None
     home: str | None = None
     earlier: tuple[AgentResult, ...] = ()
+    entry: EntryReason = EntryReason.FIRST
+    after: str | None = None
     watchdog: Watchdog = field(default_factory=lambda: Watchdog(enabled=False))
 
 
@@ -89,6 +102,8 @@ class AgentRuns:
     control: PassControl
     access_of: AccessOf = lambda _: None
     processes_of: ProcessesOf = lambda _: ProcessSigns()
+    notes_of: NotesOf = lambda _: ()
+    calls_of: CallsOf = lambda _: None
     pass_name: str = ""
     snapshot_every: float = SNAPSHOT_EVERY
     masker: Masker | None = None
@@ -102,7 +117,7 @@ class AgentRuns:
         label = None if known is None else AgentLabel.read(known.label)
         if known is not None and label is not None:
             call = Call(known.command, task.timeout, key=key, label=known.label)
-            return _Run(self, key, label, task, taken_over=True).carry_out(call)
+            return _Run(self, key, label, task, self.notes_of(key), taken_over=True).carry_out(call)
         try:
             return self._start(key, task)
         except Rejected as error:
@@ -120,7 +135,7 @@ class AgentRuns:
             self.bench.snapshot(key).tree,
         )
         call = self._call(key, task, label, runner)
-        return _Run(self, key, label, task).carry_out(call)
+        return _Run(self, key, label, task, self.notes_of(key)).carry_out(call)
 
     def _call(self, key: str, task: AgentTask, label: AgentLabel, runner: Runner) -> Call:
         order = AgentOrder(
@@ -156,9 +171,11 @@ class _Run:
         key: str,
         label: AgentLabel,
         task: AgentTask,
+        noted: Sequence[AttemptNote],
         *,
         taken_over: bool = False,
     ) -> None:
+        """`noted` is what is on record about the attempt: nothing is told twice."""
         self._runs = runs
         self._key = key
         self._label = label
@@ -166,15 +183,23 @@ class _Run:
         self._every = look_every(task.watchdog, runs.snapshot_every)
         self._runner = runs.runner_of(label.runner, label.command)
         has_events = self._runner.capabilities.events
-        self._watcher = Watcher(task.watchdog, has_events=has_events, taken_over=taken_over)
+        found = tuple(each for each in noted if isinstance(each, FoundStuck))
+        self._watcher = Watcher(
+            task.watchdog,
+            has_events=has_events,
+            taken_over=TakenOver(label.tree, found) if taken_over else None,
+            tell=self._tell,
+        )
+        self._noted = {type(each) for each in noted}
         self._parsed = has_events
         self._shown = LiveOutput(self._show, runs.masker if has_events else None)
         self._follower = Follower(self._runner.reader, self._shown.send, self._watcher.hear)
 
     def carry_out(self, call: Call) -> AgentResult:
         """Start it or take it over, and wait for its end."""
-        runs = self._runs
+        runs, task, label = self._runs, self._task, self._label
         call = replace(call, parsed=self._parsed)
+        self._tell_once(RunnerEntered(label.name, label.tree, task.entry, task.after))
         with Heartbeat(self._every, self._beat):
             result = runs.shell.run(call, on_output=self._follower.take, cancelled=self._must_end)
         self._shown.finish()
@@ -189,13 +214,43 @@ class _Run:
         used = self._processes()
         if used is not None and used.processes == 0:
             return  # it has ended, and the shell is about to say so
-        signs = Signs(self._follower.size, kept.tree, kept.head)
-        if used is not None:
-            signs = replace(signs, cpu=used.cpu, io=used.io)
+        signs = self._signs(kept, used)
         strategy = self._watcher.see(signs, None if used is None else used.quiet)
         found = self._watcher.found
         if strategy is not None and found is not None:
             log.warning("agent_stuck", reason=describe(self._task.key, found, strategy))
+
+    def _signs(self, kept: Snapshot, used: ProcessSigns | None) -> Signs:
+        signs = Signs(self._follower.size, kept.tree, kept.head)
+        if used is not None:
+            signs = replace(signs, cpu=used.cpu, io=used.io)
+        calls = self._calls()
+        if calls is None:
+            return signs
+        return replace(
+            signs,
+            tokens=calls.tokens,
+            heard=calls.heard,
+            requests=calls.requests,
+            unanswered=not calls.answered,
+            provider_away=calls.provider_away,
+        )
+
+    def _calls(self) -> CallSigns | None:
+        """What the gateway does for it; None if nobody asks, or the look fails."""
+        if not self._task.watchdog.enabled:
+            return None
+        try:
+            return self._runs.calls_of(self._key)
+        except Transient:
+            return None
+
+    def _tell(self, note: AttemptNote) -> None:
+        self._runs.control.note(self._key, note)
+
+    def _tell_once(self, note: AttemptNote) -> None:
+        if type(note) not in self._noted:
+            self._tell(note)
 
     def _processes(self) -> ProcessSigns | None:
         """What its processes have used; None if nobody asks, or the look fails."""
@@ -266,6 +321,7 @@ class _Run:
         handoff = read_handoff(self._runs.shell, self._runs.bench.path)
         took = (made.ended_at - made.started_at).total_seconds()
         report = judge(work, Conduct(task.key, made.questions, handoff, took))
+        self._tell_once(TaskValidated(task.key, report.compliant, report.violations))
         told = TaskValidation(task.key, report).as_json()
         write = log.info if report.compliant else log.error
         write(told.pop("type"), **told)

@@ -12,11 +12,11 @@ state, or when it repeats itself (`loops`).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from shared.domain.agent import Progress, StuckStrategy, Watchdog
+from shared.domain.attempt_notes import AgentState, FoundStuck, Loop
 from workers.agents.events import AgentEvent, RetriedModel, RunnerEnded, Unreadable
-from workers.agents.loops import Loop, LoopLimits, MoveHistory, Repetition
+from workers.agents.loops import LoopLimits, MoveHistory, Repetition
 
 LONGEST_LOOK = 30.0
 """Seconds between two looks at an attempt, at most (S4.36)."""
@@ -33,17 +33,7 @@ IO_FLOOR = 1024.0
 _MINUTE = 60.0
 
 
-class State(StrEnum):
-    """What the runner is doing."""
-
-    MODEL = "waiting_for_model"
-    TOOL = "in_tool"
-    RETRYING = "retrying"  # a request to the model failed, and is sent again
-    IDLE = "idle"  # nothing of all that
-    ENDED = "ended"  # it has given its result
-
-
-_WORKS_ITSELF = frozenset({State.TOOL, State.IDLE})
+_WORKS_ITSELF = frozenset({AgentState.TOOL, AgentState.IDLE})
 """The states in which the processes of an attempt have work of their own.
 
 While a runner waits for the model, a busy process is not progress: some spin when they hang.
@@ -56,8 +46,9 @@ class Signs:
 
     `tree` is the tree of the last snapshot and `head` the commit that is checked out, `cpu`
     (seconds) and `io` (bytes) are those of its processes; None where nobody has looked. The gateway
-    counts `tokens`, and `requests` are those that it has in flight, None where the runner does not
-    go through it. `provider_away` says that the gateway waits to repeat one of them.
+    counts `tokens` and `heard`, the bytes of answers, and `requests` are those that it has in
+    flight; None where the runner does not go through it. `unanswered` says that no answer to them
+    has begun, `provider_away` that the gateway waits to repeat one of them.
     """
 
     stream: int = 0
@@ -65,8 +56,10 @@ class Signs:
     head: str | None = None
     cpu: float | None = None
     io: int | None = None
-    tokens: int = 0
+    tokens: int | None = None
+    heard: int | None = None
     requests: int | None = None
+    unanswered: bool = False
     provider_away: bool = False
 
     def filled(self, before: "Signs") -> "Signs":
@@ -77,6 +70,8 @@ class Signs:
             head=self.head or before.head,
             cpu=before.cpu if self.cpu is None else self.cpu,
             io=before.io if self.io is None else self.io,
+            tokens=before.tokens if self.tokens is None else self.tokens,
+            heard=before.heard if self.heard is None else self.heard,
         )
 
 
@@ -85,6 +80,7 @@ class Limits:
     """How long each state may last without progress, in seconds."""
 
     model: float
+    provider: float
     tool: float
     retrying: float
     idle: float
@@ -93,19 +89,26 @@ class Limits:
     def of(cls, interval: float) -> "Limits":
         """The limits for the `check_interval` of a watchdog (S4.22).
 
-        A tool may wait for something that cannot be seen from here, and a provider that is away is
-        not the agent's fault: both get more time.
+        A tool may wait for something that cannot be seen from here, and a provider that is slow or
+        away is not the agent's fault: both get more time.
         """
-        return cls(model=interval, tool=2 * interval, retrying=3 * interval, idle=interval)
+        return cls(
+            model=interval,
+            provider=3 * interval,
+            tool=2 * interval,
+            retrying=3 * interval,
+            idle=interval,
+        )
 
-    def of_state(self, state: State) -> float:
+    def of_state(self, state: AgentState) -> float:
         """The limit of one state; for the last one see `Watch.lingers`."""
         return {
-            State.MODEL: self.model,
-            State.TOOL: self.tool,
-            State.RETRYING: self.retrying,
-            State.IDLE: self.idle,
-            State.ENDED: LINGER,
+            AgentState.MODEL: self.model,
+            AgentState.PROVIDER: self.provider,
+            AgentState.TOOL: self.tool,
+            AgentState.RETRYING: self.retrying,
+            AgentState.IDLE: self.idle,
+            AgentState.ENDED: LINGER,
         }[state]
 
 
@@ -116,7 +119,7 @@ class Stuck:
     It has been flat for `flat` seconds, longer than `limit`, or it repeats itself (`repetition`).
     """
 
-    state: State
+    state: AgentState
     flat: float
     limit: float
     repetition: Repetition | None = None
@@ -135,7 +138,7 @@ class Watch:
     moved_at: float
     seen_at: float
     signs: Signs | None = None
-    phase: State = State.IDLE
+    phase: AgentState = AgentState.IDLE
     history: MoveHistory = field(default_factory=MoveHistory)
     ended_at: float | None = None
     notified: bool = False
@@ -147,18 +150,20 @@ class Watch:
         return cls(moved_at=at, seen_at=at, has_events=has_events)
 
     @property
-    def state(self) -> State:
+    def state(self) -> AgentState:
         """What the runner is doing, from its stream and from the gateway."""
         if self.ended_at is not None:
-            return State.ENDED
+            return AgentState.ENDED
         if self.history.in_tool:
-            return State.TOOL
+            return AgentState.TOOL
         signs = self.signs or Signs()
-        if signs.provider_away or self.phase is State.RETRYING:
-            return State.RETRYING
+        if signs.provider_away or self.phase is AgentState.RETRYING:
+            return AgentState.RETRYING
         if signs.requests is None:
             return self.phase
-        return State.MODEL if signs.requests else State.IDLE
+        if not signs.requests:
+            return AgentState.IDLE
+        return AgentState.PROVIDER if signs.unanswered else AgentState.MODEL
 
     @property
     def lingers_at(self) -> float | None:
@@ -203,22 +208,49 @@ class Watch:
         Nor is one that has given its result: see `lingers_at`.
         """
         state = self.state
-        if not watchdog.enabled or state is State.ENDED:
+        if not watchdog.enabled or state is AgentState.ENDED:
             return None
         flat = max(0.0, at - self.moved_at)
-        limit = Limits.of(watchdog.check_interval).of_state(state)
+        limit = self.limit(watchdog)
         repetition = self.history.repetition(loops or LoopLimits())
         if repetition is not None or flat > limit:
             return Stuck(state, flat, limit, repetition)
         return None
 
+    def limit(self, watchdog: Watchdog) -> float:
+        """How long the present state may last without progress, in seconds."""
+        return Limits.of(watchdog.check_interval).of_state(self.state)
+
     def since(self, moved_at: float) -> "Watch":
         """The same for an attempt that is known to have moved last at that time."""
         return replace(self, moved_at=min(self.moved_at, moved_at))
 
+    def without(self, seconds: float) -> "Watch":
+        """The same after so many seconds in which the whole machine stood still."""
+        return replace(self, moved_at=self.moved_at + seconds, seen_at=self.seen_at + seconds)
+
     def told(self) -> "Watch":
         """The watch once a person was told: only what is new is told again."""
         return replace(self, notified=True, history=self.history.forgotten())
+
+    def forgotten(self) -> "Watch":
+        """The watch without what the agent has done so far: only new repetitions count."""
+        return replace(self, history=self.history.forgotten())
+
+    def note(self, stuck: Stuck, watchdog: Watchdog) -> FoundStuck:
+        """What people are told about it."""
+        signs, repetition = self.signs or Signs(), stuck.repetition
+        return FoundStuck(
+            stuck.state,
+            stuck.flat,
+            stuck.limit,
+            watchdog.strategy,
+            tuple(each for each in Progress if each in watchdog.indicators),
+            signs.stream,
+            signs.tree,
+            loop=None if repetition is None else repetition.loop,
+            times=0 if repetition is None else repetition.times,
+        )
 
 
 def response(watch: Watch, stuck: Stuck | None, watchdog: Watchdog) -> StuckStrategy | None:
@@ -274,17 +306,19 @@ def _span(seconds: float) -> str:
     return f"{minutes:g}+ min" if minutes.is_integer() else f"{seconds:g}+ s"
 
 
-def _phase(before: State, event: AgentEvent) -> State:
+def _phase(before: AgentState, event: AgentEvent) -> AgentState:
     """What the runner does after this event, tools aside."""
     match event:
         case RetriedModel():
-            return State.RETRYING
+            return AgentState.RETRYING
         case Unreadable():
             return before
-    return State.MODEL
+    return AgentState.MODEL
 
 
-def _has_moved(before: Signs, now: Signs, span: float, state: State, watchdog: Watchdog) -> bool:
+def _has_moved(
+    before: Signs, now: Signs, span: float, state: AgentState, watchdog: Watchdog
+) -> bool:
     """Whether any enabled sign shows progress between two looks (S4.23, S4.30–S4.32)."""
     signs = {
         Progress.FILES_CHANGED: before.tree is not None and now.tree != before.tree,
@@ -294,14 +328,20 @@ def _has_moved(before: Signs, now: Signs, span: float, state: State, watchdog: W
     return any(signs[indicator] for indicator in watchdog.indicators)
 
 
-def _is_active(before: Signs, now: Signs, span: float, state: State) -> bool:
-    if now.stream != before.stream or now.tokens != before.tokens:
+def _is_active(before: Signs, now: Signs, span: float, state: AgentState) -> bool:
+    if now.stream != before.stream:
+        return True
+    if _differs(before.tokens, now.tokens) or _differs(before.heard, now.heard):
         return True
     if state not in _WORKS_ITSELF:
         return False
     return _has_used(before.cpu, now.cpu, CPU_FLOOR * span) or _has_used(
         before.io, now.io, IO_FLOOR * span
     )
+
+
+def _differs(before: int | None, now: int | None) -> bool:
+    return None not in {before, now} and before != now
 
 
 def _has_used(before: float | None, now: float | None, floor: float) -> bool:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from shared.domain.approval import SubtaskPart
 from shared.domain.attempt import Attempt
+from shared.domain.attempt_notes import AttemptNote
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
@@ -82,10 +83,17 @@ class Approvals(Protocol):
 
 
 class PassControl(Protocol):
-    """Tells the means of a pass when to stop, and takes their live output."""
+    """Tells the means of a pass when to stop, and takes their live output and their notes."""
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Take output of the attempt with that key."""
+        ...
+
+    def note(self, key: str, note: AttemptNote) -> None:
+        """Tell people something about the attempt with that key.
+
+        It is recorded for good before this returns, unless the database is away for long.
+        """
         ...
 
     def cancelled(self) -> bool:

@@ -10,16 +10,20 @@ import threading
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from math import inf
 from time import monotonic
+from typing import Any
 
 import structlog
 
 from shared.domain.attempt import Attempt
+from shared.domain.attempt_notes import AttemptNote
 from shared.domain.errors import Misconfigured, Transient
 from shared.domain.facts import Fact
 from shared.domain.jobs import Claim, Job
-from shared.store import attempts, inbox, jobs
+from shared.store import attempt_notes, attempts, inbox, jobs
+from shared.store.attempt_notes import NoteWrite
 from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
 
@@ -46,6 +50,8 @@ class _Batch:
     records: dict[str, AttemptWrite] = field(default_factory=dict)
     chunks: list[OutputWrite] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    notes: list[tuple[NoteWrite, "Future[None]"]] = field(default_factory=list)
+    note_numbers: list[int] = field(default_factory=list)
     started: list[tuple[Job, Fact, float]] = field(default_factory=list)
     reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
     given_back: list[tuple[Job, "Future[bool]"]] = field(default_factory=list)
@@ -57,6 +63,7 @@ class _Batch:
         return bool(
             self.records
             or self.chunks
+            or self.notes
             or self.started
             or self.reports
             or self.given_back
@@ -107,6 +114,21 @@ class Journal:
             self._chunks.append(OutputWrite(job.claim, key, stream, data))
             if key not in self._begun:
                 self._wake_by(self._output_due)
+
+    def add_note(self, job: Job, key: str, note: AttemptNote) -> "Future[None]":
+        """Add a note on an attempt that has begun; resolves once it is written.
+
+        It is dropped if the job is no longer ours.
+        """
+        future: Future[None] = Future()
+        entry = NoteWrite(job.claim, key, note, datetime.now(UTC))
+        with self._changed:
+            if begun := self._begun.pop(key, None):
+                self._urgent.records.setdefault(key, begun[1])
+            self._urgent.notes.append((entry, future))
+            self._urgent.due = self._written + _APART
+            self._wake_by(self._urgent.due)
+        return future
 
     def end_attempt(self, job: Job, attempt: Attempt) -> None:
         """An attempt has ended."""
@@ -258,6 +280,10 @@ class Journal:
             if len(group.numbers) < len(group.chunks):
                 group.numbers = attempts.reserve_output(connection, len(group.chunks))
             attempts.append_output(connection, group.numbers, group.chunks)
+            if len(group.note_numbers) < len(group.notes):
+                group.note_numbers = attempt_notes.reserve(connection, len(group.notes))
+            notes = [note for note, _ in group.notes]
+            attempt_notes.add(connection, group.note_numbers, notes)
             attempts.drop_output(connection, sorted(group.dropped))
             ending = [j.claim for j, _, _ in group.reports if j.claim not in self._forgotten]
             begun = [job.claim for job, _, _ in group.started]
@@ -278,6 +304,8 @@ class Journal:
         self._note_refusals(r for r in records if r.attempt.key not in written.ours)
         ended = (entry for entry in records if entry.ended)
         self._last |= {e.claim: e.attempt.key for e in ended if e.claim not in self._forgotten}
+        for _, noted in group.notes:
+            noted.set_result(None)
         for job, _, future in group.reports:
             future.set_result(job.id in ours)
         for job, future in group.given_back:
@@ -308,6 +336,8 @@ class Journal:
 
 
 def _fail(group: _Batch, error: Exception) -> None:
-    waiting = [future for _, _, future in group.reports]
-    for future in (*waiting, *(future for _, future in group.given_back)):
+    waiting: list[Future[Any]] = [future for _, _, future in group.reports]
+    waiting += [future for _, future in group.given_back]
+    waiting += [future for _, future in group.notes]
+    for future in waiting:
         future.set_exception(error)

@@ -8,8 +8,9 @@ from pathlib import Path
 from time import monotonic
 
 from shared.domain.attempt import Attempt
+from shared.domain.attempt_notes import AttemptNote
 from shared.domain.config import union
-from shared.domain.errors import Rejected, Transient
+from shared.domain.errors import Rejected, ReplanError, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
@@ -32,7 +33,7 @@ from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
 from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
 from workers.roles.signatures import Signatures
-from workers.secrets import Secrecy, mask_attempt, mask_question, texts_of
+from workers.secrets import Secrecy, mask_attempt, mask_note, mask_question, texts_of
 from workers.shells.door import PassJudge
 from workers.shells.ports import Connections, KnownClaims, PassRecord
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
@@ -42,6 +43,9 @@ ANSWER = "REPLAN_ANSWER"
 
 SHOWN = 2000
 """Characters of a command in a host's records that a person is shown."""
+
+_NOTE_PATIENCE = 5.0
+"""Seconds for which an agent waits until a note on it is recorded."""
 
 FENCES_A_JOB = 100_000
 """No job is claimed more often than this."""
@@ -211,6 +215,13 @@ class HeldLog:
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         """Output of an attempt arrived."""
         self._journal.add_output(self._hold.job, key, stream, chunk)
+
+    def note(self, key: str, note: AttemptNote) -> None:
+        """Something that people are told about an attempt."""
+        noted = mask_note(note, self._masker)
+        written = self._journal.add_note(self._hold.job, key, noted)
+        with suppress(TimeoutError, ReplanError):
+            written.result(timeout=_NOTE_PATIENCE)
 
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""

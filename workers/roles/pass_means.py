@@ -14,7 +14,7 @@ from shared.guard.proofs import proof_rules
 from workers.agents.assigning import Assigning
 from workers.agents.bench import StepBench
 from workers.agents.means import AgentMeans
-from workers.agents.ports import AccessOf, RunnerOf
+from workers.agents.ports import AccessOf, CallsOf, NotesOf, RunnerOf
 from workers.agents.process_signs import look_at_processes
 from workers.agents.runners.table import find_runner
 from workers.agents.running import SNAPSHOT_EVERY, AgentRuns
@@ -34,13 +34,15 @@ DEFAULT_RUNNER = "claude-code"
 
 @dataclass(frozen=True, slots=True)
 class Agents:
-    """What agents need, whatever the pass: their runners, and their way to models.
+    """What agents need, whatever the pass: runners, a way to models, and what is on record.
 
     `workspaces` is the folder for workspaces on a host, `snapshot_every` is in seconds.
     """
 
     runner_of: RunnerOf = find_runner
     access_of: AccessOf = lambda _: None
+    notes_of: NotesOf = lambda _: ()
+    calls_of: CallsOf = lambda _: None
     workspaces: str = PLACE
     snapshot_every: float = SNAPSHOT_EVERY
 
@@ -128,6 +130,8 @@ class PassMeans:
             parts.control,
             agents.access_of,
             partial(look_at_processes, host_shell, parts.record.name),
+            agents.notes_of,
+            agents.calls_of,
             pass_name=parts.record.name,
             snapshot_every=agents.snapshot_every,
             masker=parts.secrets.masker,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.agent import AgentWork, RunnerChoice
+from shared.domain.agent import AgentRemedy, AgentWork, RunnerChoice
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN, Policy
@@ -23,7 +23,7 @@ from tests.unit.passes.given import (
     subtask,
 )
 from workers.agents.assigning import Assigning
-from workers.agents.means import NEXT_RUNNER, AgentMeans
+from workers.agents.means import AgentMeans
 from workers.agents.running import AgentRuns
 from workers.passes.passes import carry_out
 from workers.passes.ports import PassResult
@@ -93,8 +93,8 @@ def test_who_approves_a_goal_approves_all_its_runners(why: dict[str, Any]) -> No
     result, attempts = tried(ENDS, approvals, **why)
     assert [(a.key, a.outcome, a.correction) for a in attempts] == [
         (FIRST, Outcome.FAILED, None),
-        (SECOND, Outcome.FAILED, NEXT_RUNNER),
-        (THIRD, Outcome.OK, NEXT_RUNNER),
+        (SECOND, Outcome.FAILED, AgentRemedy.NEXT_RUNNER),
+        (THIRD, Outcome.OK, AgentRemedy.NEXT_RUNNER),
     ]
     assert result.ending is Ending.DONE
     assert approvals.used == {GOAL: FIRST}
@@ -124,5 +124,7 @@ def test_an_approval_that_no_longer_holds_starts_no_other_runner() -> None:
     """It has expired, or what it binds has changed: that is recorded once, and the tries end."""
     _, attempts = tried(ENDS, OnceApproved({GOAL}))
     result, more = tried(ENDS, OnceApproved(set()), earlier=tuple(attempts[:1]))
-    assert [(a.outcome, a.correction) for a in more] == [(Outcome.NEEDS_APPROVAL, NEXT_RUNNER)]
+    assert [(a.outcome, a.correction) for a in more] == [
+        (Outcome.NEEDS_APPROVAL, AgentRemedy.NEXT_RUNNER)
+    ]
     assert result.ending is Ending.INCOMPLETE

@@ -6,8 +6,9 @@ import pytest
 
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Trigger, Watchdog
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome
+from shared.domain.attempt_notes import EntryReason
 from tests.unit.passes.given import NOON, attempt
-from workers.agents.chain import in_hand, next_runner
+from workers.agents.chain import entry_of, in_hand, next_runner
 
 FIRST = RunnerChoice("first", 1)
 LATE = RunnerChoice("late", 2, trigger=Trigger.ON_TIMEOUT)
@@ -52,6 +53,20 @@ def test_the_next_runner_follows_from_the_recorded_ends(
 ) -> None:
     found = next_runner(work.chain, work, tried)
     assert (None if found is None else found.choice.runner) == entered
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        (None, EntryReason.FIRST),
+        (RED, EntryReason.FAILURE),
+        (SLOW, EntryReason.TIMEOUT),
+        (STUCK, EntryReason.STUCK),
+        (ASKED, EntryReason.CONTINUED),
+    ],
+)
+def test_why_a_runner_is_entered_is_known(last: Attempt | None, reason: EntryReason) -> None:
+    assert entry_of(last) is reason
 
 
 def test_a_pass_continues_those_that_asked_a_person() -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from shared.domain.attempt_notes import Loop
 from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned
-from workers.agents.loops import Loop, LoopLimits, MoveHistory, Repetition
+from workers.agents.loops import LoopLimits, MoveHistory, Repetition
 from workers.agents.result_form import comparable
 
 LIMITS = LoopLimits()

@@ -7,6 +7,7 @@ import pytest
 
 from shared.domain.agent import Progress, StuckStrategy, Watchdog
 from shared.domain.attempt import AgentStatus
+from shared.domain.attempt_notes import AgentState, Loop
 from shared.wire import from_json, to_json
 from workers.agents.events import (
     AgentEvent,
@@ -19,12 +20,11 @@ from workers.agents.events import (
     ToolReturned,
     Unreadable,
 )
-from workers.agents.loops import Loop, Repetition
+from workers.agents.loops import Repetition
 from workers.agents.watchdog import (
     LINGER,
     Limits,
     Signs,
-    State,
     Stuck,
     Watch,
     describe,
@@ -49,25 +49,25 @@ def watch(*events: AgentEvent, signs: Signs = FIRST) -> Watch:
 @pytest.mark.parametrize(
     ("events", "signs", "state"),
     [
-        ([], Signs(), State.IDLE),
-        ([STARTED], Signs(), State.MODEL),
-        ([STARTED, CALLED], Signs(), State.TOOL),
-        ([STARTED, CALLED, RETURNED], Signs(), State.MODEL),
-        ([STARTED, CALLED, replace(CALLED, call="c2"), RETURNED], Signs(), State.TOOL),
-        ([STARTED, RETRIED], Signs(), State.RETRYING),
-        ([STARTED, RETRIED, Said("on")], Signs(), State.MODEL),
-        ([STARTED, RETRIED, CALLED, RETURNED], Signs(), State.MODEL),
-        ([STARTED, RETRIED, Unreadable(b"?")], Signs(), State.RETRYING),
-        ([STARTED, CALLED, ENDED], Signs(), State.ENDED),
+        ([], Signs(), AgentState.IDLE),
+        ([STARTED], Signs(), AgentState.MODEL),
+        ([STARTED, CALLED], Signs(), AgentState.TOOL),
+        ([STARTED, CALLED, RETURNED], Signs(), AgentState.MODEL),
+        ([STARTED, CALLED, replace(CALLED, call="c2"), RETURNED], Signs(), AgentState.TOOL),
+        ([STARTED, RETRIED], Signs(), AgentState.RETRYING),
+        ([STARTED, RETRIED, Said("on")], Signs(), AgentState.MODEL),
+        ([STARTED, RETRIED, CALLED, RETURNED], Signs(), AgentState.MODEL),
+        ([STARTED, RETRIED, Unreadable(b"?")], Signs(), AgentState.RETRYING),
+        ([STARTED, CALLED, ENDED], Signs(), AgentState.ENDED),
         # The gateway knows better than the stream whether the model is asked.
-        ([STARTED], Signs(requests=0), State.IDLE),
-        ([], Signs(requests=1), State.MODEL),
-        ([STARTED], Signs(requests=1, provider_away=True), State.RETRYING),
-        ([STARTED, CALLED], Signs(requests=1), State.TOOL),
+        ([STARTED], Signs(requests=0), AgentState.IDLE),
+        ([], Signs(requests=1), AgentState.MODEL),
+        ([STARTED], Signs(requests=1, provider_away=True), AgentState.RETRYING),
+        ([STARTED, CALLED], Signs(requests=1), AgentState.TOOL),
     ],
 )
 def test_the_state_follows_from_the_stream_and_the_gateway(
-    events: list[AgentEvent], signs: Signs, state: State
+    events: list[AgentEvent], signs: Signs, state: AgentState
 ) -> None:
     assert watch(*events, signs=signs).state is state
 
@@ -241,7 +241,7 @@ def test_s4_33_x12_the_warning_prints_the_real_interval(
     ],
 )
 def test_s4_34_s4_35_what_is_done_is_told(strategy: StuckStrategy, runner: str, text: str) -> None:
-    stuck = Stuck(State.MODEL, 301, 300)
+    stuck = Stuck(AgentState.MODEL, 301, 300)
     found = describe("db-schema", stuck, strategy, runner)
     assert found == f"Task db-schema appears stuck (no progress for 5+ min): {text}"
 
@@ -256,14 +256,14 @@ def test_s4_34_s4_35_what_is_done_is_told(strategy: StuckStrategy, runner: str, 
     ],
 )
 def test_each_loop_has_its_words(loop: Loop, text: str) -> None:
-    stuck = Stuck(State.MODEL, 0, 300, Repetition(loop, 4))
+    stuck = Stuck(AgentState.MODEL, 0, 300, Repetition(loop, 4))
     assert describe("a", stuck, StuckStrategy.NOTIFY) == f"Task a appears stuck ({text})"
 
 
 def test_a_driver_that_takes_over_finds_a_hang_that_began_before() -> None:
     """From records alone: the stream from its start, and when it last grew."""
     taken = Watch.begin(1000).hear([STARTED, CALLED, RETURNED], 1001).since(720)
-    assert taken.state is State.MODEL
+    assert taken.state is AgentState.MODEL
     taken = taken.see(FIRST, 1010, EVERY_SIGN)  # its first look shows nothing
     assert taken.stuck(1010, EVERY_SIGN) is None
     assert taken.stuck(1021, EVERY_SIGN) is not None
@@ -273,7 +273,7 @@ def test_a_driver_that_takes_over_finds_a_hang_that_began_before() -> None:
 def test_the_lines_of_a_program_without_events_say_nothing_about_its_state() -> None:
     """Its dots are no monologue; that they come is progress, and so is what it burns."""
     plain = Watch.begin(0, has_events=False).hear([Said(".")] * 9, 1)
-    assert (plain.state, plain.stuck(2, EVERY_SIGN)) == (State.IDLE, None)
+    assert (plain.state, plain.stuck(2, EVERY_SIGN)) == (AgentState.IDLE, None)
     plain = plain.see(Signs(cpu=1), 2, EVERY_SIGN).see(Signs(stream=9), 200, EVERY_SIGN)
     assert plain.moved_at == 200
     assert plain.see(Signs(stream=9, cpu=50), 300, EVERY_SIGN).moved_at == 300
@@ -293,4 +293,4 @@ def test_s4_36_how_often_it_looks(interval: float, heartbeat: float, every: floa
 
 
 def test_no_state_is_without_a_limit() -> None:
-    assert all(Limits.of(300).of_state(state) > 0 for state in State)
+    assert all(Limits.of(300).of_state(state) > 0 for state in AgentState)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt_notes import AttemptNote
 from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Author, PlanningRole, Recovery, Step, Subtask, default_needs
@@ -78,12 +79,16 @@ class MemoryLog:
     begun: list[Attempt] = field(default_factory=list)
     ended: list[Attempt] = field(default_factory=list)
     outputs: list[tuple[str, str, bytes]] = field(default_factory=list)
+    notes: list[tuple[str, AttemptNote]] = field(default_factory=list)
 
     def started(self, attempt: Attempt) -> None:
         self.begun.append(attempt)
 
     def output(self, key: str, stream: str, chunk: bytes) -> None:
         self.outputs.append((key, stream, chunk))
+
+    def note(self, key: str, note: AttemptNote) -> None:
+        self.notes.append((key, note))
 
     def finished(self, attempt: Attempt) -> None:
         self.ended.append(attempt)
