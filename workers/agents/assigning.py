@@ -95,10 +95,16 @@ class Assigning:
         return next_runner(work.chain or (RunnerChoice(self._runner, 1),), work, attempts)
 
     def _last(self, subtask: SentSubtask) -> Attempt | None:
-        """The last attempt of an agent at it, in whatever revision."""
+        """The last attempt of an agent at it in this revision, or of one in an earlier revision.
+
+        A revision may give the same work another number, and finds what the step's agents left.
+        """
         known = (*self._order.earlier, *self._tried[subtask.ordinal])
-        agents = (a for a in reversed(known) if isinstance(a.result, AgentResult))
-        return next((a for a in agents if a.subtask == subtask.ordinal), None)
+        agents = [a for a in reversed(known) if isinstance(a.result, AgentResult)]
+        revision = self._order.revision
+        own = (a for a in agents if (a.revision, a.subtask) == (revision, subtask.ordinal))
+        before = (a for a in agents if a.revision < revision)
+        return next(own, None) or next(before, None)
 
     def _results(self, subtask: SentSubtask) -> tuple[AgentResult, ...]:
         """What agents have done at it in this revision: the same number is other work in another.

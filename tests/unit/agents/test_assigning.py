@@ -54,3 +54,20 @@ def test_a_task_knows_what_agents_did_at_it_in_this_revision() -> None:
     assigning.note(new)
     task = assigning.task(what.subtasks[0], Try("mend it"))
     assert task.earlier == (before.result, own.result, new.result)
+
+
+def test_a_revised_goal_goes_on_from_the_last_agent_of_the_step_whatever_its_number() -> None:
+    """The workspace holds its work; an agent beside it in the same revision does other work."""
+    old = replace(made("of revision 0", ()), key="a", subtask=1)
+    beside = replace(made("other work", ()), key="b", subtask=1, revision=1)
+    own = replace(made("of revision 1", ()), key="c", subtask=2, revision=1)
+    work = subtask("mend it", "s2", kind=SubtaskKind.AGENT, agent=AgentWork(runner="codex"))
+    revised = order("first", work, earlier=(old, beside), revision=1)
+
+    def told(assigning: Assigning) -> str:
+        return assigning.task(revised.subtasks[1], Try("mend it")).assignment.earlier
+
+    first = Assigning(revised, runner="codex")
+    assert "Its own summary: of revision 0" in told(first)
+    first.note(own)
+    assert "Its own summary: of revision 1" in told(first)
