@@ -316,6 +316,7 @@ def _performers(
         access_of=partial(_gateway_access, server),
         notes_of=records.notes,
         calls_of=records.calls,
+        workspaces=server.workspaces,
     )
     executor = Executor(
         database, journal, connections, guards, secrecy, signatures=signatures, agents=agents

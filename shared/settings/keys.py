@@ -42,8 +42,9 @@ class ValueKind(StrEnum):
 class Key:
     """One key.
 
-    `field` holds its value; `schemes` lists how a URL may begin; a `secret` is read only from the
-    environment. `formerly` says what `false` and `true` mean for a key that was a switch once.
+    `field` holds its value; `schemes` lists how a URL may begin, `beginnings` how a folder on a
+    host may; a `secret` is read only from the environment. `formerly` says what `false` and `true`
+    mean for a key that was a switch once.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Key:
     choices: tuple[str, ...] = ()
     formerly: tuple[str, str] | None = None
     schemes: tuple[str, ...] = ()
+    beginnings: tuple[str, ...] = ()
     optional: bool = False
     secret: bool = False
 
@@ -75,6 +77,8 @@ class Key:
             return "one of " + ", ".join(self.choices)
         if self.schemes:
             return "an address that begins with " + " or ".join(self.schemes)
+        if self.beginnings:
+            return "a folder that begins with " + " or ".join(self.beginnings)
         if self.limits is not None:
             return f"{self.kind.value} from {self.limits[0]:g} to {self.limits[1]:g}"
         return self.kind.value
@@ -145,6 +149,8 @@ _SCHEMES = {
     "gateway_url": ("http://",),
 }
 
+_BEGINNINGS = {"workspaces": ("/", "~/")}
+
 _SECRET = frozenset(
     {
         "anthropic_api_key",
@@ -209,6 +215,7 @@ _ABOUT = {
     "gateway_url": "where agents reach the model gateway, and where it listens",
     "gateway_patience": "seconds for which the gateway tries a provider that is busy or down",
     "gateway_keeps": "what the gateway keeps of requests and answers: nothing, new, or all",
+    "workspaces": "the folder on hosts in which agents work",
     "vaults": "where to look for secrets, in this order: files, environment, keyring, command",
     "vault_dir": "the folder of the vault of files; default: `secrets` in the data folder",
     "vault_command": "the command that prints a secret; NAME stands for its name",
@@ -283,6 +290,7 @@ def _key(scope: KeyScope, field: Field[Any], hint: object) -> Key:
         choices=_CHOICES.get(name, ()),
         formerly=_FORMERLY.get(name),
         schemes=_SCHEMES.get(name, ()),
+        beginnings=_BEGINNINGS.get(name, ()),
         optional=hint in (str | None, Path | None),
         secret=name in _SECRET,
     )

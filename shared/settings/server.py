@@ -14,6 +14,9 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 DATABASE_TIMEOUT = 15.0
 """Seconds that Postgres may take to answer."""
 
+WORKSPACES = "~/.replan/workspaces"
+"""The folder on a host that holds the workspaces of all repositories."""
+
 
 class GatewayKeeps(StrEnum):
     """What the model gateway keeps of the requests and answers of agents."""
@@ -41,6 +44,8 @@ class ServerSettings:
 
     `host_records_cap` is how many megabytes the records of commands may take up in one account of a
     host; beyond it, the oldest output goes that is recorded in the database.
+
+    `workspaces` is the folder in which agents work, on every host; `~` is the account's home.
 
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
@@ -109,6 +114,7 @@ class ServerSettings:
     gateway_url: str = "http://127.0.0.1:8791"
     gateway_patience: float = 90.0
     gateway_keeps: str = GatewayKeeps.NEW.value
+    workspaces: str = WORKSPACES
     vaults: tuple[str, ...] = ("files", "environment")
     vault_dir: Path | None = None
     vault_command: tuple[str, ...] = ()

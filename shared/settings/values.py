@@ -96,7 +96,8 @@ def _text(key: Key, text: str) -> str | None:
     text = _plain(key, text)
     if key.choices and text not in key.choices:
         raise _unfit(key, text)
-    if key.schemes and not text.startswith(key.schemes):
+    beginnings = key.schemes or key.beginnings
+    if beginnings and not text.startswith(beginnings):
         raise _unfit(key, text)
     return text
 

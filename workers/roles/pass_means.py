@@ -11,6 +11,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
 from shared.domain.verdict import ALLOWED, Verdict
 from shared.guard.proofs import proof_rules
+from shared.settings.server import WORKSPACES
 from workers.agents.assigning import Assigning
 from workers.agents.bench import StepBench
 from workers.agents.means import AgentMeans
@@ -18,7 +19,6 @@ from workers.agents.ports import AccessOf, CallsOf, NotesOf, RunnerOf
 from workers.agents.process_signs import look_at_processes
 from workers.agents.runners.table import find_runner
 from workers.agents.running import SNAPSHOT_EVERY, AgentRuns
-from workers.agents.workspaces.script import PLACE
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.clock import SystemClock
 from workers.passes.means import Means
@@ -43,7 +43,7 @@ class Agents:
     access_of: AccessOf = lambda _: None
     notes_of: NotesOf = lambda _: ()
     calls_of: CallsOf = lambda _: None
-    workspaces: str = PLACE
+    workspaces: str = WORKSPACES
     snapshot_every: float = SNAPSHOT_EVERY
 
 

@@ -76,6 +76,13 @@ def test_who_cannot_improve_a_prompt_is_no_taskmaster(backend: str, tmp_path: Pa
     assert "anthropic" in told
 
 
+def test_workspaces_are_in_a_folder_that_every_host_understands(tmp_path: Path) -> None:
+    """The home is the account's on the host, not the one here."""
+    assert load(tmp_path, REPLAN_WORKSPACES="~/agents").server.workspaces == "~/agents"
+    told = refusal(tmp_path, REPLAN_WORKSPACES="agents")
+    assert "'agents' is not allowed; allowed: a folder that begins with / or ~/" in told
+
+
 def test_the_data_folder_is_in_the_users_data_folder(tmp_path: Path) -> None:
     assert load(tmp_path).server.data_dir == tmp_path / ".local/share/replan"
     elsewhere = load(tmp_path, XDG_DATA_HOME=str(tmp_path / "data"))

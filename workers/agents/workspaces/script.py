@@ -9,9 +9,6 @@ from importlib.resources import files
 from shared.domain.target import Repository
 from workers.shells.remote.runner_text import path_word
 
-PLACE = "~/.replan/workspaces"
-"""The folder on a host that holds the workspaces of all repositories."""
-
 _COMMENT = re.compile(r"^#.*|(?<=\(\) \{) # .*")
 _ALL = ("folders",)
 

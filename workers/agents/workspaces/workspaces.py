@@ -9,9 +9,9 @@ from shared.domain.attempt import CommandResult
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
+from shared.settings.server import WORKSPACES
 from workers.agents.workspaces.refusals import STAGE, failure, interrupted, refusal
 from workers.agents.workspaces.script import (
-    PLACE,
     Fields,
     Variables,
     parse,
@@ -73,7 +73,7 @@ class Workspaces:
         shell: Shell,
         repository: Repository,
         *,
-        root: str = PLACE,
+        root: str = WORKSPACES,
         largest: int | None = LARGEST,
         cap: int = CAP,
         cancelled: Cancelled | None = None,
