@@ -24,6 +24,9 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compil
 	--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	$(if $(UPGRADE),--upgrade)
 
+# Claude Code is 370 MB: who develops does not need it.
+TESTED := bedrock dev embedded flower keyring openai vertex
+
 ##@ Use it
 .PHONY: demo up
 demo: $(STAMP) ## Watch a task fail, replan and succeed on this machine (PLANNER=anthropic)
@@ -99,9 +102,11 @@ wheel: $(STAMP) ## Build the wheel, which pipx and uv install, into dist/
 	@$(BIN)/python -m hatchling build --target wheel
 
 lock: .scratch/lock/bin/uv ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: newest of all)
-	$(COMPILE) pyproject.toml --all-extras --group build -o requirements-dev.lock
+	$(COMPILE) pyproject.toml $(TESTED:%=--extra %) --group build -o requirements-dev.lock
 	$(COMPILE) pyproject.toml --extra flower --extra openai --extra bedrock --extra vertex \
 		-c requirements-dev.lock -o requirements.lock
+	$(COMPILE) pyproject.toml --extra agents --extra embedded -c requirements-dev.lock \
+		-o deploy/requirements-agents.lock
 	$(COMPILE) --group build -c requirements-dev.lock -o deploy/requirements-build.lock
 
 .scratch/lock/bin/uv:

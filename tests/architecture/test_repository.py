@@ -9,6 +9,8 @@ from typing import Final
 
 import pytest
 
+from tests.services import agent_programs
+
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("orchestrator", "workers", "shared")
 LONGEST_MODULE: Final = 400
@@ -55,7 +57,13 @@ REGISTRIES: Final = tuple(
 )
 
 PINNED: Final = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)")
-LOCKS: Final = ("requirements.lock", "requirements-dev.lock", "deploy/requirements-build.lock")
+AGENTS: Final = "deploy/requirements-agents.lock"
+LOCKS: Final = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "deploy/requirements-build.lock",
+    AGENTS,
+)
 
 
 def files() -> list[Path]:
@@ -147,21 +155,35 @@ def test_the_locks_hold_what_the_project_requires() -> None:
     runtime = required(project["project"]["dependencies"])
     extras = project["project"]["optional-dependencies"]
     build = required(project["dependency-groups"]["build"])
+    agents = required(extras.pop("agents"))
     everything = runtime.union(build, *(required(extra) for extra in extras.values()))
     assert runtime <= set(pins("requirements.lock"))
     assert everything <= set(pins("requirements-dev.lock"))
     assert build <= set(pins("deploy/requirements-build.lock"))
+    assert runtime | agents | required(extras["embedded"]) <= set(pins(AGENTS))
     assert build >= required(project["build-system"]["requires"])
 
 
 def test_the_locks_agree() -> None:
-    """What is deployed was tested: the same versions, without the embedded servers."""
+    """What is deployed was tested: the same versions, without the embedded servers.
+
+    Of the packages with the agents, only Claude Code's own is used, and the tests bring that.
+    """
     tested = pins("requirements-dev.lock")
     for lock in LOCKS:
-        assert pins(lock).items() <= tested.items()
+        found = pins(lock)
+        known = found if lock != AGENTS else {name: found[name] for name in found.keys() & tested}
+        assert known.items() <= tested.items()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     embedded = required(extras["optional-dependencies"]["embedded"])
     assert not embedded & set(pins("requirements.lock"))
+
+
+def test_the_agent_that_is_installed_is_the_one_that_was_tested() -> None:
+    assert (
+        f"--hash=sha256:{agent_programs.PACKAGES['claude-code'].sha256}"
+        in (ROOT / AGENTS).read_text()
+    )
 
 
 def test_importing_does_nothing() -> None:

@@ -1,7 +1,12 @@
 """The environment of every command."""
 
 import shlex
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+
+from shared.programs import _bundled, search_path
 from workers.shells.remote.environment import EXPORTS, NON_INTERACTIVE, local_environment
 from workers.shells.remote.signals import exit_code_of
 
@@ -21,7 +26,7 @@ def test_nothing_of_the_workers_own_environment_is_passed_on() -> None:
     }
     environment = local_environment(own)
 
-    assert environment["PATH"] == "/somewhere/bin"
+    assert environment["PATH"] == search_path("/somewhere/bin")
     assert environment["HOME"] != "/elsewhere"
     assert "secret" not in " ".join(environment.values())
     assert not {"SSH_AUTH_SOCK", "PYTHONPATH", "LD_PRELOAD", "BASH_ENV"} & set(environment)
@@ -30,6 +35,30 @@ def test_nothing_of_the_workers_own_environment_is_passed_on() -> None:
 def test_a_worker_without_an_environment_still_has_a_path() -> None:
     """As under a service manager."""
     assert "/usr/bin" in local_environment({})["PATH"]
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Look again for what is installed."""
+    _bundled.cache_clear()
+    yield
+    _bundled.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_the_agents_that_are_installed_with_replan_are_found_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version on the account's own PATH is the one that it wants."""
+    program = tmp_path / "claude_agent_sdk/_bundled/claude"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    (tmp_path / "claude_agent_sdk/__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert local_environment({"PATH": "/usr/bin"})["PATH"] == f"/usr/bin:{program.parent}"
+    program.unlink()
+    _bundled.cache_clear()
+    assert local_environment({"PATH": "/usr/bin"})["PATH"] == "/usr/bin"
 
 
 def test_the_values_need_no_quoting() -> None:

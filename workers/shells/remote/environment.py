@@ -10,6 +10,8 @@ import os
 import pwd
 from collections.abc import Mapping
 
+from shared.programs import search_path
+
 NON_INTERACTIVE: Mapping[str, str] = {
     "LC_ALL": "C.UTF-8",
     "TERM": "dumb",
@@ -66,7 +68,8 @@ def local_environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a command on this machine, as after a fresh login.
 
     Only a few harmless variables of the worker's `own` environment are passed on: commands must
-    not read the worker's settings and secrets.
+    not read the worker's settings and secrets. Programs of agents that are installed together with
+    replan are found last.
     """
     inherited = os.environ if own is None else own
     account = pwd.getpwuid(os.getuid())
@@ -78,4 +81,5 @@ def local_environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
         "SHELL": account.pw_shell or "/bin/sh",
     }
     environment |= {name: inherited[name] for name in _PASSED_ON if name in inherited}
+    environment["PATH"] = search_path(environment["PATH"])
     return environment | dict(NON_INTERACTIVE)
