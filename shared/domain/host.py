@@ -1,7 +1,7 @@
 """A host: where commands run, and how it is reached."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -43,6 +43,11 @@ class Host:
     distrusted: str | None = None
     labels: tuple[str, ...] = ()
     via: "Host | None" = None
+
+    @property
+    def in_any_folder(self) -> "Host":
+        """The host as it is reached, wherever its commands start: what connections belong to."""
+        return self if self.workdir is None else replace(self, workdir=None)
 
 
 LOCALHOST = Host(name="localhost", connection=ConnectionKind.LOCAL)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 
 from shared.domain.host import LOCALHOST
 from tests.integration.remote.hosts import ssh_host
@@ -38,3 +39,17 @@ def test_a_worker_of_this_machine_alone_loads_no_ssh() -> None:
         [sys.executable, "-c", LOCAL_ONLY], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_every_folder_of_a_host_shares_its_connections(sshd: SshServer) -> None:
+    """A workspace is a folder of its own, and there are as many as there are steps."""
+    said: list[list[str]] = []
+    with closing(HostConnections()) as connections:
+        for folder in ("/usr", "/usr/share"):
+            shell = connections.shell(replace(ssh_host(sshd), workdir=folder))
+            done = shell.run(Call('pwd; echo "$SSH_CONNECTION"', 20))
+            shell.close()
+            said.append(done.stdout.decode().splitlines())
+    (one, over), (two, also_over) = said
+    assert (one, two) == ("/usr", "/usr/share")
+    assert over == also_over

@@ -56,11 +56,12 @@ class HostConnections:
                 runners.close()
 
     def _local_runners(self, host: Host) -> RunnerPool:
+        place = host.in_any_folder
         with self._lock:
-            if host not in self._here:
+            if place not in self._here:
                 cap = self._records_cap
-                self._here[host] = RunnerPool(host, lambda *_: LocalCarrier(), records_cap=cap)
-            return self._here[host]
+                self._here[place] = RunnerPool(place, lambda *_: LocalCarrier(), records_cap=cap)
+            return self._here[place]
 
     def _over_ssh(self) -> "SshConnections":
         with self._lock:

@@ -120,18 +120,20 @@ class Runner:
         stem: str,
         then: Sequence[Call] = (),
         *,
+        workdir: str | None = None,
         not_after: int = 0,
         settled: Iterable[str] = (),
     ) -> tuple[str, ...]:
         """Open records under a stem below the root; return the other stems of its step.
 
-        The names of the record files begin with the stem (`workers.shells.records.Stem`).
+        The names of the record files begin with the stem (`workers.shells.records.Stem`). Commands
+        start in `workdir`, None for the account's home.
 
         `then` starts right away, or is skipped if there are other stems. Raises Misconfigured when
         the host has no place for records, and Transient while old records of the same run are
         about to be removed. `settled` are passes for `settle`, which costs no answer.
         """
-        opening = call(RunnerVerb.OPEN, stem, self.host.workdir or "")
+        opening = call(RunnerVerb.OPEN, stem, workdir or "")
         begin = begin_text(then, not_after=not_after, after=True)
         self._carrier.send(_settle(settled) + opening + begin)
         others: list[str] = []

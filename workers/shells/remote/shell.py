@@ -325,7 +325,9 @@ class RunnerShell:
         then, not_after = self._pipeline.first(runner) if first else ((), 0)
         record, settled = self._record, self._pool.take_settled()
         stem = stem_of(stem_text(record.name, record.fence, self._opened, record.claim))
-        found = runner.open(stem.text, then, not_after=not_after, settled=settled)
+        found = runner.open(
+            stem.text, then, workdir=self._host.workdir, not_after=not_after, settled=settled
+        )
         others = tuple(map(stem_of, found))
         if others:
             self._pipeline.take_skips(runner)
@@ -350,7 +352,8 @@ class RunnerShell:
         return sort_stems(own, others, self._claims)
 
     def _open_temporary(self, runner: Runner) -> None:
-        runner.open(f"{LOOK}s/{secrets.token_hex(6)}.0.0")
+        stem = f"{LOOK}s/{secrets.token_hex(6)}.0.0"
+        runner.open(stem, workdir=self._host.workdir)
 
     def _given_up(self) -> bool:
         return self._record is not None and self._record.given_up()

@@ -63,6 +63,7 @@ class SshConnections:
             pool.close()
 
     def _place(self, host: Host) -> tuple[Pool, RunnerPool]:
+        host = host.in_any_folder
         with self._lock:
             if host not in self._places:
                 opening = partial(connect, host, self._timing, reveal=self._reveal)
