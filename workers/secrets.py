@@ -11,6 +11,7 @@ from shared.domain.attempt_notes import AttemptNote, FoundStuck, RunnerEntered, 
 from shared.domain.errors import ReplanError
 from shared.domain.question import Question
 from shared.domain.secret import VARIABLE
+from shared.domain.workspace import WorkspaceRemarks
 from shared.secrets.expansion import variable
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, variables_in
@@ -136,9 +137,21 @@ def _mask_result(result: Ran, masker: Masker) -> Ran:
             summary=masker.text(result.summary),
             changed_files=tuple(map(masker.text, result.changed_files)),
             question=mask_question(result.question, masker),
+            workspace=_mask_remarks(result.workspace, masker),
             left_over=left_over,
         )
     return replace(result, left_over=left_over) if left_over else result
+
+
+def _mask_remarks(remarks: WorkspaceRemarks, masker: Masker) -> WorkspaceRemarks:
+    return replace(
+        remarks,
+        notices=tuple(
+            replace(each, names=tuple(map(masker.text, each.names))) for each in remarks.notices
+        ),
+        missing=tuple(map(masker.text, remarks.missing)),
+        left_out=tuple(replace(each, path=masker.text(each.path)) for each in remarks.left_out),
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -11,6 +11,8 @@ from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
 from shared.domain.prediction import Prediction
 from shared.domain.question import Question
+from shared.domain.transcript import RunnerOutput
+from shared.domain.workspace import WorkspaceRemarks
 
 
 class Outcome(StrEnum):
@@ -177,8 +179,9 @@ class AgentResult:
     counts how often its watchdog found it without progress, `violations` are those of the
     autonomous protocol; `mode` and `time_budget` (seconds) are what it was told. `cost` is in US
     dollars, None where nobody knows it. `runner` is the program that it is, `version` and `model`
-    what that program said of itself. `ended_by`, `left_over` and `unknown` mean what they mean for
-    a command.
+    what that program said of itself. `workspace` is what is worth knowing about the place of its
+    work. `ended_by`, `left_over` and `unknown` mean what they mean for a command. Only who ran it
+    has its `output`: it is kept apart from the rest.
     """
 
     status: AgentStatus
@@ -203,10 +206,12 @@ class AgentResult:
     violations: tuple[Violation, ...] = ()
     mode: ExecutionMode | None = None
     time_budget: float | None = None
+    workspace: WorkspaceRemarks = field(default_factory=WorkspaceRemarks)
     ended_by: EndedBy | None = None
     signal: Signal | None = None
     left_over: tuple[str, ...] = ()
     unknown: Unknown | None = None
+    output: RunnerOutput | None = None
 
     @property
     def ok(self) -> bool:

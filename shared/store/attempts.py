@@ -1,7 +1,7 @@
 """Attempts in rows: written in groups under the fence of their job, read back as values."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select, text
@@ -19,10 +19,11 @@ from shared.domain.attempt import (
 )
 from shared.domain.jobs import Claim
 from shared.domain.prediction import Prediction
-from shared.store.output import digest, safe_text, store_output
+from shared.store.attempt_columns import clean, result_columns
+from shared.store.output import safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
-from shared.wire import from_json, to_json
+from shared.wire import from_json
 
 RUNNING: Final = "running"
 """The outcome in the row of an attempt that has not ended."""
@@ -321,76 +322,29 @@ def _row(entry: AttemptWrite, blobs: dict[str, bytes]) -> dict[str, Any]:
         "pass_no": attempt.pass_no,
         "try_no": attempt.try_no,
         "number": attempt.number,
-        "command": _clean(attempt.command),
-        "correction": None if attempt.correction is None else _clean(attempt.correction),
+        "command": clean(attempt.command),
+        "correction": None if attempt.correction is None else clean(attempt.correction),
         "outcome": attempt.outcome.value if entry.ended else RUNNING,
         "counted": entry.ended and attempt.counted,
         "never_red": attempt.never_red,
         "rollback": attempt.rollback,
         "look": attempt.look,
-        "reason": _clean(attempt.reason),
+        "reason": clean(attempt.reason),
         "prediction": attempt.prediction,
         "rule": attempt.rule,
         "started_at": attempt.started_at,
         "ended_at": attempt.ended_at if entry.ended else None,
         "worker": entry.worker,
-        **_result_columns(attempt.result, blobs),
+        **result_columns(attempt.result, blobs),
         **_check_columns(attempt.check),
     }
-
-
-def _result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, Any]:
-    if result is None:
-        return {**_NO_OUTPUT, "left_over": []}
-    if isinstance(result, AgentResult):
-        body = to_json(replace(result, summary=_clean(result.summary)))
-        return {**_NO_OUTPUT, **_ending(result), "body": body}
-    out = store_output(result.stdout, result.stdout_dropped)
-    err = store_output(result.stderr, result.stderr_dropped)
-    for stored, data in ((out, result.stdout), (err, result.stderr)):
-        if stored.blob is not None:
-            blobs[digest(data)] = data
-    return {
-        "exit_code": result.exit_code,
-        "stdout": out.text,
-        "stderr": err.text,
-        "stdout_size": out.size,
-        "stderr_size": err.size,
-        "stdout_blob": out.blob,
-        "stderr_blob": err.blob,
-        **_ending(result),
-    }
-
-
-def _ending(result: Ran) -> dict[str, Any]:
-    return {
-        "ran_at": result.started_at,
-        "ran_until": result.ended_at,
-        "ended_by": result.ended_by,
-        "unknown": result.unknown,
-        "left_over": [_clean(process) for process in result.left_over],
-    }
-
-
-_NO_OUTPUT: Final = {
-    "exit_code": None,
-    "stdout": "",
-    "stderr": "",
-    "stdout_size": 0,
-    "stderr_size": 0,
-}
 
 
 def _check_columns(check: CommandResult | None) -> dict[str, Any]:
     if check is None:
         return {"check_command": None, "check_exit_code": None, "check_output": ""}
     return {
-        "check_command": _clean(check.command),
+        "check_command": clean(check.command),
         "check_exit_code": check.exit_code,
         "check_output": store_output(check.stdout + check.stderr).text,
     }
-
-
-def _clean(written: str) -> str:
-    """The text in a form that a row can hold: a host's records may not be valid text."""
-    return written.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

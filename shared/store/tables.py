@@ -300,7 +300,7 @@ class AttemptRow(Row):
     planned. `reason` is text for people, which no code reads; code reads `told_by_person` (written
     only when a person answers), `ended_by`, `unknown`, `left_over` and `prediction`. `body` is the
     result of an agent; a command's result has its own columns. Text is safe and capped; whatever
-    did not fit is in `blobs` under its digest.
+    did not fit is in `blobs` under its digest, as is the transcript of an agent.
     """
 
     __tablename__ = "attempts"
@@ -338,6 +338,7 @@ class AttemptRow(Row):
     ran_at: Mapped[datetime | None]
     ran_until: Mapped[datetime | None]
     body: Mapped[dict[str, Any] | None]
+    transcript_blob: Mapped[str | None]
     check_command: Mapped[str | None]
     check_exit_code: Mapped[int | None]
     check_output: Mapped[str]

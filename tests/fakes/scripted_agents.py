@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from shared.domain.attempt import AgentStatus, EndedBy
 from shared.domain.question import Question
+from shared.domain.workspace import WorkspaceRemarks
 from workers.agents.events import AgentEvent, Asked, EndReason, RunnerEnded, Said, UsageReported
 from workers.agents.runners.port import AgentOrder, Capabilities, Invocation, RunnerOutcome
 from workers.agents.workspaces.values import Snapshot
@@ -19,6 +20,7 @@ class ScriptedBench:
     path: str = "/workspace"
     base: str = "base"
     homes: str = "/homes"
+    remarks: WorkspaceRemarks = field(default_factory=WorkspaceRemarks)
     snapshots: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 
+from shared.domain.workspace import MOST_NAMES, Notice, WorkspaceRemarks
 from workers.agents.workspaces.values import Snapshot, Workspace
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.ports import Cancelled
@@ -14,14 +16,23 @@ MakeWorkspaces = Callable[[Shell, Cancelled | None], Workspaces]
 
 
 class StepBench:
-    """One workspace for all passes of a step in a run; it begins with the work of another step."""
+    """One workspace for all passes of a step in a run; it begins with the work of another step.
+
+    `remarks` are those of when it was made.
+    """
 
     def __init__(
-        self, workspaces: Workspaces, workspace: Workspace, close: Callable[[], None]
+        self,
+        workspaces: Workspaces,
+        workspace: Workspace,
+        notices: tuple[Notice, ...],
+        close: Callable[[], None],
     ) -> None:
         self._workspaces = workspaces
         self._workspace = workspace
         self._close = close
+        cut = (replace(each, names=each.names[:MOST_NAMES]) for each in notices)
+        self.remarks = WorkspaceRemarks(tuple(cut), workspace.missing[:MOST_NAMES])
         self._lock = threading.Lock()
 
     @classmethod
@@ -41,13 +52,14 @@ class StepBench:
         Raises what `Workspaces` raises, Transient if `cancelled` while it is made.
         """
         workspaces = make(shell, cancelled)
-        base = workspaces.base(run).sha
+        start = workspaces.base(run)
+        base = start.sha
         tree = None
         if after is not None:
             before = workspaces.prepare(base, _name(run, after))
             tree = workspaces.snapshot(before, f"for step {step}").tree
         made = workspaces.prepare(base, _name(run, step), tree=tree)
-        return cls(make(shell, None), made, shell.close)
+        return cls(make(shell, None), made, start.notices, shell.close)
 
     @property
     def path(self) -> str:

@@ -71,11 +71,12 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """A tool has returned. Equal results have equal digests."""
+    """A tool has returned. Equal results have equal digests; `shown` is the beginning of it."""
 
     call: str
     failed: bool
     result_digest: str
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)

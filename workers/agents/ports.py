@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from shared.domain.attempt_notes import AttemptNote
+from shared.domain.workspace import WorkspaceRemarks
 from shared.store.model_calls import CallSigns
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import GatewayAccess, Runner
@@ -30,6 +31,11 @@ class Workbench(Protocol):
     @property
     def homes(self) -> str:
         """The absolute path of the folder for the homes of its agents."""
+        ...
+
+    @property
+    def remarks(self) -> WorkspaceRemarks:
+        """What is worth knowing about it since it was made."""
         ...
 
     def snapshot(self, label: str, *, whole: bool = False) -> Snapshot:

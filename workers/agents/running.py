@@ -23,6 +23,7 @@ from shared.domain.attempt_notes import (
     TaskValidated,
 )
 from shared.domain.errors import Rejected, Transient
+from shared.domain.transcript import EVENTS, RAW, RunnerOutput, TranscriptLine
 from shared.secrets.masking import Masker
 from shared.store.model_calls import CallSigns
 from workers.agents.compliance import (
@@ -43,15 +44,20 @@ from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutco
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
 from workers.agents.task_text import Assignment
+from workers.agents.transcript import encode
 from workers.agents.watchdog import LINGER, Signs, describe, look_every
 from workers.agents.watcher import TakenOver, Watcher
 from workers.agents.workspaces.values import Snapshot
 from workers.passes.means import Try
 from workers.passes.ports import PassControl
 from workers.shells.ports import Call, Shell
-from workers.shells.remote.live_output import LiveOutput
+from workers.shells.remote.capture import Capture
+from workers.shells.remote.live_output import STREAMS, LiveOutput
 
 log = structlog.get_logger()
+
+KEPT_OUTPUT = 262_144
+"""Bytes of each stream of a runner that are kept, half from each end."""
 
 SNAPSHOT_EVERY = 15.0
 """Seconds between two snapshots of a workspace while an agent works (S2.47)."""
@@ -193,7 +199,13 @@ class _Run:
         self._noted = {type(each) for each in noted}
         self._parsed = has_events
         self._shown = LiveOutput(self._show, runs.masker if has_events else None)
-        self._follower = Follower(self._runner.reader, self._shown.send, self._watcher.hear)
+        self._follower = Follower(
+            self._runner.reader,
+            self._shown.send,
+            self._watcher.hear,
+            self._show_lines,
+            (runs.masker.text if runs.masker else str) if has_events else None,
+        )
 
     def carry_out(self, call: Call) -> AgentResult:
         """Start it or take it over, and wait for its end."""
@@ -203,10 +215,14 @@ class _Run:
         with Heartbeat(self._every, self._beat):
             result = runs.shell.run(call, on_output=self._follower.take, cancelled=self._must_end)
         self._shown.finish()
-        return self._result(result, runs.bench.snapshot(self._key, whole=True).tree)
+        return self._result(result, runs.bench.snapshot(self._key, whole=True))
 
     def _show(self, stream: str, chunk: bytes) -> None:
-        self._runs.control.output(self._key, stream, chunk)
+        name = RAW if self._parsed and stream == "stdout" else stream
+        self._runs.control.output(self._key, name, chunk)
+
+    def _show_lines(self, lines: Sequence[TranscriptLine]) -> None:
+        self._runs.control.output(self._key, EVENTS, encode(lines))
 
     def _beat(self) -> None:
         """Keep what the workspace holds, and look whether the agent makes progress."""
@@ -278,11 +294,11 @@ class _Run:
             return result.ended_by
         return None if self._follower.has_ended() else EndedBy.WATCHDOG
 
-    def _result(self, result: CommandResult, tree: str) -> AgentResult:
+    def _result(self, result: CommandResult, kept: Snapshot) -> AgentResult:
         self._follower.read_rest(result)
         ended_by = self._ended_by(result)
         said = self._follower.outcome(result, ended_by)
-        usage, asked, bench = said.usage, said.question, self._runs.bench
+        usage, asked, bench, tree = said.usage, said.question, self._runs.bench, kept.tree
         made = AgentResult(
             status=said.status,
             summary=_summary(said),
@@ -305,12 +321,28 @@ class _Run:
             stuck=self._watcher.times,
             mode=self._task.mode,
             time_budget=self._task.time_budget,
+            workspace=bench.remarks.leaving_out(kept.left_out),
             ended_by=ended_by,
             signal=result.signal,
             left_over=result.left_over,
             unknown=result.unknown,
+            output=self._output(result),
         )
         return made if made.cancelled else self._judged(made)
+
+    def _output(self, result: CommandResult) -> RunnerOutput:
+        """What it wrote; a stream that was read whole is not masked yet."""
+        masker = self._runs.masker if self._parsed else None
+        out, err = (Capture(name, limit=KEPT_OUTPUT, masker=masker) for name in STREAMS)
+        out.take(result.stdout)
+        err.take(result.stderr)
+        return RunnerOutput(
+            self._follower.transcript,
+            out.content(),
+            err.content(),
+            out.dropped + result.stdout_dropped,
+            err.dropped + result.stderr_dropped,
+        )
 
     def _judged(self, made: AgentResult) -> AgentResult:
         """The result with what it did against the protocol (S4.43, S4.45)."""

@@ -9,12 +9,12 @@ import pytest
 
 from shared.domain.attempt import CommandResult
 from shared.domain.target import Repository
+from shared.domain.workspace import LeftOut, Why
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, machine
 from tests.integration.workspaces.sources import Source
 from tests.services.sshd import SshServer
-from workers.agents.workspaces.values import LeftOut, Why
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections

@@ -8,8 +8,8 @@ from stat import S_IXUSR
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shared.domain.workspace import Why
 from tests.integration.workspaces.sources import run_git
-from workers.agents.workspaces.values import Why
 from workers.agents.workspaces.workspaces import Workspaces
 
 PASS, ATTEMPT, NEXT = "R1-1-r0-p1", "R1-1-r0-1-p1-t0", "R1-1-r0-1-p1-t1"

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Rejected
+from shared.domain.workspace import LeftOut, Why
 from tests.integration.workspaces.conftest import Make
 from tests.integration.workspaces.sources import Source, run_git
-from workers.agents.workspaces.values import Change, LeftOut, Why, Workspace
+from workers.agents.workspaces.values import Change, Workspace
 from workers.agents.workspaces.workspaces import Workspaces
 
 PASS, ATTEMPT, NEXT = "R1-1-r0-p1", "R1-1-r0-1-p1-t0", "R1-1-r0-1-p1-t1"

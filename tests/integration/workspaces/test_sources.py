@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Misconfigured, Transient
+from shared.domain.workspace import NoticeKind
 from tests.integration.workspaces.conftest import Make
 from tests.integration.workspaces.sources import ALONE, Source, run_git
 from tests.services.availability import not_possible_here
 from tests.services.disks import small_disk
-from workers.agents.workspaces.values import Base, NoticeKind
+from workers.agents.workspaces.values import Base
 from workers.agents.workspaces.workspaces import Workspaces
 
 PASS, NEXT, ATTEMPT = "R1-1-r0-p1", "R1-1-r0-p2", "R1-1-r0-1-p1-t0"

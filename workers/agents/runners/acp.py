@@ -34,6 +34,7 @@ from workers.agents.runners.json_lines import (
     find,
     object_of,
     parse_json,
+    shown,
     text_of,
 )
 from workers.agents.runners.port import (
@@ -199,7 +200,8 @@ class AcpReader(JsonReader):
             self._open.discard(call)
             self._changed |= status == "completed" and kind in _CHANGING
             result = update.get("content") or update.get("rawOutput")
-            yield ToolReturned(call, status == "failed", digest(canonical(result)))
+            returned = digest(canonical(result))
+            yield ToolReturned(call, status == "failed", returned, shown(result))
 
     def _finish_message(self) -> Iterator[AgentEvent]:
         if self._message:

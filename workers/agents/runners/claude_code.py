@@ -34,6 +34,7 @@ from workers.agents.runners.json_lines import (
     find,
     object_of,
     objects_of,
+    shown,
     text_of,
 )
 from workers.agents.runners.port import (
@@ -253,7 +254,8 @@ class ClaudeReader(JsonReader):
             call, failed = text_of(block, "tool_use_id"), block.get("is_error") is True
             tool, given = self._open.pop(call, ("", {}))
             self._changed |= tool in _CHANGING and not failed
-            yield ToolReturned(call, failed, digest(canonical(block.get("content"))))
+            content = block.get("content")
+            yield ToolReturned(call, failed, digest(canonical(content)), shown(content))
             if tool == ASK_TOOL and failed:
                 yield Asked(_question(given), call, deferred=False)
 

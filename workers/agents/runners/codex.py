@@ -33,6 +33,7 @@ from workers.agents.runners.json_lines import (
     count_of,
     object_of,
     parse_json,
+    shown,
     text_of,
 )
 from workers.agents.runners.port import (
@@ -188,7 +189,8 @@ class CodexReader(JsonReader):
                     yield _call(item)
                 told = canonical({name: item.get(name) for name in _RESULTS})
                 failed = text_of(item, "status") in {"failed", "declined"}
-                yield ToolReturned(text_of(item, "id"), failed, digest(told))
+                result = text_of(item, "aggregated_output") or told
+                yield ToolReturned(text_of(item, "id"), failed, digest(told), shown(result))
             case _:
                 pass
 

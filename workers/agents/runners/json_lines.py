@@ -10,6 +10,9 @@ from workers.agents.events import Unreadable
 LONGEST_LINE: Final = 16_000_000
 """Bytes of a line that is still read."""
 
+MOST_SHOWN: Final = 8_000
+"""Characters of a tool's result that are kept for people."""
+
 _SHOWN: Final = 200
 """Bytes of an unreadable line that are kept."""
 
@@ -70,6 +73,25 @@ def canonical(value: object) -> str:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     except RecursionError:
         return '"nested too deeply"'
+
+
+def shown(result: object) -> str:
+    """The beginning of what a tool returned, for people: its text, otherwise its JSON."""
+    texts = [result] if isinstance(result, str) else list(_texts_in(result))
+    return ("\n".join(texts) or ("" if result is None else canonical(result)))[:MOST_SHOWN]
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """The texts in blocks, as Anthropic and the Agent Client Protocol nest them."""
+    blocks = value if isinstance(value, list) else [value]
+    for block in blocks:
+        if not isinstance(block, dict):
+            continue
+        text, inner = block.get("text"), block.get("content")
+        if isinstance(text, str):
+            yield text
+        elif isinstance(inner, dict) and isinstance(inner.get("text"), str):
+            yield inner["text"]
 
 
 def text_of(value: JsonObject, *names: str) -> str:

@@ -5,7 +5,7 @@ resolve_base() { # pass url branch: tell the commit, the same one for every call
   url=$2 source=${path:-$2} branch=$3 pass_ref=refs/replan/passes/$1
   if [ -e "$GIT_DIR/config" ]; then
     keep_config
-    sha=$(git rev-parse -q --verify "$pass_ref^{commit}") && { tell base "$sha"; return; }
+    sha=$(git rev-parse -q --verify "$pass_ref^{commit}") && { tell base "$sha"; tell_again "$1"; return 0; }
   fi
   [ -z "$path" ] || look_at_source
   [ -e "$GIT_DIR/config" ] || keep_config "$(format_of_source)"
@@ -19,10 +19,20 @@ resolve_base() { # pass url branch: tell the commit, the same one for every call
     sha=$(git rev-parse -q --verify "$pass_ref^{commit}") || failed git "$pass_ref"
   git update-ref -d "$incoming"
   tell base "$sha"
+  tell_again "$1" || { notice >"$GIT_DIR/notices.$$"; keep_notices "$1"; tell_again "$1"; }
+}
+notice() { # tell what a person should know about the source
   [ ! -s "$GIT_DIR/shallow" ] || tell shallow yes
   [ -z "$path" ] || { [ "$top" ] && tell_dirty || tell bare yes; }
   tell_lfs
   tell_links "$sha"
+}
+keep_notices() { # pass: every later call for it tells the same
+  mkdir -p "$GIT_DIR/notices" && mv "$GIT_DIR/notices.$$" "$GIT_DIR/notices/$1" ||
+    failed no_place "$GIT_DIR/notices"
+}
+tell_again() { # pass: fail if its notices are not kept
+  cat "$GIT_DIR/notices/$1" 2>/dev/null
 }
 zeros() { case $format in sha256) printf %064d 0 ;; *) printf %040d 0 ;; esac; }
 

@@ -4,29 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-
-class NoticeKind(StrEnum):
-    """What a person should know about a repository that can be worked on all the same."""
-
-    DIRTY = "dirty"  # files differ from the last commit: only commits count
-    BARE = "bare"  # it has no files, so no ignored ones to copy
-    SHALLOW = "shallow"  # its history ends early
-    LFS = "lfs"  # large files stay pointers: git-lfs does not run
-    LINKS_OUT = "links_out"  # symbolic links that lead out of the tree
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A notice about a repository; `names` are the files concerned, `count` how many there are."""
-
-    kind: NoticeKind
-    names: tuple[str, ...] = ()
-    count: int = 0
+from shared.domain.workspace import LeftOut, Notice
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The commit that the work of a pass starts from; `notices` only when it was looked up."""
+    """The commit that the work of a pass starts from; `notices` are of when it was looked up."""
 
     sha: str
     notices: tuple[Notice, ...] = ()
@@ -58,24 +41,6 @@ class Workspace:
             "GIT_LFS_SKIP_SMUDGE": "1",
             "GIT_TERMINAL_PROMPT": "0",
         }
-
-
-class Why(StrEnum):
-    """Why something in a workspace is not in its tree, or not as it was."""
-
-    EMPTY = "empty"  # a folder without files, which git cannot hold
-    IGNORED = "ignored"  # .gitignore names it
-    LARGE_OR_UNREADABLE = "large_or_unreadable"
-    NESTED = "nested"  # a repository: its files are kept, its history is not
-    HISTORY = "history"  # commits of the agent that cannot be read, or are too large
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Something that a tree does not hold, or not as it was; a folder ends with a slash."""
-
-    path: str
-    why: Why
 
 
 @dataclass(frozen=True, slots=True)

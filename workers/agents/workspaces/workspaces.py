@@ -9,6 +9,7 @@ from shared.domain.attempt import CommandResult
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
+from shared.domain.workspace import LeftOut, Notice, NoticeKind, Why
 from shared.settings.server import WORKSPACES
 from workers.agents.workspaces.refusals import STAGE, failure, interrupted, refusal
 from workers.agents.workspaces.script import (
@@ -25,13 +26,9 @@ from workers.agents.workspaces.values import (
     ChangedFile,
     Collected,
     Difference,
-    LeftOut,
-    Notice,
-    NoticeKind,
     Patch,
     Snapshot,
     Usage,
-    Why,
     Workspace,
 )
 from workers.passes.ports import Cancelled
