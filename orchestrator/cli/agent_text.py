@@ -1,16 +1,18 @@
 """Printing the work of agents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from orchestrator.cli.tables import plain
+from orchestrator.cli.tables import in_colour, plain, span
 from orchestrator.words.quantities import clock
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult
+from shared.domain.transcript import Transcript
 
-if TYPE_CHECKING:  # slow to load
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
+    from orchestrator.views.agents import AgentAttempt, AgentLine
     from orchestrator.views.notes import NoteLine
 
 
@@ -25,12 +27,31 @@ def show_work(console: Console, work: AgentWork | None, of: str = "") -> None:
     _show(console, describe_work(work))
 
 
-def show_result(console: Console, result: AgentResult | None) -> None:
+def show_result(
+    console: Console, result: AgentResult | None, agent: "AgentLine | None" = None
+) -> None:
     """Print what an agent did; nothing for a command."""
     from orchestrator.words.agents import describe_result
 
     if result is not None:
-        _show(console, describe_result(result))
+        _show(console, describe_result(result, agent))
+
+
+def show_agents(console: Console, attempts: "Sequence[AgentAttempt]") -> None:
+    """Print a line or two for each attempt of an agent, and nothing if there is none."""
+    from orchestrator.words.agents import describe_attempt
+
+    for each in attempts:
+        head = f"[bold]{each.ref}[/] {in_colour(each.outcome)} {span(each.seconds)}"
+        console.print(f"{head}  {plain(describe_attempt(each))}", highlight=False)
+
+
+def show_transcript(console: Console, transcript: Transcript, *, whole: bool) -> None:
+    """Print what an agent said and did."""
+    from orchestrator.words.transcripts import tell_transcript
+
+    for line in tell_transcript(transcript, whole=whole):
+        console.print(plain(line), highlight=False)
 
 
 def show_notes(console: Console, noted: "Iterable[NoteLine]") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.agent_text import show_notes, show_result, show_work
+from orchestrator.cli.agent_text import show_notes, show_result, show_transcript, show_work
 from orchestrator.cli.intervention_text import mark, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -28,6 +28,9 @@ group = typer.Typer(name="attempt", no_args_is_help=True)
 
 PlaceArgument = Annotated[str, typer.Argument(metavar="REF", help="T12, T12.2 or T12.2.3@web1.")]
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help="An attempt: T12.2.3#1@web1.")]
+RawOption = Annotated[
+    bool, typer.Option("--raw", help="Of an agent: the lines as its program wrote them.")
+]
 
 
 @add(group, "list", example="replan attempt list T12.2 --failed")
@@ -40,12 +43,17 @@ def list_(
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
 ) -> Result:
     """List the newest attempts of a task, step or subtask."""
+    from orchestrator.views.agents import AgentLine
     from orchestrator.views.attempts import list_attempts
+    from orchestrator.words.agents import describe_agent
 
     with call.reading() as connection:
         found = list_attempts(connection, parse_ref(ref), limit=limit, failed=failed, after=after)
     rest = NextStep.of("attempt list", ref, limit=limit, failed=bool(failed), after=found.next)
     further = None if found.next is None else rest
+
+    def _by_agent(agent: AgentLine) -> str:
+        return f"\n[dim]{plain(describe_agent(agent))}[/]"
 
     def show(console: Console) -> None:
         rows = [
@@ -55,7 +63,7 @@ def list_(
                 "" if a.exit_code is None else str(a.exit_code),
                 plain(mark(a)),
                 span(a.seconds),
-                first_line(a.command, 60),
+                first_line(a.command, 60) + ("" if a.agent is None else _by_agent(a.agent)),
             )
             for a in found.attempts
         ]
@@ -73,6 +81,7 @@ def show_(
     ref: RefArgument,
     *,
     full: Annotated[bool, typer.Option("--full", help="The whole output.")] = False,
+    raw: RawOption = False,
 ) -> Result:
     """Show an attempt: its command, output, check and times."""
     from orchestrator.views.attempts import attempt_view
@@ -95,7 +104,7 @@ def show_(
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
         show_notes(console, attempt.notes)
-        show_result(console, view.result)
+        show_result(console, view.result, attempt.agent)
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
         exited = exited if view.result is None else f"it says {view.result.status.value}"
         console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(view.worker)}")
@@ -103,7 +112,12 @@ def show_(
         if left:
             console.print(f"  {plain(left)}", highlight=False)
         console.print(f"  {moment(attempt.started_at)} – {moment(attempt.ended_at)}")
-        for name, text in (("stdout", view.stdout), ("stderr", view.stderr)):
+        read = None if raw else view.transcript
+        if read is not None:
+            console.print("[dim]── what it said and did (--raw: as its program wrote it)[/]")
+            show_transcript(console, read, whole=full)
+        streams = (("stdout", view.stdout), ("stderr", view.stderr))
+        for name, text in streams if read is None else streams[1:]:
             if text:
                 console.print(f"[dim]── {name}[/]")
                 console.print(plain(text.rstrip("\n")), highlight=False)
@@ -116,28 +130,20 @@ def show_(
 
 
 @add(group, "tail", example="replan attempt tail T12.2.3@web1")
-def tail(call: Invocation, ref: RefArgument) -> Result:
+def tail(call: Invocation, ref: RefArgument, *, raw: RawOption = False) -> Result:
     """Follow the output of an attempt while it runs."""
     from orchestrator.acts.watch import tail as follow_output
-    from orchestrator.views.attempts import OutputPiece, attempt_view
+    from orchestrator.cli.tailing import Tailing
+    from orchestrator.views.attempts import attempt_view
 
-    told = {"stdout": 0, "stderr": 0}
-
-    def tell(piece: OutputPiece) -> None:
-        told[piece.stream] += len(piece.text)
-        if call.human:
-            call.console.out(piece.text, end="", highlight=False)
-
-    view = follow_output(call.caller, parse_ref(ref), tell)
+    tailing = Tailing(call, raw=raw)
+    view = follow_output(call.caller, parse_ref(ref), tailing.tell)
     with call.reading() as connection:
         whole = attempt_view(connection, view.attempt.ref, full=True)
 
     def show(console: Console) -> None:
         # Live output is removed when an attempt ends; the rest is in its row.
-        for name, text in (("stdout", whole.stdout), ("stderr", whole.stderr)):
-            console.out(text[told[name] :], end="", highlight=False)
-            if text and not text.endswith("\n"):
-                console.print()
+        tailing.tell_rest(whole)
         console.print(f"[bold]{view.attempt.ref}[/] {in_colour(view.attempt.outcome)}")
 
     return Result("attempt.tail", view, show)

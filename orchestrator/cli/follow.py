@@ -16,9 +16,11 @@ from orchestrator.envelope import Envelope
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.entries import Entry
 from orchestrator.views.tasks import TaskView
+from orchestrator.words.agents import spent
 from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import Message, messages_of
 from orchestrator.words.postponed import describe
+from orchestrator.words.spending import sums
 from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
@@ -68,6 +70,8 @@ def ending(view: TaskView) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)} {plain(reason)}")
+        if view.agents:
+            console.print(plain(f"  models: {sums(view.spending)}"), highlight=False)
         show_waiting(console, view.interventions)
         if first is None:
             next_step(console, command)
@@ -118,7 +122,13 @@ def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
         for step in run.steps
     ]
     now = [
-        (a.ref, "[cyan]running[/]", span((view.now - a.started_at).total_seconds()), "", _brief(a))
+        (
+            a.ref,
+            "[cyan]running[/]",
+            span((view.now - a.started_at).total_seconds()),
+            "" if a.agent is None else plain(spent(a.agent)),
+            _brief(a),
+        )
         for a in running
     ]
     shown = [*rows[:MOST], *now[:MOST]]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from orchestrator.cli.agent_text import show_agents
 from orchestrator.cli.tables import first_line, in_colour, next_step, plain
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
@@ -51,6 +52,8 @@ def show_evidence(console: Console, waits: "InterventionView") -> None:
         _show(console, unknown_outcomes.describe(waits.evidence))
     _show(console, unknown_records.describe(waits.records))
     _show(console, causes.describe(waits.causes))
+    if waits.agent is not None:
+        show_agents(console, [waits.agent])
 
 
 def show_request(console: Console, wanted: "ApprovalView") -> None:

@@ -27,6 +27,7 @@ RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2, 
 def show_(call: Invocation, ref: RefArgument) -> Result:
     """Show a step: its subtasks, its attempts, and the history of its revisions."""
     from orchestrator.views.steps import step_view
+    from orchestrator.words.agents import describe_agent
 
     with call.reading() as connection:
         view = step_view(connection, parse_ref(ref))
@@ -59,6 +60,9 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             console.print()
             console.print(listing(("attempt", "outcome", "correction", "took", "command"), tried))
             show_reasons(console, view.attempts)
+            for a in view.attempts:
+                if a.agent is not None:
+                    console.print(f"{a.ref}  {plain(describe_agent(a.agent))}", highlight=False)
         show_history(console, view)
         show_waiting(console, view.interventions)
 

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.acts.plan_text import PlanText, TasksText
+from orchestrator.cli.agent_text import show_agents
 from orchestrator.cli.files import beside, read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
@@ -108,6 +109,7 @@ def list_(
 ) -> Result:
     """List the newest tasks."""
     from orchestrator.views.tasks import list_tasks
+    from orchestrator.words.spending import amount
     from shared.domain.task import TaskPhase
 
     known = [each.value for each in TaskPhase]
@@ -131,11 +133,18 @@ def list_(
                 console, NextStep.of("task submit", Blank("…", text=True), host=Blank("NAME"))
             )
             return
+        costs = ("cost",) if any(t.tokens for t in found.tasks) else ()
         rows = [
-            (t.ref, in_colour(t.phase), ", ".join(t.targets), first_line(t.prompt, 60))
+            (
+                t.ref,
+                in_colour(t.phase),
+                ", ".join(t.targets),
+                *((amount(t.cost) if t.tokens else "",) if costs else ()),
+                first_line(t.prompt, 60),
+            )
             for t in found.tasks
         ]
-        console.print(listing(("task", "phase", "on", "prompt"), rows))
+        console.print(listing(("task", "phase", "on", *costs, "prompt"), rows))
         tell_rest(console, further)
 
     return Result("task.list", found, show, items=found.tasks, next_step=further)
@@ -181,6 +190,9 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             ]
             heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
             console.print(listing(heads, rows))
+        if view.agents:
+            console.print("\n[bold]agents[/]")
+            show_agents(console, view.agents)
         for line in (
             *(f"{ref} its planner looks at a host" for ref in view.looking),
             *(f"{each.ref} {describe_postponed(each)}" for each in view.put_off),

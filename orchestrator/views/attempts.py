@@ -1,13 +1,15 @@
 """Attempts: a list, one in full, and the output of one that is running."""
 
+import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, select, text
 
+from orchestrator.views.agents import AgentLine, agent_line, spent_by
 from orchestrator.views.notes import NoteLine, notes_by_attempt
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
@@ -18,7 +20,9 @@ from shared.domain.ids import LOOKS, Ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
+from shared.domain.transcript import Transcript
 from shared.store.attempts import RUNNING
+from shared.store.model_calls import AttemptSpending
 from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
 from shared.wire import from_json
@@ -59,8 +63,8 @@ class AttemptLine:
     answered. `told_by_person` is a person's answer about an
     unknown outcome, `ended_by` who or what ended the command, and `left_over` names its processes
     that still ran after its end; see `CommandResult`. `never_red` says that nobody has seen its
-    check red: it may prove nothing.
-    `notes` are what was noted about an agent while it worked.
+    check red: it may prove nothing. `agent` is what an agent did and cost, `notes` are what was
+    noted about it while it worked.
     """
 
     id: int
@@ -88,6 +92,7 @@ class AttemptLine:
     left_over: tuple[str, ...] = ()
     never_red: bool = False
     notes: tuple[NoteLine, ...] = ()
+    agent: AgentLine | None = None
 
     @property
     def running(self) -> bool:
@@ -111,7 +116,8 @@ class AttemptList:
 class AttemptView:
     """An attempt in full. Sizes in bytes; `cut` says that a stream is longer than shown.
 
-    With `work`, its command is the goal of an agent, and `result` is what that agent did.
+    With `work`, its command is the goal of an agent, and `result` is what that agent did; then the
+    streams are what its runner wrote, and `transcript` is what people read of that.
     """
 
     attempt: AttemptLine
@@ -126,6 +132,7 @@ class AttemptView:
     worker: str
     work: AgentWork | None = None
     result: AgentResult | None = None
+    transcript: Transcript | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +160,10 @@ class OutputPiece:
     text: str
 
 
-def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
-    """The attempt in a row."""
+def attempt_line(
+    row: Any, task_id: int, target: str, spent: Mapping[str, AttemptSpending]
+) -> AttemptLine:
+    """The attempt in a row; `spent` is what `orchestrator.views.agents.spent_by` says of it."""
     step = row.step or None  # a look for the plan itself belongs to no step
     ref = Ref(task_id, step=step, subtask=row.subtask, attempt=row.number, target=target)
     ended = row.ended_at
@@ -185,6 +194,7 @@ def attempt_line(row: Any, task_id: int, target: str) -> AttemptLine:
         ended_by=None if row.ended_by is None else EndedBy(row.ended_by),
         left_over=tuple(row.left_over),
         never_red=row.never_red,
+        agent=agent_line(row, spent),
     )
 
 
@@ -193,7 +203,9 @@ def _failed_rollback(row: Any) -> bool:
 
 
 def _last_words(row: Any) -> str:
-    for stream in (row.stderr, row.check_output, row.stdout):
+    of_agent = row.body is not None  # its runner's own streams are for programs
+    streams = (row.check_output, row.body.get("summary", "")) if of_agent else ()
+    for stream in streams or (row.stderr, row.check_output, row.stdout):
         lines = [line.strip() for line in stream.splitlines() if line.strip()]
         if lines:
             return str(lines[-1])
@@ -220,7 +232,8 @@ def list_attempts(
         query = query.where(AttemptRow.id < after)
     query = _within(query, ref).order_by(AttemptRow.id.desc()).limit(limit + 1)
     rows = connection.execute(query).all()
-    lines = [attempt_line(row, ref.task, places[row.run_id].target) for row in rows[:limit]]
+    spent = spent_by(connection, rows)
+    lines = [attempt_line(row, ref.task, places[row.run_id].target, spent) for row in rows[:limit]]
     more = len(rows) > limit
     return AttemptList(tuple(reversed(lines)), more=more, next=lines[-1].id if more else None)
 
@@ -232,8 +245,9 @@ def running_attempts(connection: Connection, ref: Ref) -> tuple[AttemptLine, ...
         select(AttemptRow.__table__)
         .where(AttemptRow.run_id.in_(places), AttemptRow.outcome == RUNNING)
         .order_by(AttemptRow.id)
-    )
-    return tuple(attempt_line(row, ref.task, places[row.run_id].target) for row in found)
+    ).all()
+    spent = spent_by(connection, found)
+    return tuple(attempt_line(row, ref.task, places[row.run_id].target, spent) for row in found)
 
 
 def attempts_by_step(
@@ -246,9 +260,11 @@ def attempts_by_step(
         query = query.where(AttemptRow.step == step)
     found: dict[tuple[int, int], list[AttemptLine]] = defaultdict(list)
     notes = notes_by_attempt(connection, runs=targets, step=step)
-    for row in connection.execute(query.order_by(AttemptRow.id)):
+    rows = connection.execute(query.order_by(AttemptRow.id)).all()
+    spent = spent_by(connection, rows)
+    for row in rows:
         place = targets[row.run_id]
-        line = attempt_line(row, place.task_id, place.target)
+        line = attempt_line(row, place.task_id, place.target, spent)
         found[row.run_id, row.step].append(replace(line, notes=notes.get(row.key, ())))
     return {where: tuple(lines) for where, lines in found.items()}
 
@@ -269,7 +285,7 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
     if full:
         stdout = _blob(connection, row.stdout_blob, stdout)
         stderr = _blob(connection, row.stderr_blob, stderr)
-    line = attempt_line(row, ref.task, row.target)
+    line = attempt_line(row, ref.task, row.target, spent_by(connection, [row]))
     notes = notes_by_attempt(connection, key=row.key).get(row.key, ())
     return AttemptView(
         attempt=replace(line, notes=notes),
@@ -284,7 +300,13 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         worker=row.worker,
         work=_work(connection, row),
         result=None if row.body is None else from_json(AgentResult, row.body),
+        transcript=_transcript(connection, row.transcript_blob),
     )
+
+
+def _transcript(connection: Connection, digest: str | None) -> Transcript | None:
+    written = _blob(connection, digest, "")
+    return from_json(Transcript, json.loads(written)) if written else None
 
 
 def _work(connection: Connection, row: Any) -> AgentWork | None:

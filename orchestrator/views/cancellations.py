@@ -85,7 +85,7 @@ def _in_hand(row: Any, task_id: int) -> InHand | None:
 
 
 def _of_attempt(row: Any, task_id: int) -> InHand:
-    line = attempt_line(row, task_id, row.target)
+    line = attempt_line(row, task_id, row.target, {})
     remains = " ".join(line.left_over) if line.ended_by is not None else ""
     word, told = Word.ENDED, line.reason or line.outcome
     if remains:

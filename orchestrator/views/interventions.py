@@ -9,6 +9,7 @@ from sqlalchemy import Connection, or_, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views import questions as asked
+from orchestrator.views.agents import AgentAttempt, newest_of_steps
 from orchestrator.views.approvals import (
     ApprovalView,
     GivenAnswer,
@@ -50,7 +51,8 @@ class InterventionView:
     `answer`, an approval also who it was `answered_by`. The kind `question` asks its `reason`;
     `options` are the answers to choose from, or empty when any answer is allowed. The kind
     `forgotten` has `records`, which a host has and the database does not know. `causes` are what
-    the host says is wrong, where evidence was gathered before a person was asked.
+    the host says is wrong, where evidence was gathered before a person was asked. `agent` is the
+    newest attempt of the step, if an agent made it and it waits.
     """
 
     id: int
@@ -68,6 +70,7 @@ class InterventionView:
     options: tuple[str, ...] = ()
     records: tuple[HostRecord, ...] = ()
     causes: tuple[Cause, ...] = ()
+    agent: AgentAttempt | None = None
 
     @property
     def name(self) -> str:
@@ -133,12 +136,15 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     said |= asked.answers(connection, [row.id for row in rows if row.kind in _ANSWERED_ONCE])
     escalated = {row.id: (row.run_id, row.step) for row in rows if row.kind in _ESCALATED}
     causes = newest_causes(connection, {place for place in escalated.values() if None not in place})
+    open_at = {row.id: (row.run_id, row.step) for row in rows if row.closed_at is None}
+    agents = newest_of_steps(connection, {at for at in open_at.values() if None not in at})
     return tuple(
         _view(
             row,
             known.get(row.id, UnknownOutcome()),
             said.get(row.id),
             causes.get(escalated.get(row.id, (0, 0)), ()),
+            agents.get(open_at.get(row.id, (0, 0))),
         )
         for row in rows
     )
@@ -173,7 +179,11 @@ def _row(connection: Connection, name: str) -> Any:
 
 
 def _view(
-    row: Any, question: UnknownOutcome, word: GivenAnswer | None, causes: tuple[Cause, ...]
+    row: Any,
+    question: UnknownOutcome,
+    word: GivenAnswer | None,
+    causes: tuple[Cause, ...],
+    agent: AgentAttempt | None,
 ) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     records = tuple(from_json(HostRecord, record) for record in row.records)
@@ -201,6 +211,7 @@ def _view(
         options=tuple(row.options),
         records=records,
         causes=causes,
+        agent=agent,
     )
 
 

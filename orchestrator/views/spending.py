@@ -72,7 +72,8 @@ class SpendingLine:
 
     `input_tokens` did not come from the cache. `cost`, in dollars, covers the calls whose cost is
     known, and the questions alone of the others, which `unknown` counts. `estimated` says that a
-    part of it is an estimate.
+    part of it is an estimate. A line with `reported_tokens` is what agents report themselves whose
+    calls did not go through the gateway: it has no calls, and `unknown` counts attempts.
     """
 
     ref: RefValue
@@ -87,13 +88,43 @@ class SpendingLine:
     estimated: bool
     unknown: int
     seconds: float
+    reported_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        read = self.input_tokens + self.cache_read_tokens + self.cache_written_tokens
+        return read + self.output_tokens + self.reported_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingSum:
+    """A sum of lines; `cost`, `estimated` and `unknown` are as in `SpendingLine`."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    estimated: bool = False
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpending:
+    """What a step in a run, or one of the plan, has cost: apart, and together."""
+
+    ref: RefValue
+    planners: SpendingSum
+    agents: SpendingSum
+    together: SpendingSum
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
     """The sums of a task's calls; `cap` in dollars, None for no cap.
 
-    `cost`, `estimated` and `unknown` are as in `SpendingLine`.
+    `cost`, `estimated` and `unknown` are as in `SpendingLine`, of planners and agents together;
+    `planners` and `agents` are the two apart, `steps` the same for each step. Of `cost`, agents
+    have only `reported` so much themselves: no cap counts that.
     """
 
     lines: tuple[SpendingLine, ...] = ()
@@ -103,25 +134,45 @@ class Spending:
     estimated: bool = False
     unknown: int = 0
     cap: float | None = None
+    planners: SpendingSum = SpendingSum()
+    agents: SpendingSum = SpendingSum()
+    steps: tuple[StepSpending, ...] = ()
+    reported: float = 0.0
 
 
 def spending(connection: Connection, task_id: int) -> Spending:
-    """The sums of a task's calls."""
-    calls = _lines(connection, task_id)
-    places: dict[tuple[Ref, str, str], list[CallLine]] = {}
-    for call in calls:
-        places.setdefault((call.ref, call.role, call.model), []).append(call)
-    lines = tuple(_line(*place, made) for place, made in places.items())
+    """The sums of a task's calls, and of what its agents report where they made none."""
+    targets = {place.run_id: place.target for place in runs_at(connection, Ref(task_id))}
+    lines = tuple(
+        _line(row, Ref(task_id, step=row.step, target=targets.get(row.run_id)))
+        for row in model_calls.sums(connection, [task_id])
+    )
     cap = model_calls.spent(connection, task_id).cap
+    whole = _sum(lines)
+    places = dict.fromkeys(line.ref for line in lines if line.ref.step)
     return Spending(
         lines=lines,
-        calls=len(calls),
-        tokens=sum(map(_tokens, lines)),
-        cost=_dollars(calls),
-        estimated=any(line.estimated for line in lines),
-        unknown=sum(line.unknown for line in lines),
+        calls=whole.calls,
+        tokens=whole.tokens,
+        cost=whole.cost,
+        estimated=whole.estimated,
+        unknown=whole.unknown,
         cap=float(cap) or None,
+        planners=_sum(_of(lines, agents=False)),
+        agents=_sum(_of(lines, agents=True)),
+        steps=tuple(
+            _step_spending(ref, [line for line in lines if line.ref == ref]) for ref in places
+        ),
+        reported=_dollars(line.cost for line in lines if line.reported_tokens),
     )
+
+
+def spending_of_tasks(connection: Connection, task_ids: Sequence[int]) -> dict[int, SpendingSum]:
+    """What each of these tasks has cost; those that asked no model are left out."""
+    lines: dict[int, list[SpendingLine]] = {}
+    for row in model_calls.sums(connection, task_ids) if task_ids else ():
+        lines.setdefault(row.task_id, []).append(_line(row, Ref(row.task_id)))
+    return {task_id: _sum(found) for task_id, found in lines.items()}
 
 
 def calls_of(connection: Connection, ref: Ref) -> CallList:
@@ -216,31 +267,43 @@ def _call(row: Any, target: str | None) -> CallLine:
     )
 
 
-def _line(ref: Ref, role: str, model: str, calls: Sequence[CallLine]) -> SpendingLine:
+def _line(row: Any, ref: Ref) -> SpendingLine:
     return SpendingLine(
         ref=ref,
-        role=role,
-        model=model,
-        calls=len(calls),
-        input_tokens=sum(call.input_tokens for call in calls),
-        cache_read_tokens=sum(call.cache_read_tokens for call in calls),
-        cache_written_tokens=sum(call.cache_written_tokens for call in calls),
-        output_tokens=sum(call.output_tokens for call in calls),
-        cost=_dollars(calls),
-        estimated=any(call.estimated or (call.cost is None and call.input_cost) for call in calls),
-        unknown=sum(call.cost is None for call in calls),
-        seconds=sum(call.seconds or 0.0 for call in calls),
+        role=row.role,
+        model=row.model,
+        calls=row.calls,
+        input_tokens=int(row.input_tokens),
+        cache_read_tokens=int(row.cache_read_tokens),
+        cache_written_tokens=int(row.cache_written_tokens),
+        output_tokens=int(row.output_tokens),
+        cost=_dollars([float(row.cost)]),
+        estimated=row.estimated,
+        unknown=row.unknown,
+        seconds=float(row.seconds),
+        reported_tokens=int(row.reported_tokens),
     )
 
 
-def _tokens(line: SpendingLine) -> int:
-    read = line.input_tokens + line.cache_read_tokens + line.cache_written_tokens
-    return read + line.output_tokens
+def _of(lines: Iterable[SpendingLine], *, agents: bool) -> tuple[SpendingLine, ...]:
+    return tuple(line for line in lines if (line.role == AGENT) is agents)
 
 
-def _dollars(calls: Iterable[CallLine]) -> float:
-    return round(sum(_counted(call) for call in calls), 8)
+def _step_spending(ref: Ref, lines: Sequence[SpendingLine]) -> StepSpending:
+    planners, agents = (_sum(_of(lines, agents=agents)) for agents in (False, True))
+    return StepSpending(ref, planners, agents, together=_sum(lines))
 
 
-def _counted(call: CallLine) -> float:
-    return (call.input_cost or 0.0) if call.cost is None else call.cost
+def _sum(lines: Iterable[SpendingLine]) -> SpendingSum:
+    listed = tuple(lines)
+    return SpendingSum(
+        calls=sum(line.calls for line in listed),
+        tokens=sum(line.tokens for line in listed),
+        cost=_dollars(line.cost for line in listed),
+        estimated=any(line.estimated for line in listed),
+        unknown=sum(line.unknown for line in listed),
+    )
+
+
+def _dollars(amounts: Iterable[float]) -> float:
+    return round(sum(amounts), 8)

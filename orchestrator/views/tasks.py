@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, text
 
+from orchestrator.views.agents import AgentAttempt, agents_of_task
 from orchestrator.views.cancellations import InHand, in_hand
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_task
@@ -18,7 +19,7 @@ from orchestrator.views.recovery import (
     TaskContext,
     task_context,
 )
-from orchestrator.views.spending import Spending, spending
+from orchestrator.views.spending import Spending, spending, spending_of_tasks
 from orchestrator.views.steps import StepLine, step_lines
 from orchestrator.views.values import RefValue
 from shared.domain.config import Policy
@@ -39,7 +40,8 @@ _LOOKING = text("""
 class TaskLine:
     """A task in a list; `waiting` counts its open interventions.
 
-    `state` is its phase in the four words of S1.22.
+    `tokens` and `cost`, in US dollars, are those of its planners and agents together. `state` is
+    its phase in the four words of S1.22.
     """
 
     ref: RefValue
@@ -51,6 +53,8 @@ class TaskLine:
     created_at: datetime
     ended_at: datetime | None
     state: str = ""
+    tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ class TaskView:
     spans; `in_hand` is what workers were running when it was cancelled, and how that ended;
     `put_off` is postponed work, `spending` the model calls and their cost; `context` is what was
     retried; `replies` are a person's answers before the planning; `looking` are the task and the
-    steps, of its plan or of its runs, whose planner waits for a look.
+    steps, of its plan or of its runs, whose planner waits for a look; `agents` are the
+    newest attempts of agents.
     """
 
     ref: RefValue
@@ -109,6 +114,7 @@ class TaskView:
     context: TaskContext = NO_ERRORS
     replies: tuple[Reply, ...] = ()
     looking: tuple[RefValue, ...] = ()
+    agents: tuple[AgentAttempt, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -142,7 +148,7 @@ def list_tasks(
         select(RunRow.task_id, RunRow.target).where(RunRow.task_id.in_(ids)).order_by(RunRow.id)
     ):
         targets[row.task_id].append(row.target)
-    waiting = _waiting(connection, ids)
+    waiting, sums = _waiting(connection, ids), spending_of_tasks(connection, ids)
     lines = tuple(
         TaskLine(
             ref=Ref(row.id),
@@ -154,6 +160,8 @@ def list_tasks(
             reason=row.reason,
             created_at=row.created_at,
             ended_at=row.ended_at,
+            tokens=sums[row.id].tokens if row.id in sums else 0,
+            cost=sums[row.id].cost if row.id in sums else 0.0,
         )
         for row in shown
     )
@@ -194,6 +202,7 @@ def task_view(connection: Connection, ref: Ref) -> TaskView:
             Ref(task_id, step=each.step, target=each.target)
             for each in connection.execute(_LOOKING, {"task_id": task_id})
         ),
+        agents=agents_of_task(connection, task_id, ref.target),
     )
 
 

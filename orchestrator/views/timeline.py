@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from orchestrator.rows import PARKED
+from orchestrator.views.agents import spent_by
 from orchestrator.views.attempts import AttemptLine, attempt_line
 from orchestrator.views.entries import (
     About,
@@ -32,6 +33,7 @@ from shared.domain.ids import Ref
 from shared.domain.task import ENDED_TASK, TaskPhase
 from shared.store.attempt_notes import note_of
 from shared.store.attempts import RUNNING
+from shared.store.model_calls import AttemptSpending
 from shared.store.tables import EventRow, RunRow, RunStepRow, TaskRow
 from shared.wire import decode_fact
 
@@ -225,12 +227,14 @@ def _read_attempts(
     }
     held: set[tuple[int, int]] = set()
     running: list[int] = []
-    for row in connection.execute(_ATTEMPTS, chosen):
+    rows = connection.execute(_ATTEMPTS, chosen).all()
+    spent = spent_by(connection, [row for row in rows if row.outcome != RUNNING])
+    for row in rows:
         place = row.run_id, row.step
         if place in held or (at_work and row.early):
             held.add(place)
             continue
-        told += _of_row(row, task_id)
+        told += _of_row(row, task_id, spent)
         seen = newest.get(place, StepCursor(*place, 0))
         newest[place] = replace(seen, attempt=max(row.id, seen.attempt))
         if row.outcome == RUNNING:
@@ -264,8 +268,8 @@ def _of_note(row: Any, task_id: int) -> Entry:
     return Entry(row.at, ref, about, f"note-{row.id}")
 
 
-def _of_row(row: Any, task_id: int) -> Iterator[Entry]:
-    line = attempt_line(row, task_id, row.target)
+def _of_row(row: Any, task_id: int, spent: Mapping[str, AttemptSpending]) -> Iterator[Entry]:
+    line = attempt_line(row, task_id, row.target, spent)
     if line.correction is not None and row.id > row.newest_told:
         begun = AttemptBegun(_at_start(line))
         yield Entry(line.started_at, line.ref, begun, f"attempt-{line.id}-begun")

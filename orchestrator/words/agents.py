@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
+from orchestrator.views.agents import AgentAttempt, AgentLine, CostSource
 from orchestrator.words.quantities import count_of
+from orchestrator.words.spending import amount
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Trigger
-from shared.domain.attempt import AgentResult
+from shared.domain.attempt import AgentResult, EndedBy
 from shared.domain.target import Repository
+from shared.domain.workspace import Notice, NoticeKind, Why, WorkspaceRemarks
 
 _TRIGGERS = {Trigger.ON_FAILURE: " if that fails", Trigger.ON_TIMEOUT: " if that takes too long"}
 _STUCK = {
@@ -33,14 +36,51 @@ def describe_work(work: AgentWork) -> Iterator[tuple[str, str]]:
         yield "protocol", "an attempt that breaks it fails"
 
 
-def describe_result(result: AgentResult) -> Iterator[tuple[str, str]]:
-    """What an agent did, as pairs of a name and a text."""
-    who = " ".join(filter(None, (result.runner, result.version)))
-    if who or result.model:
-        yield "agent", who + (f" with {result.model}" if result.model else "")
-    cost = "cost unknown" if result.cost is None else f"${result.cost:.4f}"
-    yield "spent", f"{count_of(result.tokens, 'token')}, {cost}"
-    yield "changed", ", ".join(result.changed_files) or "no file"
+def describe_agent(agent: AgentLine) -> str:
+    """What an agent is, did and cost, on one line."""
+    told = (
+        _program(agent.runner, agent.version, agent.model),
+        "" if agent.status is None else f"says {agent.status.value.replace('_', ' ')}",
+        spent(agent),
+        count_of(agent.changed_files, "changed file") if agent.status is not None else "",
+        f"stuck {count_of(agent.stuck, 'time')}" if agent.stuck else "",
+    )
+    return ", ".join(filter(None, told))
+
+
+def describe_attempt(attempt: AgentAttempt) -> str:
+    """What an agent did in an attempt, and who ended it, on one line."""
+    ended = "" if attempt.ended_by is None else f"ended by {_ENDED_BY[attempt.ended_by]}"
+    told = describe_agent(attempt.agent)
+    kept = (f"session {attempt.agent.session}" if attempt.agent.session else "",)
+    tree = (f"tree {attempt.agent.tree[:12]}" if attempt.agent.tree else "",)
+    return ", ".join(filter(None, (told, ended, *kept, *tree)))
+
+
+def spent(agent: AgentLine) -> str:
+    """Its tokens and cost, and whose count that is."""
+    cost = "cost unknown" if agent.cost is None else amount(agent.cost, estimated=agent.estimated)
+    calls = (count_of(agent.calls, "call"),) if agent.calls else ()
+    told = ", ".join((*calls, count_of(agent.tokens, "token"), cost))
+    by_itself = agent.source is CostSource.RUNNER and agent.tokens
+    return f"{told} by its own count" if by_itself else told
+
+
+def describe_result(
+    result: AgentResult, agent: AgentLine | None = None
+) -> Iterator[tuple[str, str]]:
+    """What an agent did, as pairs of a name and a text; without `agent`, what it says it cost."""
+    program = _program(result.runner, result.version, result.model)
+    if program:
+        yield "agent", program
+    ended = "" if result.ended_by is None else f", ended by {_ENDED_BY[result.ended_by]}"
+    yield "status", f"{result.status.value.replace('_', ' ')}{ended}"
+    if result.summary:
+        yield "summary", result.summary
+    cost = "cost unknown" if result.cost is None else amount(float(result.cost))
+    yield "spent", spent(agent) if agent else f"{count_of(result.tokens, 'token')}, {cost}"
+    files = result.changed_files
+    yield "changed", f"{count_of(len(files), 'file')}: {', '.join(files)}" if files else "no file"
     if result.tree:
         yield "tree", result.tree
     if result.session:
@@ -51,6 +91,53 @@ def describe_result(result: AgentResult) -> Iterator[tuple[str, str]]:
         yield "violation", f"{violation.rule.value} ({violation.severity}): {violation.details}"
     if result.question is not None:
         yield "asks", result.question.text
+    yield from describe_remarks(result.workspace)
+
+
+def describe_remarks(remarks: WorkspaceRemarks) -> Iterator[tuple[str, str]]:
+    """What is worth knowing about a workspace, as pairs of a name and a text."""
+    for notice in remarks.notices:
+        yield "note", _notice(notice)
+    if remarks.missing:
+        yield "not there", f"{', '.join(remarks.missing)}: the repository has none to copy"
+    for why in Why:
+        paths = [each.path for each in remarks.left_out if each.why is why]
+        if paths:
+            yield "not kept", f"{', '.join(paths)}: {_LEFT_OUT[why]}"
+    if remarks.more:
+        yield "not kept", f"{remarks.more} more"
+
+
+def _notice(notice: Notice) -> str:
+    words = {
+        NoticeKind.DIRTY: f"{count_of(notice.count, 'uncommitted file')}: only commits count",
+        NoticeKind.BARE: "it is a bare repository: it has no ignored files to copy",
+        NoticeKind.SHALLOW: "it is a shallow clone: the agent saw the end of its history only",
+        NoticeKind.LFS: "it keeps files with Git LFS: the agent saw pointers in their place",
+        NoticeKind.LINKS_OUT: f"symbolic links lead out of it: {', '.join(notice.names)}",
+    }
+    return words[notice.kind]
+
+
+_LEFT_OUT = {
+    Why.EMPTY: "an empty folder, which git cannot hold",
+    Why.IGNORED: ".gitignore names it, so later steps do not find it",
+    Why.LARGE_OR_UNREADABLE: "too large or unreadable, so later steps do not find it",
+    Why.NESTED: "a repository of its own: its files are kept, its history is not",
+    Why.HISTORY: "commits of the agent that are too large or cannot be read",
+}
+_ENDED_BY = {
+    EndedBy.TIMEOUT: "its time limit",
+    EndedBy.CANCEL: "a cancellation",
+    EndedBy.OPERATOR: "a person",
+    EndedBy.WATCHDOG: "its watchdog",
+}
+
+
+def _program(runner: str, version: str, model: str) -> str:
+    # A runner of the Agent Client Protocol says its name with its version.
+    who = version if version.startswith(f"{runner} ") else " ".join(filter(None, (runner, version)))
+    return who + (f" with {model}" if model else "")
 
 
 def describe_repository(repository: Repository) -> str:

@@ -11,6 +11,7 @@ from orchestrator.views.entries import Entry
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
 from orchestrator.words import facts, notes
+from orchestrator.words.agents import describe_agent
 from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.quantities import brief, clock
 from shared.domain.agent import AgentRemedy
@@ -141,7 +142,7 @@ def _success(attempt: AttemptLine, command: str) -> str:
     }.get(attempt.outcome, "undone" if attempt.rollback else "ok")
     corrected = f" after {attempt.correction}" if _is_corrected(attempt) else ""
     told = f" – {attempt.reason}" if attempt.told_by_person is Answer.RAN else ""
-    return f"{how}{corrected}: {command}{told}{_left(attempt)}"
+    return f"{how}{corrected}: {command}{told}{_left(attempt)}{_agent(attempt)}"
 
 
 def _failure(attempt: AttemptLine, command: str) -> str:
@@ -154,12 +155,16 @@ def _failure(attempt: AttemptLine, command: str) -> str:
     ended_itself = attempt.outcome == Outcome.FAILED and attempt.exit_code is not None
     why = attempt.said if ended_itself and attempt.said else attempt.reason
     reason = f" – {brief(why)}" if why and why != what else ""
-    return f"{what}{corrected}: {command}{reason}{_left(attempt)}"
+    return f"{what}{corrected}: {command}{reason}{_left(attempt)}{_agent(attempt)}"
 
 
 def _left(attempt: AttemptLine) -> str:
     left = describe_left(attempt.left_over, attempt.ended_by)
     return f" – {left}" if left else ""
+
+
+def _agent(attempt: AttemptLine) -> str:
+    return "" if attempt.agent is None else f" – {describe_agent(attempt.agent)}"
 
 
 def _opened(view: InterventionView) -> str:

@@ -10,6 +10,7 @@ from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
 from orchestrator.words import approvals, causes, notes, postponed, proofs, unknown_outcomes
+from orchestrator.words.agents import describe_agent
 from orchestrator.words.prose import code, prose
 from orchestrator.words.quantities import clock, count_of
 from orchestrator.words.spending import summary_lines
@@ -180,7 +181,7 @@ def _decision(each: HumanDecision) -> str:
 
 def _spending(spent: Spending) -> list[str]:
     """The model calls, by role and step."""
-    if not spent.calls:
+    if not spent.lines:
         return []
     whole, *lines = summary_lines(spent)
     told = [f"- {prose(line)}" for line in lines]
@@ -221,7 +222,8 @@ def _attempt(attempt: AttemptLine) -> list[str]:
         saved = f" rollback in pass {attempt.pass_no}"
     said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
     left = describe_left(attempt.left_over, attempt.ended_by)
-    why = "".join(f" – {prose(each)}" for each in (said, left) if each)
+    agent = "" if attempt.agent is None else describe_agent(attempt.agent)
+    why = "".join(f" – {prose(each)}" for each in (said, left, agent) if each)
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
     line = f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {code(shown)}{why}"
     told = [f"    - {clock(n.at)} {prose(notes.describe(n.note))}" for n in attempt.notes]

@@ -1,27 +1,59 @@
 """The model calls of a task and their cost, in words."""
 
-from orchestrator.views.spending import CallLine, Spending, SpendingLine
+from collections.abc import Iterator
+
+from orchestrator.views.spending import CallLine, Spending, SpendingLine, SpendingSum
 from orchestrator.words.quantities import count_of
 from shared.domain.spending import exact
 
 
 def summary_lines(spent: Spending) -> tuple[str, ...]:
     """The sums in words, a line for each role and place; empty when no model was asked."""
-    if not spent.calls:
+    if not spent.lines:
         return ()
     capped = "" if spent.cap is None else f" of ${exact(spent.cap)}"
-    sums = _sums(spent.calls, spent.tokens, amount(spent.cost, estimated=spent.estimated))
-    whole = f"models: {sums}{capped}{_unknown(spent.unknown)}"
-    return (whole, *(f"  {line.ref} {line.role}: {_line_text(line)}" for line in spent.lines))
+    whole = f"models: {sums(spent)}{capped}{_unknown(spent.unknown)}"
+    return (
+        whole,
+        *_apart(spent),
+        *(f"  {line.ref} {line.role}: {_line_text(line)}" for line in spent.lines),
+        *(
+            f"  {step.ref} together: {_whole_sum(step.together)}"
+            for step in spent.steps
+            if step.planners.tokens and step.agents.tokens
+        ),
+    )
+
+
+def sums(spent: Spending | SpendingSum) -> str:
+    """Calls, tokens and cost."""
+    return _sums(spent.calls, spent.tokens, amount(spent.cost, estimated=spent.estimated))
+
+
+def _apart(spent: Spending) -> Iterator[str]:
+    """What planners and agents have cost, where agents have worked."""
+    if not spent.agents.tokens and not spent.agents.calls:
+        return
+    yield f"  planners: {_whole_sum(spent.planners)}"
+    yield f"  agents: {_whole_sum(spent.agents)}"
+    if spent.reported:
+        yield f"  {amount(spent.reported)} of it are what agents report: no cap counts that"
+
+
+def _whole_sum(spent: SpendingSum) -> str:
+    return f"{sums(spent)}{_unknown(spent.unknown)}"
 
 
 def _line_text(line: SpendingLine) -> str:
+    if line.reported_tokens:
+        told = f"{line.reported_tokens} tokens, {amount(line.cost)}, by its own count"
+        return ", ".join(filter(None, (f"{told}{_unknown(line.unknown)}", line.model)))
     tokens = (
         f"{line.input_tokens} tokens in, {line.cache_read_tokens} from the cache, "
         f"{line.cache_written_tokens} into it, {line.output_tokens} out"
     )
-    sums = _sums(line.calls, None, amount(line.cost, estimated=line.estimated))
-    return f"{sums}{_unknown(line.unknown)}, {tokens}, {line.seconds:.1f} s, {line.model}"
+    counted = _sums(line.calls, None, amount(line.cost, estimated=line.estimated))
+    return f"{counted}{_unknown(line.unknown)}, {tokens}, {line.seconds:.1f} s, {line.model}"
 
 
 def amount(dollars: float, *, estimated: bool = False) -> str:

@@ -82,7 +82,7 @@ def test_everything_that_was_asked_for_is_told() -> None:
 def test_what_came_of_it_is_told() -> None:
     told = dict(describe_result(RESULT))
     assert told["spent"] == "1200 tokens, $0.2500"
-    assert told["changed"] == "a.py, b.py"
+    assert told["changed"] == "2 files: a.py, b.py"
     assert told["violation"] == "TIME_BUDGET (warning): 5 minutes"
     nothing = replace(RESULT, changed_files=(), cost=None)
     assert dict(describe_result(nothing))["changed"] == "no file"
