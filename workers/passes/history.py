@@ -36,8 +36,10 @@ class History:
         self._numbers: dict[int, int] = defaultdict(int)
         self._revision: dict[int, list[Attempt]] = defaultdict(list)
         self._pass: dict[int, list[Attempt]] = defaultdict(list)
+        self._checked: dict[str, Attempt] = {}
         for attempt in order.earlier:
             self._numbers[attempt.subtask] = attempt.number
+            self._note_check(attempt)
             if attempt.revision == order.revision:
                 self._revision[attempt.subtask].append(attempt)
                 if attempt.pass_no == order.pass_no:
@@ -49,6 +51,7 @@ class History:
         self._numbers[attempt.subtask] = attempt.number
         if attempt.rollback:
             return
+        self._note_check(attempt)
         self._revision[attempt.subtask].append(attempt)
         self._pass[attempt.subtask].append(attempt)
         self.errors += attempt.counted
@@ -115,12 +118,25 @@ class History:
         return subtask.check is None or not self._settles(subtask.check)
 
     def seen_red(self, subtask: int) -> bool:
-        """Whether its check was red in any attempt of this revision."""
+        """Whether its check was red in any attempt of this revision, or before it."""
         return any(
-            is_red(attempt.check)
+            is_red(attempt.check) or _began_red(attempt)
             for attempt in self._revision[subtask]
             if attempt.outcome is not Outcome.PRECONDITION_UNMET
         )
+
+    def last_with(self, check: str) -> Attempt | None:
+        """The last attempt that anything was done in and that check was looked at after."""
+        return self._checked.get(check)
+
+    def _note_check(self, attempt: Attempt) -> None:
+        if attempt.result is not None and attempt.check is not None and not attempt.rollback:
+            self._checked[attempt.check.command] = attempt
+
+
+def _began_red(attempt: Attempt) -> bool:
+    """Whether its check was red before it, and green after it."""
+    return attempt.result is not None and attempt.check is not None and not attempt.never_red
 
 
 def _counting(order: PassOrder) -> Iterable[Attempt]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import GREEN, Attempt, CommandResult, EndedBy, Outcome
 from shared.domain.budget import may_correct
 from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import SentSubtask
@@ -110,10 +110,24 @@ class Tries:
         if refused is not None:
             return refused
         look = self._look(subtask, check)
-        self._announcer.satisfied = look.ok
-        if look.ok:
+        done = look.ok and not self._was_refused(subtask, look)
+        self._announcer.satisfied = done
+        if done:
             return self._record_satisfied(subtask, look)
         return self._record_cancelled(subtask) if look.cancelled else look
+
+    def _was_refused(self, subtask: SentSubtask, look: CommandResult) -> bool:
+        """Whether the last try failed although this check was green after it, and still would.
+
+        What was wrong with it then, no check of the work can tell: it is tried again (S4.44).
+        """
+        last = self._context.history.last_with(look.command)
+        if last is None or last.result is None or last.outcome in GREEN:
+            return False
+        if last.check is None or not last.check.ok:
+            return False
+        outcome, _ = self._context.means.outcome(subtask, last.result, look)
+        return outcome not in GREEN
 
     def _check_refusal(self, subtask: SentSubtask, check: str) -> Attempt | None:
         """The attempt of a subtask whose check may not run; None if it may."""
