@@ -166,6 +166,21 @@ def test_the_next_runner_continues_from_a_tree(workspaces: Workspaces) -> None:
     assert run_git(Path(second.path), "status", "--porcelain").split("\n") == ["D code", "?? new"]
 
 
+def test_what_continued_from_a_tree_and_was_removed_comes_back_with_its_own_work(
+    workspaces: Workspaces,
+) -> None:
+    base = workspaces.base(PASS).sha
+    before = workspaces.prepare(base, FIRST).begun
+    second = workspaces.prepare(base, SECOND, tree=before)
+    Path(second.path, "code").write_text("half done")
+    kept = workspaces.snapshot(second)
+    shutil.rmtree(Path(second.path).parent)
+
+    again = workspaces.prepare(base, SECOND, tree=before)
+
+    assert again.begun == kept.tree
+
+
 def test_files_can_be_put_back(workspaces: Workspaces) -> None:
     """Those of another tree; what was there is kept first."""
     workspace = workspaces.prepare(workspaces.base(PASS).sha, FIRST)

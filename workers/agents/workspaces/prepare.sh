@@ -18,7 +18,7 @@ prepare() { # pattern...: make the workspace of the attempt, or tell the one tha
   # Its folder is gone. Without a name there, another driver may be about to write it.
   [ -z "$made" ] || rm -f "$place/attempts/$attempt"
   # Nothing is lost if somebody has removed the workspace: its last tree is kept.
-  [ "$from" ] || from=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}")
+  last=$(git rev-parse -q --verify "refs/replan/attempts/$attempt^{tree}") && from=$last
   [ -z "$from" ] || git cat-file -e "$from^{tree}" 2>/dev/null || fail no_tree "$from"
   build "$@"
   publish "$place/attempts/$attempt" || {
