@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from shared.domain.plan import Step
-from shared.domain.question import Reply
+from shared.domain.question import PassReply, Reply
 from workers.planning import DoneStep
 
 MOST_STEPS = 20
@@ -29,8 +29,15 @@ _REPLIES = text("""
       AND (run_id IS NULL OR run_id = :run_id)
     ORDER BY id
 """)
-
-
+_REPLIES_IN_STEP = text("""
+    SELECT body ->> 'question' AS question, body ->> 'answer' AS answer,
+           coalesce((body ->> 'revision')::bigint, 0) AS revision,
+           coalesce((body ->> 'pass_no')::bigint, 0) AS pass_no
+    FROM events
+    WHERE task_id = :task_id AND run_id = :run_id AND kind = 'QuestionAnswered'
+      AND (body ->> 'step')::bigint = :step
+    ORDER BY id
+""")
 _CHANGE = text("""
     SELECT replaced.reason, bundles.evidence FROM run_steps AS replaced
     JOIN bundles ON bundles.run_id = replaced.run_id AND bundles.step = replaced.step
@@ -78,3 +85,14 @@ def replies_of(connection: Connection, task_id: int, run_id: int) -> tuple[Reply
     """
     chosen = {"task_id": task_id, "run_id": run_id}
     return tuple(Reply(row.question, row.answer) for row in connection.execute(_REPLIES, chosen))
+
+
+def replies_in_step(
+    connection: Connection, task_id: int, run_id: int, step: int
+) -> tuple[PassReply, ...]:
+    """What people have answered to the questions of a step's passes in a run, oldest first."""
+    chosen = {"task_id": task_id, "run_id": run_id, "step": step}
+    return tuple(
+        PassReply(row.revision, row.pass_no, Reply(row.question, row.answer))
+        for row in connection.execute(_REPLIES_IN_STEP, chosen)
+    )

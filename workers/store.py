@@ -23,7 +23,7 @@ from shared.domain.plan import (
     Step,
     Subtask,
 )
-from shared.domain.question import Reply
+from shared.domain.question import PassReply, Reply
 from shared.domain.target import Repository
 from shared.domain.task import StepPhase
 from shared.domain.work_before import say_beside, work_before
@@ -32,7 +32,7 @@ from shared.store.bundles import StoredBundle
 from shared.store.database import Database
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow
 from shared.wire import from_json
-from workers.findings import done_steps, replies_of
+from workers.findings import done_steps, replies_in_step, replies_of
 from workers.planning import DoneStep
 
 _OPEN_ATTEMPT = text(f"""
@@ -101,7 +101,7 @@ class PassBrief:
 
     In a `repository`, the step goes on with the work of the step `after`, None for a first one.
     `revisions` holds all lists up to the current one if the current one undoes something first,
-    and is empty otherwise.
+    and is empty otherwise. `replies` are people's answers to the questions of the step's passes.
     """
 
     policy: Policy
@@ -113,6 +113,7 @@ class PassBrief:
     revisions: tuple[Revision, ...] = ()
     repository: Repository | None = None
     after: int | None = None
+    replies: tuple[PassReply, ...] = ()
 
 
 _PASS = text("""
@@ -196,6 +197,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
         revisions=_revisions(connection, job.run_id, step, job.revision) if row.undoes else (),
+        replies=() if first else replies_in_step(connection, job.task_id, job.run_id, job.step),
     )
 
 

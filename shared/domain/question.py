@@ -29,16 +29,27 @@ class Reply:
         return f"Asked: {' '.join(self.question.split())}\nAnswered: {self.answer}"
 
 
+@dataclass(frozen=True, slots=True)
+class PassReply:
+    """A person's answer to the question at which a pass over a step ended."""
+
+    revision: int
+    pass_no: int
+    reply: Reply
+
+
 def transcript(replies: Iterable[Reply]) -> str:
     """Questions and answers as a planner reads them; empty when nothing was asked."""
     return "\n".join(map(str, replies))
 
 
-def choice(question: Question, given: str, *, next_step: Advice | None = None) -> str:
+def choice(
+    question: Question, given: str, *, any_text: bool = False, next_step: Advice | None = None
+) -> str:
     """The answer that a person means: any text or, if there are options, one of them.
 
-    An option is chosen by its text, in any case, or by its number, from 1. Raises Rejected for an
-    empty answer and for one that is not an option.
+    An option is chosen by its text, in any case, or by its number, from 1. With `any_text`, the
+    options are suggestions. Raises Rejected for an empty answer and for one that is not allowed.
     """
     answer = given.strip()
     if not answer:
@@ -48,6 +59,8 @@ def choice(question: Question, given: str, *, next_step: Advice | None = None) -
     for number, option in enumerate(question.options, 1):
         if answer.casefold() == option.strip().casefold() or answer == str(number):
             return option
+    if any_text:
+        return answer
     listed = ", ".join(f"{number}: {option}" for number, option in enumerate(question.options, 1))
     raise Rejected(
         f"{answer!r} is none of the answers; there are {listed}",

@@ -7,7 +7,7 @@ from itertools import accumulate
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.attempt import AgentResult, Attempt, Outcome
 from shared.domain.errors import Defect
-from shared.domain.question import Question, Reply
+from shared.domain.question import Reply
 from shared.secrets.sent import SentSubtask
 from workers.agents.chain import entry_of, in_hand, next_runner
 from workers.agents.fallback import Enter
@@ -28,17 +28,11 @@ The task stands in the script that starts the next runner, whose length is limit
 class Assigning:
     """The agents' tasks of one pass."""
 
-    def __init__(
-        self,
-        order: PassOrder,
-        *,
-        runner: str,
-        answer: str | None = None,
-    ) -> None:
-        """`runner` works where the plan names none; `answer` is a person's to the last question."""
+    def __init__(self, order: PassOrder, *, runner: str) -> None:
+        """`runner` works where the plan names none."""
         self._order = order
         self._runner = runner
-        self._answer = answer
+        self._answers = {(each.revision, each.pass_no): each.reply for each in order.replies}
         self._tried: dict[int, list[Attempt]] = defaultdict(list)
         for number in {subtask.ordinal for subtask in order.subtasks}:
             self._tried[number] = in_hand(
@@ -62,7 +56,7 @@ class Assigning:
         if entered is None:
             raise Defect(f"no runner for subtask {subtask.key!r}", stage="execute")
         choice = entered.choice
-        resumed, replies, home = self._answered(subtask)
+        resumed, home = self._resumed(subtask, choice)
         last = next(reversed(self._tried[subtask.ordinal]), None)
         return AgentTask(
             this=this,
@@ -71,7 +65,7 @@ class Assigning:
                 context=work.context,
                 acceptance=work.acceptance,
                 earlier=earlier_work(self._last(subtask)),
-                replies=replies,
+                replies=self._replies(),
             ),
             runner=choice.runner,
             name=choice.name,
@@ -116,24 +110,41 @@ class Assigning:
         own = (a for a in known if (a.subtask, a.revision, a.rollback) == (number, revision, False))
         return tuple(a.result for a in own if isinstance(a.result, AgentResult))
 
-    def _answered(
-        self, subtask: SentSubtask
-    ) -> tuple[Resumed | None, tuple[Reply, ...], str | None]:
-        """The session that goes on with a person's answer, the answer in words, and the home."""
-        tried = self._tried[subtask.ordinal]
-        last = tried[-1] if tried else None
-        if last is None or last.outcome is not Outcome.NEEDS_INPUT or self._answer is None:
-            return None, (), None
-        result = last.result
+    def _replies(self) -> tuple[Reply, ...]:
+        """All that people have answered for the step: before it began, and to its passes."""
+        step = self._order.step
+        before = () if step.answer is None else (Reply(step.ask_question, step.answer),)
+        told = (each.reply for each in self._order.replies)
+        return tuple(Reply(_cut(each.question), each.answer) for each in (*before, *told))
+
+    def _resumed(
+        self, subtask: SentSubtask, choice: RunnerChoice
+    ) -> tuple[Resumed | None, str | None]:
+        """The session of this runner that goes on with a person's answer, and its home.
+
+        It gets all answers that it has ever had, in order. Without an answer to its last question,
+        nothing goes on: the work is begun again, with all answers in its task.
+        """
+        worked = [a for a in self._tried[subtask.ordinal] if isinstance(a.result, AgentResult)]
+        session = _session(worked[-1]) if worked else None
+        if not session or _runner(worked[-1]) != choice.name:
+            return None, None
+        own = [a for a in worked if _session(a) == session]
+        if self._answer(own[-1]) is None:
+            return None, None
+        answers = tuple(answer for each in own if (answer := self._answer(each)) is not None)
+        return Resumed(session, answers), own[0].key
+
+    def _answer(self, attempt: Attempt) -> AnsweredCall | None:
+        """A person's answer to the question of an attempt; None if there is none."""
+        reply = self._answers.get((attempt.revision, attempt.pass_no))
+        if reply is None or attempt.outcome is not Outcome.NEEDS_INPUT:
+            return None
+        result = attempt.result
         if not isinstance(result, AgentResult):
-            return None, (), None
-        asked = result.question or Question(result.summary)
-        replies = (Reply(asked.text, self._answer),)
-        if not result.session:
-            return None, replies, None
-        first = next(a for a in tried if _session(a) == result.session)
-        answer = AnsweredCall(result.call, asked.text, self._answer)
-        return Resumed(result.session, (answer,)), replies, first.key
+            return None
+        asked = reply.question if result.question is None else result.question.text
+        return AnsweredCall(result.call, asked, reply.answer)
 
 
 def _session(attempt: Attempt) -> str | None:

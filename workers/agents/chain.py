@@ -53,7 +53,8 @@ def in_hand(
     """The attempts of a subtask that its runners continue in a pass, oldest first.
 
     These are the attempts of the pass itself, and those of the passes directly before it that
-    ended because an agent asked something.
+    ended because an agent asked something. A pass in which no agent worked, because it ended to
+    wait for an approval, for example, does not come between.
     """
     passes: dict[int, list[Attempt]] = {}
     for attempt in earlier:
@@ -61,7 +62,8 @@ def in_hand(
             passes.setdefault(attempt.pass_no, []).append(attempt)
     found = passes.pop(pass_no, [])
     for number in sorted(passes, reverse=True):
-        if passes[number][-1].outcome is not Outcome.NEEDS_INPUT:
+        worked = [a for a in passes[number] if isinstance(a.result, AgentResult)]
+        if worked and worked[-1].outcome is not Outcome.NEEDS_INPUT:
             break
         found = passes[number] + found
     return found

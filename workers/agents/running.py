@@ -43,6 +43,7 @@ from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
+from workers.agents.sessions import has_session
 from workers.agents.task_text import Assignment
 from workers.agents.transcript import encode
 from workers.agents.watchdog import LINGER, Signs, describe, look_every
@@ -131,6 +132,8 @@ class AgentRuns:
 
     def _start(self, key: str, task: AgentTask) -> AgentResult:
         this, runner = task.this, self.runner_of(task.runner, task.command)
+        if not self._goes_on(runner, task):
+            task = replace(task, resumed=None, home=None)
         label = AgentLabel(
             this.command,
             this.remedy,
@@ -143,6 +146,13 @@ class AgentRuns:
         call = self._call(key, task, label, runner)
         return _Run(self, key, label, task, self.notes_of(key)).carry_out(call)
 
+    def _goes_on(self, runner: Runner, task: AgentTask) -> bool:
+        """Whether the session that is to go on is still there; if not, a new one is begun."""
+        if task.resumed is None or task.home is None or not runner.capabilities.resume:
+            return False
+        home = f"{self.bench.homes}/{task.home}"
+        return has_session(self.shell, runner.capabilities, home, task.resumed.session)
+
     def _call(self, key: str, task: AgentTask, label: AgentLabel, runner: Runner) -> Call:
         order = AgentOrder(
             assignment=task.assignment,
@@ -154,7 +164,7 @@ class AgentRuns:
             protocol=task.protocol,
             interactive=task.mode is not ExecutionMode.AUTONOMOUS,
             allowed_tools=task.allowed_tools,
-            resumed=task.resumed if runner.capabilities.resume else None,
+            resumed=task.resumed,
         )
         invocation = runner.invocation(order)
         call = Call(
@@ -317,7 +327,7 @@ class _Run:
             model=said.model,
             question=None if asked is None else asked.question,
             call="" if asked is None else asked.call,
-            questions=self._questions(),
+            questions=self._questions(said),
             stuck=self._watcher.times,
             mode=self._task.mode,
             time_budget=self._task.time_budget,
@@ -359,9 +369,10 @@ class _Run:
         write(told.pop("type"), **told)
         return replace(made, violations=report.violations)
 
-    def _questions(self) -> int | None:
-        events = self._runner.capabilities.events
-        return count_questions(self._follower.events) if events else None
+    def _questions(self, said: RunnerOutcome) -> int | None:
+        if self._runner.capabilities.events:
+            return count_questions(self._follower.events)
+        return None if said.question is None else 1
 
 
 def _summary(said: RunnerOutcome) -> str:

@@ -11,7 +11,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.plan import Step
-from shared.domain.question import Question
+from shared.domain.question import PassReply, Question
 from shared.domain.records import HostRecord
 from shared.domain.target import Target
 from shared.domain.verdict import Verdict
@@ -40,7 +40,8 @@ class PassOrder:
 
     `earlier` holds the recorded attempts of this step in this run, oldest first. Those of this
     revision count, and those of this pass are not repeated; those of other revisions only
-    determine the number of the next attempt.
+    determine the number of the next attempt. `replies` holds what people have answered to the
+    questions of this step in this run, oldest first.
     """
 
     run_id: int
@@ -53,6 +54,7 @@ class PassOrder:
     policy: Policy
     earlier: tuple[Attempt, ...] = ()
     undo: tuple[Undo, ...] = ()
+    replies: tuple[PassReply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,6 @@ class Executor:
             ),
             setup=whole,
             looks=self._guards.looks() if order.policy.dry_run_mode else None,
-            answer=job.answer or order.step.answer,
         )
         try:
             opened = self._means.open(
@@ -353,6 +352,7 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         policy=brief.policy,
         earlier=brief.attempts,
         undo=to_undo(brief.revisions, brief.attempts),
+        replies=brief.replies,
     )
 
 

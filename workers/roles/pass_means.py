@@ -84,7 +84,6 @@ class PassParts:
     judge: PassJudge
     setup: Judge
     looks: Judge | None = None
-    answer: str | None = None
 
     @property
     def policy(self) -> Policy:
@@ -139,7 +138,6 @@ class PassMeans:
         assigning = Assigning(
             parts.order,
             runner=repository.runners[0] if repository.runners else DEFAULT_RUNNER,
-            answer=parts.answer,
         )
         goals = PassJudge(AllowedGoals(), parts.secrets.masker)
         means = AgentMeans(on_host.means, runs, assigning, goals, parts.order.subtasks)

@@ -5,7 +5,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.question import PassReply
 from shared.domain.target import Repository
 from shared.guard import Guard, default_entries, only_forbidden
 from shared.secrets.masking import Masker
@@ -60,21 +61,20 @@ class Driving:
         log: MemoryLog | None = None,
         earlier: Sequence[Attempt] = (),
         pass_no: int = 1,
-        answer: str | None = None,
+        replies: Sequence[PassReply] = (),
         resumed: bool = False,
         policy: Policy | None = None,
     ) -> tuple[PassResult, MemoryLog]:
         """Carry out the pass, or go on with it."""
         self.fence += 1
         log = log or MemoryLog()
-        what = order(*given, earlier=earlier, pass_no=pass_no, policy=policy)
+        made = order(*given, earlier=earlier, pass_no=pass_no, policy=policy)
+        what = replace(made, replies=tuple(replies))
         name = f"{self.token[:2]}/{self.token}-1-0-{pass_no}"
         record = PassRecord(name, self.fence, resumed, 1.0, lambda: 600.0, self.gone.is_set)
         guard = Guard(only_forbidden(default_entries()))
         masker = Masker()
-        parts = PassParts(
-            what, record, log, KnownSecrets(masker), PassJudge(guard, masker), guard, answer=answer
-        )
+        parts = PassParts(what, record, log, KnownSecrets(masker), PassJudge(guard, masker), guard)
         connections = HostConnections()
         try:
             opened = PassMeans(connections, self.agents).open(

@@ -10,6 +10,7 @@ from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.prediction import Prediction
+from shared.domain.question import PassReply, Reply
 from tests.fakes.gateway import scripted_gateway
 from tests.integration.agents.conftest import Driving, agent
 from tests.services.agent_programs import program_for_tests
@@ -61,7 +62,8 @@ def test_an_agent_asks_and_its_session_goes_on_with_the_answer(driving: Driving)
     assert asked.ending is Ending.NEEDS_INPUT
     assert asked.question is not None
     assert asked.question.text == "Which one?"
-    done, log = driving.drive(goal, earlier=log.ended, pass_no=2, answer="the first")
+    replies = [PassReply(0, 1, Reply("Which one?", "the first"))]
+    done, log = driving.drive(goal, earlier=log.ended, pass_no=2, replies=replies)
     assert done.ending is Ending.DONE, log.ended
 
 

@@ -79,7 +79,14 @@ class ClaudeCode:
 
     name = "claude-code"
     program = "claude"
-    capabilities = Capabilities(defer=True, schema=True, resume=True, events=True, cost_limit=True)
+    capabilities = Capabilities(
+        defer=True,
+        schema=True,
+        resume=True,
+        events=True,
+        cost_limit=True,
+        sessions=".claude/projects/*/{session}.jsonl",
+    )
 
     def invocation(self, order: AgentOrder) -> Invocation:
         """See `Runner`."""

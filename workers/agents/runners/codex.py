@@ -75,7 +75,9 @@ class Codex:
 
     name = "codex"
     program = "codex"
-    capabilities = Capabilities(schema=True, resume=True, events=True)
+    capabilities = Capabilities(
+        schema=True, resume=True, events=True, sessions="codex/sessions/*/*/*/*{session}.jsonl"
+    )
 
     def invocation(self, order: AgentOrder) -> Invocation:
         """See `Runner`."""

@@ -164,7 +164,9 @@ class Capabilities:
 
     `defer`: it ends with a question and goes on after the answer. `schema`: its answer has a
     required form. `resume`: a session goes on. `events`: its stream tells of tools as they run.
-    `cost_limit`: it ends by itself at a price. `offline`: it needs no model at all.
+    `cost_limit`: it ends by itself at a price. `offline`: it needs no model at all. `sessions` is
+    the pattern of the file below its home in which it keeps the session `{session}`, empty where
+    only the home is known.
     """
 
     defer: bool = False
@@ -173,6 +175,7 @@ class Capabilities:
     events: bool = False
     cost_limit: bool = False
     offline: bool = False
+    sessions: str = ""
 
 
 class Runner(Protocol):
