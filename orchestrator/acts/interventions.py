@@ -189,7 +189,12 @@ def _answer_question(caller: Caller, asked: InterventionView, given: str | None)
         raise Rejected(
             f"{asked.name} asks: {asked.reason}", stage="input", next_step=asked.next_step
         )
-    said = choice(Question(asked.reason, asked.options), given, next_step=asked.next_step)
+    said = choice(
+        Question(asked.reason, asked.options),
+        given,
+        any_text=asked.asker is not None,
+        next_step=asked.next_step,
+    )
     ref = asked.ref
     entry = Act("intervention.answer", str(asked.ref), {"intervention": asked.name})
     by = caller.actor.name

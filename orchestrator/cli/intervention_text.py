@@ -54,6 +54,9 @@ def show_evidence(console: Console, waits: "InterventionView") -> None:
     _show(console, causes.describe(waits.causes))
     if waits.agent is not None:
         show_agents(console, [waits.agent])
+    if waits.asker is not None:
+        asker = waits.asker
+        _show(console, [("asked by", f"{asker.runner}, an agent, in {asker.attempt}")])
 
 
 def show_request(console: Console, wanted: "ApprovalView") -> None:

@@ -49,8 +49,8 @@ class InterventionView:
     `next_steps` are the commands that help, the most likely first. The kind `unknown` has
     `evidence`, the kind `approval` the texts that are `wanted`; once answered, both have the
     `answer`, an approval also who it was `answered_by`. The kind `question` asks its `reason`;
-    `options` are the answers to choose from, or empty when any answer is allowed. The kind
-    `forgotten` has `records`, which a host has and the database does not know. `causes` are what
+    `options` are the answers to choose from, or empty when any answer is allowed. With an `asker`
+    it is an agent's, and its options are suggestions. The kind `forgotten` has `records`, which a host has and the database does not know. `causes` are what
     the host says is wrong, where evidence was gathered before a person was asked. `agent` is the
     newest attempt of the step, if an agent made it and it waits.
     """
@@ -71,6 +71,7 @@ class InterventionView:
     records: tuple[HostRecord, ...] = ()
     causes: tuple[Cause, ...] = ()
     agent: AgentAttempt | None = None
+    asker: asked.Asker | None = None
 
     @property
     def name(self) -> str:
@@ -134,6 +135,9 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     known = unknown_outcomes(connection, unknown)
     said = approval_answers(connection, [row.id for row in rows if row.kind in _APPROVALS])
     said |= asked.answers(connection, [row.id for row in rows if row.kind in _ANSWERED_ONCE])
+    askers = asked.askers(
+        connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
+    )
     escalated = {row.id: (row.run_id, row.step) for row in rows if row.kind in _ESCALATED}
     causes = newest_causes(connection, {place for place in escalated.values() if None not in place})
     open_at = {row.id: (row.run_id, row.step) for row in rows if row.closed_at is None}
@@ -144,7 +148,8 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
             known.get(row.id, UnknownOutcome()),
             said.get(row.id),
             causes.get(escalated.get(row.id, (0, 0)), ()),
-            agents.get(open_at.get(row.id, (0, 0))),
+            agent=agents.get(open_at.get(row.id, (0, 0))),
+            asker=askers.get(row.id),
         )
         for row in rows
     )
@@ -183,7 +188,9 @@ def _view(
     question: UnknownOutcome,
     word: GivenAnswer | None,
     causes: tuple[Cause, ...],
+    *,
     agent: AgentAttempt | None,
+    asker: asked.Asker | None,
 ) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     records = tuple(from_json(HostRecord, record) for record in row.records)
@@ -201,6 +208,7 @@ def _view(
             approvable=bool(row.asked),
             adoptable=not any(record.differs for record in records),
             options=row.options,
+            any_text=asker is not None,
         ),
         opened_at=row.opened_at,
         closed_at=row.closed_at,
@@ -212,6 +220,7 @@ def _view(
         records=records,
         causes=causes,
         agent=agent,
+        asker=asker,
     )
 
 
@@ -224,6 +233,7 @@ def next_steps(
     approvable: bool = False,
     adoptable: bool = True,
     options: Sequence[str] = (),
+    any_text: bool = False,
 ) -> tuple[Advice, ...]:
     """What a person can do about intervention `number`; `given` is what its cause suggests."""
     if approvable and ref.step is not None:
@@ -233,7 +243,7 @@ def next_steps(
     if kind == InterventionKind.FORGOTTEN and ref.step is not None:
         return _of_forgotten(number, ref, adoptable=adoptable)
     if kind == InterventionKind.QUESTION:
-        return asked.next_steps(number, ref, options)
+        return asked.next_steps(number, ref, options, any_text=any_text)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
     return (*proposed, *usual)

@@ -1,10 +1,12 @@
 """Questions to people, and their answers (S3.11, S3.28, S3.57)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
 from orchestrator.views.approvals import GivenAnswer
+from orchestrator.views.values import RefValue
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
 
@@ -20,6 +22,41 @@ _ANSWERED = text("""
 """)
 
 
+_ASKERS = text("""
+    SELECT DISTINCT ON (asked.id) asked.id, asked.task_id, runs.target, attempts.step,
+           attempts.subtask, attempts.number, attempts.body ->> 'runner' AS runner
+    FROM interventions asked
+    JOIN runs ON runs.id = asked.run_id
+    JOIN attempts ON attempts.run_id = asked.run_id AND attempts.step = asked.step
+         AND attempts.outcome = 'needs_input' AND attempts.body IS NOT NULL
+         AND attempts.reason = asked.reason
+    WHERE asked.id = ANY(CAST(:ids AS bigint[]))
+    ORDER BY asked.id, attempts.id DESC
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The agent that asks a question: what people call its runner, and its attempt."""
+
+    runner: str
+    attempt: RefValue
+
+
+def askers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Asker]:
+    """The agents that ask those of these questions which agents ask."""
+    if not intervention_ids:
+        return {}
+    found = connection.execute(_ASKERS, {"ids": list(intervention_ids)})
+    return {
+        row.id: Asker(
+            row.runner,
+            Ref(row.task_id, row.step, row.subtask, attempt=row.number, target=row.target),
+        )
+        for row in found
+    }
+
+
 def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, GivenAnswer]:
     """What people answered to those of these interventions that one answer ends.
 
@@ -31,9 +68,13 @@ def answers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int
     return {row.id: GivenAnswer(row.answer, row.by) for row in found}
 
 
-def next_steps(number: int, ref: Ref, options: Sequence[str]) -> tuple[Advice, ...]:
-    """What a person can do about a question: one command per option."""
-    given: Sequence[str | Blank] = options or [Blank("ANSWER", text=True)]
+def next_steps(
+    number: int, ref: Ref, options: Sequence[str], *, any_text: bool = False
+) -> tuple[Advice, ...]:
+    """What a person can do about a question: one command per option, and one for any text."""
+    given: list[str | Blank] = [*options]
+    if any_text or not options:
+        given.append(Blank("ANSWER", text=True))
     ways = [NextStep.of("intervention answer", f"I{number}", answer) for answer in given]
     if ref.step is not None and ref.target is not None:
         ways.append(NextStep.of("step revise", ref, file=Blank("revision.yaml")))

@@ -203,3 +203,11 @@ def test_an_answer_is_one_of_the_options() -> None:
     for given_answer in ("", " ", "3", "green"):
         with pytest.raises(Rejected):
             choice(question, given_answer)
+
+
+def test_the_options_of_an_agent_are_suggestions() -> None:
+    question = Question("Which?", ("Red", "Deep blue"))
+    said = [choice(question, given, any_text=True) for given in ("red", "2", " green ")]
+    assert said == ["Red", "Deep blue", "green"]
+    with pytest.raises(Rejected):
+        choice(question, " ", any_text=True)
