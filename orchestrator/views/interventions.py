@@ -50,9 +50,10 @@ class InterventionView:
     `evidence`, the kind `approval` the texts that are `wanted`; once answered, both have the
     `answer`, an approval also who it was `answered_by`. The kind `question` asks its `reason`;
     `options` are the answers to choose from, or empty when any answer is allowed. With an `asker`
-    it is an agent's, and its options are suggestions. The kind `forgotten` has `records`, which a host has and the database does not know. `causes` are what
-    the host says is wrong, where evidence was gathered before a person was asked. `agent` is the
-    newest attempt of the step, if an agent made it and it waits.
+    it is an agent's, and its options are suggestions. The kind `forgotten` has `records`, which a
+    host has and the database does not know. `causes` are what the host says is wrong, where
+    evidence was gathered before a person was asked. `agent` is the newest attempt of the step, if
+    an agent made it and it waits.
     """
 
     id: int

@@ -1,6 +1,7 @@
 """An agent that speaks the Agent Client Protocol; its first argument says how it behaves."""
 
 import json
+import signal
 import sys
 from typing import Any
 
@@ -20,11 +21,16 @@ def main(behaviour: str) -> None:
             answer(number, {"protocolVersion": 1, "agentInfo": {"name": "fake", "version": "1"}})
         elif method == "session/new" and behaviour == "logged out":
             send({"id": number, "error": {"code": -32000, "message": "log in first"}})
+        elif method == "session/load" and behaviour == "forgets":
+            send({"id": number, "error": {"code": -32602, "message": "no such session"}})
         elif method in {"session/new", "session/load"}:
             update(sessionUpdate="agent_message_chunk", content={"text": "an old message"})
             answer(number, {"sessionId": "ses_1"} if method == "session/new" else None)
         elif method == "session/prompt" and behaviour == "dies":
             sys.exit(3)
+        elif method == "session/prompt" and behaviour.startswith("asks"):
+            cancelled = ask_person(hangs=behaviour == "asks and hangs")
+            answer(number, {"stopReason": "cancelled" if cancelled else "end_turn"})
         elif method == "session/prompt":
             work(behaviour, message["params"]["prompt"][0]["text"])
             answer(number, {"stopReason": "end_turn", "usage": {"inputTokens": 5}})
@@ -44,6 +50,20 @@ def work(command: str, prompt: str) -> None:
     served = "result" in ask("fs/read_text_file", path="/etc/passwd")
     said = f"prompt: {prompt}; granted: {granted}; served: {served}"
     update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": said})
+
+
+def ask_person(*, hangs: bool) -> bool:
+    """Send a form, and whether the turn is cancelled; one that hangs never says so."""
+    field = {"type": "string", "title": "Database", "enum": ["SQLite", "PostgreSQL"]}
+    form = {"type": "object", "properties": {"db": field}}
+    told = ask("elicitation/create", mode="form", message="Which DB?", requestedSchema=form)
+    if told["result"]["action"] == "decline":
+        update(sessionUpdate="agent_message_chunk", content={"text": "I take SQLite."})
+        return False
+    cancel = json.loads(sys.stdin.readline())
+    while hangs:
+        signal.pause()
+    return bool(cancel["method"] == "session/cancel")
 
 
 def ask(method: str, **params: Any) -> Any:

@@ -12,15 +12,19 @@ import pytest
 
 from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
+from shared.domain.question import Question
 from tests.fakes import acp_agent
+from workers.agents.compliance import count_questions
 from workers.agents.events import (
     AgentEvent,
+    Asked,
     EndReason,
     Said,
     SessionStarted,
     ToolCalled,
     ToolReturned,
 )
+from workers.agents.runners import acp, acp_client
 from workers.agents.runners.acp import AcpReader, AcpRunner
 from workers.agents.runners.port import (
     AgentOrder,
@@ -71,6 +75,57 @@ def test_what_a_loaded_session_said_before_is_not_told_again(tmp_path: Path) -> 
     assert "an old message" not in said
 
 
+@pytest.mark.parametrize("behaviour", ["asks", "asks and hangs"])
+def test_a_form_for_a_person_ends_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str
+) -> None:
+    """Whether the agent ends it by itself or not: its session goes on with the answer."""
+    monkeypatch.setattr(acp, "_client", _impatient)
+    events, outcome = converse(tmp_path, behaviour, interactive=True)
+    asked = Asked(Question("Which DB?", ("SQLite", "PostgreSQL")), "", deferred=True)
+    assert asked in events
+    assert (outcome.status, outcome.reason) == (AgentStatus.NEEDS_INPUT, EndReason.QUESTION)
+    assert (outcome.question, outcome.session) == (asked, "ses_1")
+
+
+def test_a_form_is_declined_for_an_agent_that_works_without_a_person(tmp_path: Path) -> None:
+    """It goes on by itself, and the question counts."""
+    events, outcome = converse(tmp_path, "asks")
+    assert count_questions(events) == 1
+    assert (outcome.status, outcome.question) == (AgentStatus.OK, None)
+    assert outcome.summary == "I take SQLite."
+
+
+def test_a_session_that_is_gone_is_begun_again_with_the_whole_task(tmp_path: Path) -> None:
+    resumed = Resumed("ses_1", (AnsweredCall("", "Which DB?", "SQLite"),))
+    events, _ = converse(tmp_path, "forgets", resumed)
+    (said,) = (event.text for event in events if isinstance(event, Said))
+    assert "Write a greeting." in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "question"),
+    [
+        ({}, Question("Go on?")),
+        ({"sure": {"type": "boolean"}}, Question("Go on?", ("yes", "no"))),
+        (
+            {"how": {"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]}},
+            Question("Go on?", ("a", "b")),
+        ),
+        (
+            {"name": {"type": "string", "description": "Its name"}, "sure": {"type": "boolean"}},
+            Question("Go on?\n1. Its name\n2. sure (yes / no)"),
+        ),
+    ],
+)
+def test_the_fields_of_a_form_become_a_question(
+    fields: dict[str, object], question: Question
+) -> None:
+    told = {"event": "asked", "message": "Go on?", "schema": {"properties": fields}}
+    (asked,) = AcpReader().feed(json.dumps(told | {"deferred": True}).encode() + b"\n")
+    assert asked == Asked(question, "", deferred=True)
+
+
 def test_an_agent_without_a_login_is_blocked(tmp_path: Path) -> None:
     _, outcome = converse(tmp_path, "logged out")
     assert (outcome.status, outcome.reason) == (AgentStatus.BLOCKED, EndReason.NO_LOGIN)
@@ -112,15 +167,26 @@ def test_it_has_no_list_of_tools() -> None:
 
 
 def converse(
-    folder: Path, behaviour: str, resumed: Resumed | None = None, agent: str = sys.executable
+    folder: Path,
+    behaviour: str,
+    resumed: Resumed | None = None,
+    agent: str = sys.executable,
+    *,
+    interactive: bool = False,
 ) -> tuple[list[AgentEvent], RunnerOutcome]:
     template = shlex.join((agent, acp_agent.__file__, behaviour))
     runner = AcpRunner("acp", template)
-    invocation = runner.invocation(replace(order(folder), resumed=resumed))
+    given = replace(order(folder), resumed=resumed, interactive=interactive)
+    invocation = runner.invocation(given)
     own = replace(invocation, argv=(sys.executable, *invocation.argv[1:]))
     done = subprocess.run(["sh", "-c", script(own)], capture_output=True, check=False, timeout=60)
     reader = runner.reader()
     return reader.feed(done.stdout), reader.outcome(done.returncode, None, done.stderr)
+
+
+def _impatient() -> str:
+    client = Path(acp_client.__file__).read_text(encoding="utf-8")
+    return client.replace("GRACE = 5.0", "GRACE = 0.1")
 
 
 def order(folder: Path) -> AgentOrder:

@@ -235,3 +235,32 @@ def read(name: str, code: int | None, ended_by: EndedBy | None = None) -> Runner
     reader = find_runner(name.partition("/")[0], "any").reader()
     reader.feed(stream(name))
     return reader.outcome(code, ended_by)
+
+
+ASKS = '{"status": "needs_input", "summary": "", "questions": [{"text": "Which?", "options": []}]}'
+SAYS = '{"status": "%s", "summary": "Half of it."}'
+
+
+@pytest.mark.parametrize(
+    ("last", "code", "status", "reason"),
+    [
+        (ASKS, 0, S.NEEDS_INPUT, R.QUESTION),
+        (ASKS, 3, S.NEEDS_INPUT, R.QUESTION),
+        (SAYS % "ok", 0, S.OK, R.COMPLETED),
+        (SAYS % "ok", 3, S.ERROR, R.EXIT_CODE),
+        (SAYS % "partial", 0, S.PARTIAL, R.PARTIAL),
+        (SAYS % "ok", 143, S.ERROR, R.INTERRUPTED),
+        ("Which one do you want?", 0, S.OK, R.COMPLETED),  # prose is no question
+        (SAYS % "ok" + "\nmore", 3, S.ERROR, R.EXIT_CODE),
+        ('{"status": "ok"}', 0, S.OK, R.COMPLETED),
+    ],
+)
+def test_s3_24_a_program_may_end_with_what_it_says_of_its_work(
+    last: str, code: int, status: AgentStatus, reason: EndReason
+) -> None:
+    reader = find_runner("command", "any").reader()
+    reader.feed(f"I work.\n{last}\n".encode())
+    outcome = reader.outcome(code)
+    assert (outcome.status, outcome.reason) == (status, reason)
+    asked = Asked(Question("Which?"), "", deferred=True)
+    assert outcome.question == (asked if status is S.NEEDS_INPUT else None)

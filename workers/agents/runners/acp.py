@@ -2,18 +2,21 @@
 
 A small client is sent along and runs beside the agent; it needs python3 on the host. The protocol
 has no form for the answer of an agent, so the prompt asks for one, and an agent that does not give
-it is believed in what it says: the check decides.
+it is believed in what it says: the check decides. A form that it sends to ask a person ends its
+turn, and the session goes on with the answer; an agent that works without a person is told that
+nobody answers.
 """
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
-from workers.agents.deliverable import Deliverable, parse_deliverable, schema
+from shared.domain.question import MOST_OPTIONS, Question
+from workers.agents.deliverable import join_questions, schema
 from workers.agents.events import (
     AgentEvent,
     Asked,
@@ -33,7 +36,7 @@ from workers.agents.runners.json_lines import (
     count_of,
     find,
     object_of,
-    parse_json,
+    objects_of,
     shown,
     text_of,
 )
@@ -44,7 +47,7 @@ from workers.agents.runners.port import (
     StreamReader,
     words_of,
 )
-from workers.agents.runners.reading import CLAIMED, JsonReader
+from workers.agents.runners.reading import CLAIMED, JsonReader, deliverable_in
 
 _CLIENT: Final = "acp/client.py"
 _ORDER: Final = "acp/order.json"
@@ -79,8 +82,10 @@ class AcpRunner:
         words = words_of(self.name, self.template)
         told = {
             "cwd": order.workspace,
-            "prompt": _prompt(order),
+            "prompt": _prompt(order, order.message or str(order.assignment)),
+            "whole_prompt": _prompt(order, str(order.assignment)),
             "session": order.resumed.session if order.resumed else None,
+            "interactive": order.interactive,
         }
         return Invocation(
             ("python3", "-I", f"{order.home}/{_CLIENT}", f"{order.home}/{_ORDER}", "--", *words),
@@ -102,11 +107,11 @@ def _client() -> str:
     return folder.joinpath("acp_client.py").read_text(encoding="utf-8")
 
 
-def _prompt(order: AgentOrder) -> str:
+def _prompt(order: AgentOrder, task: str) -> str:
     form = json.dumps(schema(interactive=order.interactive))
     parts = (
         order.protocol,
-        order.message or str(order.assignment),
+        task,
         "End your last message with one line of JSON, without a fence around it, that fits this "
         f"JSON Schema:\n{form}",
     )
@@ -166,6 +171,8 @@ class AcpReader(JsonReader):
                 self.seen.denied.append(text_of(value, "call", "title"))
             case "refused":
                 yield self._refused(text_of(value, "method"), object_of(value, "error"))
+            case "asked":
+                yield Asked(_elicited(value), "", deferred=value.get("deferred") is True)
             case "ended":
                 yield from self._finish_message()
                 yield from self._ended(text_of(value, "stop"), object_of(value, "usage"))
@@ -221,11 +228,14 @@ class AcpReader(JsonReader):
             yield UsageReported(
                 count_of(usage, "inputTokens") + cached, cached, count_of(usage, "outputTokens")
             )
+        if self.seen.asked is not None:
+            yield RunnerEnded(AgentStatus.NEEDS_INPUT, self._last, None, EndReason.QUESTION)
+            return
         if stop != "end_turn":
             status, reason = _STOPPED.get(stop, (AgentStatus.ERROR, EndReason.FAILED))
             yield RunnerEnded(status, self._last, None, reason)
             return
-        value, deliverable = _deliverable(self._last)
+        value, deliverable = deliverable_in(self._last)
         if self.seen.denied and not self._changed:
             yield RunnerEnded(AgentStatus.BLOCKED, self._last, value, EndReason.TOOLS_DENIED)
         elif deliverable is None:
@@ -250,10 +260,24 @@ _STOPPED: Final = {
 }
 
 
-def _deliverable(text: str) -> tuple[Any, Deliverable | None]:
-    """The deliverable in the last line that holds one, as a value and as read."""
-    for line in reversed(text.splitlines()):
-        value = parse_json(line)
-        if (found := parse_deliverable(value)) is not None:
-            return value, found
-    return None, None
+def _elicited(value: JsonObject) -> Question:
+    """The question of a form: its message, and its field or fields."""
+    message, fields = text_of(value, "message"), object_of(value, "schema", "properties")
+    asked = tuple(
+        Question(text_of(each, "title") or text_of(each, "description") or name, _choices(each))
+        for name, each in fields.items()
+        if isinstance(each, dict)
+    )
+    if len(asked) <= 1:
+        return Question(message, asked[0].options if asked else ())
+    return Question(f"{message}\n{join_questions(asked).text}".strip())
+
+
+def _choices(field: JsonObject) -> tuple[str, ...]:
+    """The values of a field to choose from; empty for any."""
+    if text_of(field, "type") == "boolean":
+        return "yes", "no"
+    listed = find(field, "enum")
+    named = [text_of(each, "const") for each in objects_of(field, "oneOf")]
+    found = listed if isinstance(listed, list) else named
+    return tuple(str(each) for each in found if each)[:MOST_OPTIONS]

@@ -3,8 +3,8 @@
     acp_client.py ORDER.json -- PROGRAM ARGUMENT...
 
 It starts an agent, gives it one prompt, answers its requests by a fixed policy, and writes what it
-hears as lines of JSON. It ends with 0 once the agent has answered the prompt, however it did. Only
-the standard library of Python 3.8 is used.
+hears as lines of JSON. It ends with 0 once the agent has answered the prompt, however it did, or
+has asked what only a person knows. Only the standard library of Python 3.8 is used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ VERSION = 1
 NOT_SERVED = {"code": -32601, "message": "this client does not serve that"}
 REFUSED_COMMANDS = re.compile(r"\bgit\b[^;&|\n]*\b(?:push|commit|remote)\b")
 REFUSED_KINDS = ("fetch",)
+ELICITATION = ("elicitation/create", "session/elicitation")
 GRACE = 5.0
 
 
@@ -32,6 +34,10 @@ class AgentEnded(Exception):
 class AgentRefused(Exception):
     """The agent answered a request with an error."""
 
+    def __init__(self, method: str, error: Any) -> None:
+        super().__init__(method)
+        self.method, self.error = method, error
+
 
 def say(event: str, **values: Any) -> None:
     """Write a line for the reader."""
@@ -40,12 +46,16 @@ def say(event: str, **values: Any) -> None:
 
 
 class Client:
-    """One conversation with an agent."""
+    """One conversation with an agent; `asked` once it has asked what a person is to answer."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], *, interactive: bool) -> None:
         if process.stdin is None or process.stdout is None:
             raise ValueError("the agent is started without pipes")
         self.to_agent, self.from_agent = process.stdin, process.stdout
+        self.process = process
+        self.interactive = interactive
+        self.asked = False
+        self.session = ""
         self.sent = 0
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
@@ -59,8 +69,7 @@ class Client:
                 self.serve(message)
             elif message.get("id") == number:
                 if "error" in message:
-                    say("refused", method=method, error=message["error"])
-                    raise AgentRefused
+                    raise AgentRefused(method, message["error"])
                 return message.get("result") or {}
 
     def send(self, message: dict[str, Any]) -> None:
@@ -92,7 +101,24 @@ class Client:
         answer: dict[str, Any] = {"error": NOT_SERVED}
         if message["method"] == "session/request_permission":
             answer = {"result": {"outcome": permit(params)}}
+        if message["method"] in ELICITATION:
+            self.elicit(message["id"], params)
+            return
         self.send({"id": message["id"], **answer})
+
+    def elicit(self, number: object, params: dict[str, Any]) -> None:
+        """Tell a question to a person. Nobody waits for the answer: the turn ends, or goes on."""
+        schema = params.get("requestedSchema")
+        say("asked", message=params.get("message"), schema=schema, deferred=self.interactive)
+        if not self.interactive:
+            self.send({"id": number, "result": {"action": "decline"}})
+            return
+        self.asked = True
+        self.send({"id": number, "result": {"action": "cancel"}})
+        self.send({"method": "session/cancel", "params": {"sessionId": self.session}})
+        end = threading.Timer(GRACE, self.process.terminate)
+        end.daemon = True
+        end.start()
 
 
 def permit(params: dict[str, Any]) -> dict[str, Any]:
@@ -112,17 +138,25 @@ def permit(params: dict[str, Any]) -> dict[str, Any]:
 
 def converse(client: Client, order: dict[str, Any]) -> None:
     """Open or load the session, and send the prompt."""
-    about = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+    about: dict[str, Any] = {
+        "fs": {"readTextFile": False, "writeTextFile": False},
+        "terminal": False,
+    }
+    if client.interactive:
+        about["elicitation"] = {"form": {}}
     agent = client.ask("initialize", protocolVersion=VERSION, clientCapabilities=about)
     say("agent", info=agent.get("agentInfo"), version=agent.get("protocolVersion"))
     place = {"cwd": order["cwd"], "mcpServers": []}
-    session = order.get("session")
+    session, text = order.get("session"), order["prompt"]
     if session:
-        client.ask("session/load", sessionId=session, **place)
-    else:
-        session = client.ask("session/new", **place).get("sessionId")
+        try:
+            client.ask("session/load", sessionId=session, **place)
+        except AgentRefused:  # it is gone, or this agent loads none: the work is begun again
+            session, text = None, order["whole_prompt"]
+    session = session or client.ask("session/new", **place).get("sessionId")
+    client.session = str(session)
     say("session", session=session)
-    prompt = [{"type": "text", "text": order["prompt"]}]
+    prompt = [{"type": "text", "text": text}]
     answer = client.ask("session/prompt", sessionId=session, prompt=prompt)
     say("ended", stop=answer.get("stopReason"), usage=answer.get("usage"))
 
@@ -137,12 +171,17 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return 127
+    client = Client(process, interactive=bool(order.get("interactive")))
     try:
-        converse(Client(process), order)
-    except AgentRefused:
+        converse(client, order)
+    except AgentRefused as refused:
+        say("refused", method=refused.method, error=refused.error)
         return 1
     except (AgentEnded, BrokenPipeError):
         stop(process)
+        if client.asked:
+            say("ended", stop="cancelled")
+            return 0
         sys.stderr.write(f"the agent ended with exit code {process.returncode}\n")
         return 1
     finally:

@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.domain.attempt import AgentStatus, EndedBy
 from shared.domain.errors import Rejected
-from workers.agents.events import AgentEvent, EndReason, Said
+from workers.agents.events import AgentEvent, Asked, EndReason, Said
 from workers.agents.runners.port import (
     TEMPORARY,
     AgentOrder,
@@ -16,10 +16,18 @@ from workers.agents.runners.port import (
     StreamReader,
     words_of,
 )
-from workers.agents.runners.reading import BY_SIGNAL, NOT_EXECUTABLE
+from workers.agents.runners.reading import (
+    BY_SIGNAL,
+    CLAIMED,
+    NOT_EXECUTABLE,
+    deliverable_in,
+)
 
 TASK_FILE: Final = "{task_file}"
 """What is replaced with the path of the task; without it, `--task PATH` is added (S4.19)."""
+
+_KEPT: Final = 64_000
+"""Bytes at the end of its output in which a deliverable is sought."""
 
 _LAST_WORDS: Final = 4000
 """Bytes at the end of its output that are its summary."""
@@ -94,7 +102,11 @@ def gateway_tokens(order: AgentOrder) -> dict[str, str]:
 
 
 class PlainReader:
-    """Reads a program that only writes text: what it says counts for nothing but activity."""
+    """Reads a program that only writes text: what it says counts for nothing but activity.
+
+    Unless it ends with a line of JSON that says how it did (S3.24): one of the deliverables that
+    other runners are made to give (`workers.agents.deliverable`).
+    """
 
     def __init__(self) -> None:
         self._line = b""
@@ -104,7 +116,7 @@ class PlainReader:
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         """See `StreamReader`: an event for each line."""
-        self._last = (self._last + chunk)[-_LAST_WORDS:]
+        self._last = (self._last + chunk)[-_KEPT:]
         *whole, rest = (self._line + chunk).split(b"\n")
         self._line = rest[:_LAST_WORDS]
         texts = (_text(line[:_LAST_WORDS]) for line in whole)
@@ -113,10 +125,27 @@ class PlainReader:
     def outcome(
         self, exit_code: int | None, ended_by: EndedBy | None = None, stderr: bytes = b""
     ) -> RunnerOutcome:
-        """See `StreamReader`; only the exit code can tell, and the check decides."""
+        """See `StreamReader`; what it claims of itself does not outweigh its exit code."""
         status, reason = _end(exit_code, ended_by)
-        detail = _text(stderr[-_LAST_WORDS:])
-        return RunnerOutcome(status, reason, summary=_text(self._last), detail=detail)
+        detail, said = _text(stderr[-_LAST_WORDS:]), _text(self._last)
+        value, found = deliverable_in(said.rpartition("\n")[2])
+        if found is None:
+            summary = _text(self._last[-_LAST_WORDS:])
+            return RunnerOutcome(status, reason, summary=summary, detail=detail)
+        ended_itself = reason in {EndReason.COMPLETED, EndReason.EXIT_CODE}
+        if ended_itself and not (exit_code and found.status is AgentStatus.OK):
+            status, reason = found.status, CLAIMED[found.status]
+        asked = None
+        if status is AgentStatus.NEEDS_INPUT:
+            asked = Asked(found.question, "", deferred=True)
+        return RunnerOutcome(
+            status,
+            reason,
+            summary=found.summary,
+            detail=detail,
+            structured=value,
+            question=asked,
+        )
 
 
 def _end(exit_code: int | None, ended_by: EndedBy | None) -> tuple[AgentStatus, EndReason]:

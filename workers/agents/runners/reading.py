@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from shared.domain.attempt import AgentStatus, EndedBy
+from workers.agents.deliverable import Deliverable, parse_deliverable
 from workers.agents.events import (
     AgentEvent,
     Asked,
@@ -14,7 +15,7 @@ from workers.agents.events import (
     Unreadable,
     UsageReported,
 )
-from workers.agents.runners.json_lines import JsonLines, JsonObject
+from workers.agents.runners.json_lines import JsonLines, JsonObject, parse_json
 from workers.agents.runners.port import RunnerOutcome
 
 NOT_EXECUTABLE: Final = frozenset({126, 127})
@@ -153,6 +154,15 @@ class JsonReader:
 
 def _ending(status: AgentStatus, reason: EndReason, summary: str = "") -> RunnerEnded:
     return RunnerEnded(status, summary, None, reason)
+
+
+def deliverable_in(text: str) -> tuple[Any, Deliverable | None]:
+    """The deliverable in the last line that holds one, as a value and as read."""
+    for line in reversed(text.splitlines()):
+        value = parse_json(line)
+        if (found := parse_deliverable(value)) is not None:
+            return value, found
+    return None, None
 
 
 def model_refusal(status: int | None) -> tuple[AgentStatus, EndReason]:
