@@ -1,6 +1,7 @@
 """The whole ring in processes of their own: a coordinator and workers that a test may kill."""
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from shared.domain.plan import Plan
 from shared.store.database import Database
 from tests.services.preloaded import Preloaded, run, start
 
+_ADDRESS = re.compile(r"^http://127\.0\.0\.1:\d+(?=\n)", re.MULTILINE)
 PATIENCE = 60.0
 """Seconds after which something that should happen has not."""
 
@@ -71,6 +73,12 @@ class Ring:
     def worker(self, *roles: str, name: str | None = None) -> None:
         """Start a worker for some roles."""
         self._start(name or roles[0], "workers", "start", *roles)
+
+    def gateway(self, *arguments: str) -> None:
+        """Start a model gateway on a free port; the workers that start later use it."""
+        self._start("gateway", "workers", "gateway", "--listen", "127.0.0.1:0", *arguments)
+        found = eventually(lambda: _ADDRESS.search(self.log("gateway")), "the gateway's address")
+        self.extra["REPLAN_GATEWAY_URL"] = found[0]
 
     def replan(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run the CLI; fails the test when it does not exit with `check`."""
