@@ -28,7 +28,8 @@ class AgentRun:
 
     `task` is what its plan calls the work, `kind` the kind of its step; attempts with the same
     `place` are tries of the same work. `asked` counts its questions to a person, None where its
-    runner does not say it. `stuck` counts what its watchdog found.
+    runner does not say it. `stuck` counts what its watchdog found. One that `waits` has ended with
+    a question to a person: the next attempt goes on with it, and is no other try.
     """
 
     task: str
@@ -42,6 +43,7 @@ class AgentRun:
     compliant: bool
     succeeded: bool
     stuck: int = 0
+    waits: bool = False
 
     @property
     def is_autonomous(self) -> bool:
@@ -78,6 +80,7 @@ class AgentFigures:
     `compliance_rate`: of the tasks that were to ask nobody, those that did not (S4.60).
     `watchdog_triggers` counts how often one was found stuck, `stuck_rate` is the share of tasks
     that ever were (S4.62). `retry_rate` is the share of tasks with more than one attempt (S4.64).
+    Neither it nor `effectiveness` counts an attempt that waits for an answer.
     """
 
     attempts: int
@@ -140,8 +143,8 @@ def figures(runs: Iterable[AgentRun]) -> AgentFigures:
         budget=_accuracy(listed),
         watchdog_triggers=sum(run.stuck for run in listed),
         stuck_rate=_share([any(run.stuck for run in tried) for tried in tasks.values()]),
-        effectiveness=_effectiveness(listed),
-        retry_rate=_share([len(tried) > 1 for tried in tasks.values()]),
+        effectiveness=_effectiveness([run for run in listed if not run.waits]),
+        retry_rate=_share([sum(not run.waits for run in tried) > 1 for tried in tasks.values()]),
     )
 
 

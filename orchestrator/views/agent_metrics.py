@@ -15,7 +15,7 @@ from orchestrator.views.agent_figures import (
 )
 from orchestrator.views.places import require_task
 from shared.domain.agent import DEFAULT_TIME_BUDGET, ExecutionMode
-from shared.domain.attempt import GREEN, AgentResult
+from shared.domain.attempt import GREEN, AgentResult, Outcome
 from shared.domain.compliance import ComplianceReport
 from shared.domain.ids import Ref
 from shared.store.attempts import RUNNING
@@ -82,4 +82,5 @@ def _run(row: Any) -> AgentRun:
         compliant=ComplianceReport(result.violations).compliant,
         succeeded=row.outcome in GREEN,
         stuck=result.stuck,
+        waits=row.outcome == Outcome.NEEDS_INPUT,
     )

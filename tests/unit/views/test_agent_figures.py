@@ -157,3 +157,11 @@ def test_s4_58_the_nearest_history_counts(
     found = suggest_budget(history, kind=kind, runner=runner)
     assert found is not None
     assert (found.kind, found.runner, found.attempts) == source
+
+
+def test_s4_63_s4_64_a_question_to_a_person_is_neither_a_failure_nor_a_try() -> None:
+    """Its answer continues the same work."""
+    waits = replace(UI, mode=ExecutionMode.INTERACTIVE, waits=True)
+    found = figures([waits, replace(waits, waits=False, succeeded=True)])
+    assert (found.attempts, found.tasks, found.retry_rate) == (2, 1, 0.0)
+    assert found.effectiveness == (Effectiveness("claude-code", "task", 1, 1, 1.0),)
