@@ -71,11 +71,11 @@ class Assigning:
             name=choice.name,
             command=choice.command,
             timeout=entered.timeout + this.allowance,
-            protocol=_protocol(work, choice, entered.timeout),
+            protocol=_protocol(work, choice, entered.timeout, self._name()),
             mode=work.mode,
             time_budget=work.time_budget,
             compliance=work.compliance,
-            key=subtask.key,
+            key=self._name(),
             allowed_tools=work.allowed_tools,
             resumed=resumed,
             home=home,
@@ -109,6 +109,14 @@ class Assigning:
         known = {a.key: a for a in (*self._order.earlier, *self._tried[number])}.values()
         own = (a for a in known if (a.subtask, a.revision, a.rollback) == (number, revision, False))
         return tuple(a.result for a in own if isinstance(a.result, AgentResult))
+
+    def _name(self) -> str:
+        """What people call the work: its step's name in the plan, otherwise its place.
+
+        A step that its plan gives no name has its number for a key.
+        """
+        step = self._order.step
+        return f"{self._order.task_ref}.{step.ordinal}" if step.key.isdigit() else step.key
 
     def _replies(self) -> tuple[Reply, ...]:
         """All that people have answered for the step: before it began, and to its passes."""
@@ -155,11 +163,12 @@ def _runner(attempt: Attempt) -> str | None:
     return attempt.result.runner if isinstance(attempt.result, AgentResult) else None
 
 
-def _protocol(work: AgentWork, choice: RunnerChoice, time_budget: float) -> str:
+def _protocol(work: AgentWork, choice: RunnerChoice, time_budget: float, task: str) -> str:
     """The text for work without a person (S4.16–S4.18); empty for none."""
     if not work.is_autonomous:
         return ""
-    return fill(shipped_protocol() if choice.protocol is None else choice.protocol, time_budget)
+    text = shipped_protocol() if choice.protocol is None else choice.protocol
+    return fill(text, time_budget, task)
 
 
 def _work(subtask: SentSubtask) -> AgentWork:

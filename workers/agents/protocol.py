@@ -4,11 +4,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Grows with every change of the text."""
 
 PLACEHOLDER: Final = "{TIME_BUDGET}"
 """What is replaced with the time budget in minutes (S4.18)."""
+
+TASK: Final = "{TASK_ID}"
+"""What is replaced with the name by which the handoff file must mention the work (S4.39)."""
 
 
 @cache
@@ -17,9 +20,12 @@ def shipped_protocol() -> str:
     return files("workers.agents").joinpath("protocol.md").read_text(encoding="utf-8")
 
 
-def fill(text: str, time_budget: float) -> str:
-    """A protocol with the time budget, given in seconds, in whole minutes, at least one."""
-    return text.replace(PLACEHOLDER, str(max(1, round(time_budget / 60))))
+def fill(text: str, time_budget: float, task: str = "") -> str:
+    """A protocol with the time budget, given in seconds, in whole minutes, at least one.
+
+    `task` is the name of the work.
+    """
+    return text.replace(PLACEHOLDER, str(max(1, round(time_budget / 60)))).replace(TASK, task)
 
 
 def is_injected(*, autonomous: bool, enabled: bool, prepend_protocol: bool) -> bool:

@@ -69,7 +69,7 @@ class AgentTask:
     """What one attempt is asked to do, and by which runner; `timeout` is in seconds.
 
     `name` is what people know the runner by, `command` what starts it, None for its usual program.
-    `key` is what the plan calls the work; `time_budget` and `compliance` are the plan's.
+    `key` is what people call the work; `time_budget` and `compliance` are the plan's.
     `home` is the key of the attempt whose home it gets, None for its own. `earlier` is what agents
     have done at it before, oldest first, `after` who worked last, and `entry` why its runner is
     entered.

@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from shared.domain.agent import AgentWork, ExecutionMode
+from workers.agents.compliance import Conduct, judge
+from workers.agents.handoff import HANDOFF_FILE
 from workers.agents.protocol import PLACEHOLDER, VERSION, fill, is_injected, shipped_protocol
 
 
@@ -11,6 +14,15 @@ def test_the_shipped_text_names_its_version_and_has_one_place_for_the_budget() -
     text = shipped_protocol()
     assert re.match(r"# Autonomous mode, version (\d+)\n", text)[1] == str(VERSION)  # type: ignore[index]
     assert text.count(PLACEHOLDER) == 1
+
+
+def test_s4_39_an_agent_is_told_where_to_document_its_decisions_and_under_which_name() -> None:
+    """What is judged at the end must have been asked for."""
+    told = fill(shipped_protocol(), 60, "db-schema")
+    assert f"`{HANDOFF_FILE}`" in told
+    assert "`db-schema`" in told
+    work = AgentWork(mode=ExecutionMode.AUTONOMOUS)
+    assert judge(work, Conduct("db-schema", 0, "# db-schema", 1)).violations == ()
 
 
 @pytest.mark.parametrize(
