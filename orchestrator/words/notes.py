@@ -96,7 +96,9 @@ def _finding(note: FoundStuck) -> str:
 
 
 def _validated(note: TaskValidated) -> str:
+    left = f" (not judged: {', '.join(note.unjudged)})" if note.unjudged else ""
     if not note.violations:
-        return "kept to the autonomous protocol"
+        return f"kept to the autonomous protocol{left}"
     listed = "; ".join(f"{each.rule.value}: {each.details}" for each in note.violations)
-    return f"{'broke' if not note.compliant else 'was lax about'} the autonomous protocol: {listed}"
+    how = "was lax about" if note.compliant else "broke"
+    return f"{how} the autonomous protocol{left}: {listed}"

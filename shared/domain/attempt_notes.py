@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.domain.agent import Progress, StuckStrategy
-from shared.domain.compliance import Violation
+from shared.domain.compliance import ProtocolRule, Violation
 
 
 class NoteKind(StrEnum):
@@ -85,11 +85,15 @@ class FoundStuck:
 
 @dataclass(frozen=True, slots=True)
 class TaskValidated:
-    """The conduct of the agent was judged (S4.45); `task` is what the plan calls the work."""
+    """The conduct of the agent was judged (S4.45); `task` is what the plan calls the work.
+
+    `unjudged` are the rules that nothing could be read about.
+    """
 
     task: str
     compliant: bool
     violations: tuple[Violation, ...] = ()
+    unjudged: tuple[ProtocolRule, ...] = ()
 
 
 AttemptNote = RunnerEntered | FoundStuck | TaskValidated

@@ -363,10 +363,12 @@ class _Run:
         handoff = read_handoff(self._runs.shell, self._runs.bench.path)
         took = (made.ended_at - made.started_at).total_seconds()
         report = judge(work, Conduct(task.key, made.questions, handoff, took))
-        self._tell_once(TaskValidated(task.key, report.compliant, report.violations))
+        unjudged = tuple(sorted(report.unjudged))
+        self._tell_once(TaskValidated(task.key, report.compliant, report.violations, unjudged))
+        for each in () if report.compliant else report.violations:
+            log.error("protocol_violation", task_id=task.key, rule=each.rule, details=each.details)
         told = TaskValidation(task.key, report).as_json()
-        write = log.info if report.compliant else log.error
-        write(told.pop("type"), **told)
+        log.info(told.pop("type"), **told)
         return replace(made, violations=report.violations)
 
     def _questions(self, said: RunnerOutcome) -> int | None:

@@ -65,6 +65,11 @@ LAX = Violation(ProtocolRule.TIME_BUDGET, Severity.WARNING, "late")
         ),
         (TaskValidated("s1", compliant=True), "kept to the autonomous protocol", False),
         (
+            TaskValidated("s1", compliant=True, unjudged=(ProtocolRule.NO_QUESTIONS_TO_USER,)),
+            "kept to the autonomous protocol (not judged: NO_QUESTIONS_TO_USER)",
+            False,
+        ),
+        (
             TaskValidated("s1", compliant=True, violations=(LAX,)),
             "was lax about the autonomous protocol: TIME_BUDGET: late",
             False,
