@@ -1,6 +1,7 @@
 """Keeps the head and the tail of a stream, whatever its length."""
 
 from collections import deque
+from typing import Protocol
 
 from shared.domain.attempt import OnOutput
 from shared.secrets.masking import MaskedStream, Masker, ValueStream
@@ -9,6 +10,18 @@ STREAM_LIMIT = 1_048_576
 """Bytes kept of each stream of a command."""
 
 _SMALL = 4096  # shorter pieces of the tail are joined, or a slow trickle would cost memory
+
+
+class Taker(Protocol):
+    """Takes a stream in pieces."""
+
+    def take(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        ...
+
+    def skip(self, size: int) -> None:
+        """Note that so many bytes are missing here."""
+        ...
 
 
 class Capture:

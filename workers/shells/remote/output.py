@@ -1,6 +1,7 @@
 """The output of a command: gathered at its end, and sent while it runs."""
 
 import threading
+import time
 from contextlib import suppress
 
 from shared.domain.attempt import OnOutput
@@ -14,6 +15,11 @@ from workers.shells.remote.runner import Ended, Runner
 from workers.shells.remote.runners import RunnerPool
 
 STREAMS = {"stdout": "o", "stderr": "e"}
+
+_READS = 40
+"""How often a file is read that changes meanwhile; what cuts it does so for a moment."""
+
+_CUTTING = 0.05
 
 
 class Output:
@@ -71,7 +77,7 @@ class Output:
         if ended.number is None:
             return
         for name, letter in STREAMS.items():
-            _fetch(runner, f"{stem}.{letter}.{ended.number}", self.captures[name], ended.cut)
+            _fetch(runner, f"{stem}.{letter}.{ended.number}", self.captures[name])
 
     def _at_end(self, stream: str, chunk: bytes) -> None:
         begin = self._passed[stream]
@@ -106,10 +112,52 @@ def _send_live_output(
                 wanted = output.send_live(*came)
 
 
-def _fetch(runner: Runner, path: str, into: Capture, cut: bool) -> None:
-    missing = int(runner.read(f"{path}.cut") or b"0") if cut else 0
+class _Pieces:
+    """The parts of a file in order: bytes, and how many are missing in between."""
+
+    def __init__(self) -> None:
+        self._found: list[bytes | int] = []
+
+    def take(self, chunk: bytes) -> None:
+        """See `Capture`."""
+        self._found.append(chunk)
+
+    def skip(self, size: int) -> None:
+        """See `Capture`."""
+        self._found.append(size)
+
+    def pour(self, into: Capture) -> None:
+        """Give all of it to a capture."""
+        for piece in self._found:
+            if isinstance(piece, bytes):
+                into.take(piece)
+            else:
+                into.skip(piece)
+
+
+def _fetch(runner: Runner, path: str, into: Capture) -> None:
+    """Read a file, of which the host may take the middle out meanwhile: then it is read again."""
+    pieces = _Pieces()
+    for left in range(_READS, 0, -1):
+        before = runner.read(f"{path}.cut")
+        if _is_being_cut(before) and left > 1:
+            time.sleep(_CUTTING)
+            continue
+        pieces = _read(runner, path, int(before.strip(b"-\n") or b"0"))
+        if runner.read(f"{path}.cut") == before:
+            break
+    pieces.pour(into)
+
+
+def _is_being_cut(text: bytes) -> bool:
+    return b"-" in text
+
+
+def _read(runner: Runner, path: str, missing: int) -> _Pieces:
+    pieces = _Pieces()
     if missing:
-        missing -= runner.fetch(f"{path}.head", into)
-        into.skip(max(0, missing - runner.size(f"{path}.last")))
-        runner.fetch(f"{path}.last", into)
-    runner.fetch(path, into)
+        missing -= runner.fetch(f"{path}.head", pieces)
+        pieces.skip(max(0, missing - runner.size(f"{path}.last")))
+        runner.fetch(f"{path}.last", pieces)
+    runner.fetch(path, pieces)
+    return pieces

@@ -16,7 +16,7 @@ from workers.shells.records import (
     process_names,
     read_log,
 )
-from workers.shells.remote.capture import Capture
+from workers.shells.remote.capture import Taker
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, RunnerFrame
@@ -182,7 +182,7 @@ class Runner:
                 return Refused(why)
         raise LostError(f"{frame}")
 
-    def fetch(self, path: str, into: Capture) -> int:
+    def fetch(self, path: str, into: Taker) -> int:
         """Read a file, or the beginning and the end of a long one; return its size in bytes."""
         size = self.size(path)
         blocks = -(-size // BLOCK)

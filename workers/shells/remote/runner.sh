@@ -12,6 +12,8 @@
 # looks):
 #   S.log       the starts and ends of commands, appended before and after each command
 #   S.o.N S.e.N output and errors; commands share a pair until one of them writes something
+#   F.head F.last F.cut  of a long output file F: its first part, the part before F as it is now, and
+#               how many bytes F has lost, with a - while it loses more
 #   S.stop      written by a driver that takes over: nothing more starts here
 #   S.why.K     written by whoever ends command K early; it says why
 #   S.end.K.C   command K ended with C when the log was no longer writable

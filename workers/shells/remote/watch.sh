@@ -129,6 +129,9 @@ trim() { # stem: keep the first and the last part of every file that is too long
   for file in $(find "${1%/*}" -name "${1##*/}.[oe].*" -size +2048); do
     tick=0.05 cut=0 size=$(size_of "$file")
     [ -e "$file.head" ] || dd if="$file" of="$file.head" bs=65536 count=8
+    read -r cut <"$file.cut"
+    # Whoever reads the file now reads it again once this is a number.
+    cut=${cut%-} && echo "$cut-" >"$file.cut"
     middle=$(((size - 524288) / 65536 * 65536))
     # Takes the middle out at once: what is written meanwhile is not lost, as it may be otherwise.
     if [ ! -e "$file.last" ] && fallocate -c -o 0 -l "$middle" "$file"; then
@@ -137,7 +140,6 @@ trim() { # stem: keep the first and the last part of every file that is too long
       tail -c 524288 "$file" >"$file.last"
       : >"$file"
     fi
-    read -r cut <"$file.cut"
     echo "$((cut + size))" >"$file.cut"
   done
 }
