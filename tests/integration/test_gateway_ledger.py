@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 
 import httpx2
@@ -20,14 +22,17 @@ from shared.settings.server import GatewayKeeps
 from shared.store import attempts, model_calls
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
+from shared.store.model_calls import CallSigns
 from tests.contract.store_under_test import SqlUnderTest
 from tests.fakes.gateway import NotingUpstream
 from tests.journeys.plans import plan, step
+from tests.services.ring import eventually
 from workers.attempt_token import attempt_token
 from workers.call_ledger import CallLedger
 from workers.gateway.app import Gateway
 from workers.gateway.faults import FaultKind, Refusal
 from workers.gateway.ledger import LedgerAccounts
+from workers.gateway.patience import Patience
 from workers.gateway.script import parse_script
 from workers.gateway.scripted import ScriptedUpstream
 from workers.gateway.serving import serving
@@ -112,6 +117,7 @@ def metered(
     daily_cap: float = 0.0,
     keeps: GatewayKeeps = GatewayKeeps.NEW,
     answers: Upstream | None = None,
+    patience: Patience | None = None,
 ) -> Iterator[Metered]:
     store = SqlUnderTest(database)
     store.submit(("web1",), policy or Policy(), plan(step(["true"])))
@@ -123,7 +129,7 @@ def metered(
         database, ledger, KEY, keeps=keeps, mask=lambda said: said.replace("hush", "‹secret:X›")
     )
     upstream = NotingUpstream(answers or ScriptedUpstream(parse_script(list(turns))))
-    with serving(Gateway(upstream, accounts)) as where:
+    with serving(Gateway(upstream, accounts, patience=patience)) as where:
         yield Metered(database, job, where.url, upstream)
 
 
@@ -330,3 +336,32 @@ def test_each_call_keeps_what_it_adds_without_secrets(database: Database) -> Non
         "turns": [{"speaker": "user", "text": "again"}],
         "left_out": 2,
     }
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["slow", "away"])
+def test_who_watches_an_agent_can_read_what_the_gateway_does_for_it(
+    database: Database, tmp_path: Path, *, away: bool
+) -> None:
+    """That an answer is coming, and that a provider is away which the gateway waits for."""
+    gate = tmp_path / "gate"
+    busy = {"status": 529, "headers": {"retry-after": "60"}}
+    turn = [busy] if away else [{"await": str(gate)}, {"text": "Fine."}, USAGE]
+    patience = Patience(longest_pause=60)
+    with metered(database, turn, patience=patience) as gateway, ThreadPoolExecutor() as threads:
+        gateway.write(ended=False)
+
+        def signs() -> CallSigns:
+            with database.begin() as connection:
+                return model_calls.signs_of_attempt(connection, gateway.attempt.key)
+
+        stream: dict[str, Any] = {**CALL, "stream": True}
+        asked = threads.submit(gateway.ask, body=stream, patience=8.0 if away else 60.0)
+        eventually(lambda: signs().provider_away if away else signs().heard, "a sign of the call")
+        during = signs()
+        gate.touch()
+        assert isinstance(asked.exception(), httpx2.TimeoutException) is away
+        eventually(lambda: not signs().requests, "the end of the call")
+    assert (during.requests, during.answered) == (1, 0 if away else 1)
+    assert (during.provider_away, during.tokens) == (away, 0)
+    assert away or signs().tokens == 3100
+    assert not signs().provider_away

@@ -49,6 +49,13 @@ class Sleeps:
 
 
 @dataclass(frozen=True, slots=True)
+class Awaits:
+    """Nothing more comes until that file exists."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Hangs:
     """Nothing more comes, and the connection stays open."""
 
@@ -67,7 +74,7 @@ class Uses:
     output: int | None = None
 
 
-Item = Part | Fails | Sleeps | Hangs | BreaksOff | Uses
+Item = Part | Fails | Sleeps | Awaits | Hangs | BreaksOff | Uses
 ScriptTurn = tuple[Item, ...]
 
 
@@ -187,6 +194,7 @@ _ITEMS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any]], 
     ),
     "status": (("headers", "times", "message"), _fails),
     "sleep": ((), _sleeps),
+    "await": ((), lambda value: Awaits(Path(str(value["await"])))),
     "hang": ((), lambda _: Hangs()),
     "cut": ((), lambda _: BreaksOff()),
     "usage": ((), _uses),

@@ -13,6 +13,7 @@ from workers.gateway.protocols.content import count_characters, count_rounds
 from workers.gateway.protocols.protocol import ScriptedAnswer, Text, ToolUse, Vendor
 from workers.gateway.routes import Operation
 from workers.gateway.script import (
+    Awaits,
     BreaksOff,
     Fails,
     Hangs,
@@ -27,6 +28,9 @@ from workers.llm.calls import Usage, estimate_tokens
 
 _JSON: Final = {"content-type": "application/json"}
 _EVENTS: Final = {"content-type": "text/event-stream; charset=utf-8"}
+_LOOK_AGAIN: Final = 0.05
+"""Seconds between two looks for a file that a script awaits."""
+
 _LAST: Final = (Text("The script has no more turns."),)
 """What answers a request after the last turn."""
 
@@ -145,6 +149,9 @@ async def _act(item: Item) -> None:
     match item:
         case Sleeps(seconds):
             await asyncio.sleep(seconds)
+        case Awaits(path):
+            while not path.exists():  # noqa: ASYNC110 - nothing tells of a file without a library
+                await asyncio.sleep(_LOOK_AGAIN)
         case Hangs():
             await asyncio.Event().wait()
         case BreaksOff():
