@@ -8,6 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+AGENTS := $(VENV)/.agents
 # The first Python that is new enough.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; \
@@ -28,9 +29,12 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compil
 TESTED := bedrock dev embedded flower keyring openai vertex
 
 ##@ Use it
-.PHONY: demo up
+.PHONY: demo demo-agents up
 demo: $(STAMP) ## Watch a task fail, replan and succeed on this machine (PLANNER=anthropic)
 	@$(BIN)/replan demo $(if $(PLANNER),--planner $(PLANNER))
+
+demo-agents: $(AGENTS) ## Watch Claude Code and commands share a plan: no key, no network (370 MB)
+	@$(BIN)/replan demo --agents
 
 up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up
@@ -96,6 +100,11 @@ $(STAMP): requirements-dev.lock pyproject.toml
 		"(Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	@$(PIP) install --require-hashes --requirement requirements-dev.lock
 	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(AGENTS): $(STAMP) deploy/requirements-agents.lock
+	@echo "installing Claude Code into $(VENV) …"
+	@$(PIP) install --require-hashes --requirement deploy/requirements-agents.lock
 	@touch $@
 
 wheel: $(STAMP) ## Build the wheel, which pipx and uv install, into dist/

@@ -6,9 +6,10 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -21,7 +22,11 @@ from shared.domain.config import MODEL_PROVIDERS
 from shared.domain.errors import Rejected
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep, ShellCommand
+from shared.domain.task import TaskPhase
 from shared.settings import Settings
+
+if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
+    from orchestrator.embedded.stage import Stage
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks at whether the supervisor itself still runs."""
@@ -118,36 +123,35 @@ def demo(
     call: Invocation,
     *,
     planner: Annotated[
-        str, typer.Option(help="The planner: runbook, or a provider of models such as anthropic.")
-    ] = "runbook",
+        str | None,
+        typer.Option(help="The planner: runbook, or a provider of models such as anthropic."),
+    ] = None,
+    agents: Annotated[
+        bool,
+        typer.Option("--agents", help="Watch Claude Code work in a repository, on a script."),
+    ] = False,
 ) -> Result:
     """Watch replan work on this machine: it starts a service although the port is taken.
 
     Real commands in a scratch folder, without root, key or network. Nothing is left running.
+    With --agents, Claude Code writes a program that commands on this machine then use.
     """
     from orchestrator.acts.caller import Caller
     from orchestrator.acts.watch import watch
     from orchestrator.cli.answers import Demonstration
     from orchestrator.cli.follow import print_message, telling
-    from orchestrator.embedded import demo as demonstration
     from orchestrator.views.report import report
     from orchestrator.words.report import markdown
 
-    if planner not in (allowed := ("runbook", *MODEL_PROVIDERS)):
-        raise Rejected(
-            f"{planner!r} is not a valid planner for the demo; use {', '.join(allowed)}",
-            stage="input",
-            next_step=NextStep.of("demo"),
-        )
+    stage_in = _stage(call, planner, agents=agents)
     folder = Path(tempfile.mkdtemp(prefix="replan-demo-"))
     say = call.complaints.print if not call.human else call.console.print
-    say(f"starting Postgres, Valkey, a coordinator and two workers in {plain(folder)} …")
-    settings = call.settings.with_agent([f"planner={planner}", f"subtask_planner={planner}"])
-    with demonstration.set_stage(folder, call.environ) as stage:
-        say(f"port {stage.port} is already taken; now asking:")
-        say(f'  "{plain(stage.prompt)}"\n')
+    beside = ", two workers and a model gateway" if agents else " and two workers"
+    say(f"starting Postgres, Valkey, a coordinator{beside} in {plain(folder)} …")
+    with stage_in(folder) as stage:
+        say("\n".join(map(plain, stage.opening)) + "\n")
         with stage.database() as database:
-            caller = Caller.of_account(settings, database)
+            caller = Caller.of_account(call.settings, database)
             ref = stage.submit(caller)
             view = watch(
                 caller,
@@ -171,10 +175,12 @@ def demo(
         next_step(console, look)
         data = folder / "data"
         next_step(console, ShellCommand(f"{program()} up --data-dir {shlex.quote(str(data))}"))
-        again = f"{finding(call.settings, data)}{program()} task report {ref}"
-        next_step(console, ShellCommand(again))
+        again = f"{finding(call.settings, data)}{program()}"
+        next_step(console, ShellCommand(f"{again} task report {ref}"))
+        for each in stage.attempts:
+            next_step(console, ShellCommand(f"{again} attempt show {ref}{each}"))
 
-    done = view.phase == "done"
+    done = view.phase == TaskPhase.DONE
     return Result(
         "demo",
         Demonstration(ref, view.phase, str(folder), compiled),
@@ -184,3 +190,30 @@ def demo(
         reason=None if done else view.reason or view.phase,
         next_step=look,
     )
+
+
+def _stage(
+    call: Invocation, planner: str | None, *, agents: bool
+) -> Callable[[Path], AbstractContextManager["Stage"]]:
+    """What sets the stage of the demonstration in a folder; raises Rejected for a bad planner."""
+    if agents:
+        from orchestrator.embedded import agents_demo
+
+        if planner is not None:
+            raise Rejected(
+                "the demo with --agents has a scripted planner; leave --planner out",
+                stage="input",
+                next_step=NextStep.of("demo", agents=True),
+            )
+        agents_demo.require_programs(call.environ)
+        return lambda folder: agents_demo.set_stage(folder, call.environ)
+    from orchestrator.embedded import demo as service_demo
+
+    chosen = planner or "runbook"
+    if chosen not in (allowed := ("runbook", *MODEL_PROVIDERS)):
+        raise Rejected(
+            f"{chosen!r} is not a valid planner for the demo; use {', '.join(allowed)}",
+            stage="input",
+            next_step=NextStep.of("demo"),
+        )
+    return lambda folder: service_demo.set_stage(folder, call.environ, chosen)

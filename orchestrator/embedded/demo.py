@@ -10,17 +10,14 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.acts.caller import Caller
-from orchestrator.acts.tasks import TaskRequest, submit
+from orchestrator.acts.tasks import TaskRequest
 from orchestrator.embedded.port import any_free
-from orchestrator.embedded.stack import Stack, run_stack
+from orchestrator.embedded.stack import run_stack
+from orchestrator.embedded.stage import Stage
 from orchestrator.embedded.watched import Child
 from shared.domain.host import LOCALHOST
-from shared.domain.ids import Ref
-from shared.store.database import Database
 
 _OCCUPANT = """
 import http.server, sys
@@ -39,35 +36,8 @@ allow:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The setting of the demonstration: a folder of its own, and a port that is taken."""
-
-    folder: Path
-    port: int
-    services: Stack
-
-    @property
-    def prompt(self) -> str:
-        """What is asked for, in words."""
-        return f"Put the status service into operation in {self.folder} on port {self.port}"
-
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        """The database of the stage."""
-        database = Database(self.services.database_url)
-        try:
-            yield database
-        finally:
-            database.close()
-
-    def submit(self, caller: Caller) -> Ref:
-        """Submit the task under the settings of the caller; returns it."""
-        return submit(caller, TaskRequest(self.prompt, (LOCALHOST.name,))).value.ref
-
-
 @contextmanager
-def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
+def set_stage(folder: Path, environ: Mapping[str, str], planner: str) -> Iterator[Stage]:
     """Start everything and occupy the port; nothing is left running afterwards."""
     site = folder / "site"
     site.mkdir(parents=True, exist_ok=True)
@@ -80,8 +50,11 @@ def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
         services.supervisor.add(
             Child(name="somebody else", argv=argv, ready=lambda: _is_taken(port))
         )
+        prompt = f"Put the status service into operation in {site} on port {port}"
+        opening = (f"port {port} is already taken; now asking:", f'  "{prompt}"')
+        settings = (f"planner={planner}", f"subtask_planner={planner}")
         try:
-            yield Stage(site, port, services)
+            yield Stage(services, opening, TaskRequest(prompt, (LOCALHOST.name,), settings))
         finally:
             end_service(site)
 

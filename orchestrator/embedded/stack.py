@@ -34,6 +34,7 @@ def run_stack(
     existing: tuple[str, str] | None = None,
     executors: int = 1,
     gateway: str | None = None,
+    script: Path | None = None,
     on_event: Callable[[ChildEvent], None] = lambda _: None,
 ) -> Iterator["Stack"]:
     """Run the whole stack, ready for tasks, until the context is left.
@@ -41,7 +42,8 @@ def run_stack(
     The children get `environ` and the addresses of the database and the broker; `existing` names
     servers (database URL, broker URL) to use instead of embedded ones. `gateway` is the address of
     the model gateway; if it is empty, a port of this machine, the same after a restart; None: no
-    gateway. None is started where the address names another machine.
+    gateway. None is started where the address names another machine. It answers from the `script`,
+    if there is one, in place of providers.
 
     Raises Misconfigured when the folder is in use or a process does not start.
     """
@@ -58,7 +60,10 @@ def run_stack(
             port = choose(data_dir / "gateway-port") if not gateway else None
             env["REPLAN_SERVER_GATEWAY_URL"] = gateway or f"http://{LOOPBACK}:{port}"
         started = gateway is not None and is_served_here(gateway)
-        members = _members(data_dir, env, executors, with_gateway=started)
+        members = [*_members(data_dir, env, executors)]
+        if started:
+            words = () if script is None else ("--script", str(script))
+            members.append(_member(data_dir, env, "gateway", "workers", "gateway", *words))
         stack.supervisor.add(*members)
         ConnectionFile(stack.database_url, stack.broker_url, os.getpid()).write(data_dir)
         try:
@@ -100,15 +105,11 @@ def _servers(
         yield Stack(services.database_url, services.broker_url, services.supervisor)
 
 
-def _members(
-    folder: Path, env: Mapping[str, str], executors: int, *, with_gateway: bool
-) -> Iterator[Child]:
+def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[Child]:
     yield _member(folder, env, "coordinator", "orchestrator.cli.main", "coordinator", "start")
     yield _member(folder, env, "planners", "workers", "start", *PLANNING_ROLES)
     for number in range(1, executors + 1):
         yield _member(folder, env, f"executor-{number}", "workers", "start", "executor")
-    if with_gateway:
-        yield _member(folder, env, "gateway", "workers", "gateway")
 
 
 def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words: str) -> Child:

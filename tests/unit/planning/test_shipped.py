@@ -12,10 +12,13 @@ from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.guard import Guard, load_site
 from shared.runbook.template import fill
+from workers.gateway.script import read_script
 from workers.runbook.library import read_library
 from workers.shells.snapshot import PROBES
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+FOLDER = Path(__file__).parents[3] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.yaml"))
+PLAN = FOLDER / "agents.yaml"
 VALUES = {"folder": "/srv/my status", "port": "8080", "version": "16"}
 HERE = Origin("shipped", "plan")
 
@@ -46,10 +49,10 @@ def shipped_cases() -> list[Any]:
 
 
 def texts(subtask: Subtask) -> Iterator[str]:
-    """Every text in it that reaches a host."""
-    assert subtask.kind is SubtaskKind.COMMAND
+    """Every text in it that a shell reads on a host: the goal of an agent is not one."""
+    command = None if subtask.kind is SubtaskKind.AGENT else subtask.command
     yield from subtask.preconditions
-    yield from filter(None, (subtask.command, subtask.check, subtask.rollback))
+    yield from filter(None, (command, subtask.check, subtask.rollback))
 
 
 @pytest.fixture(scope="module")
@@ -92,4 +95,16 @@ def test_no_parameter_is_left_unfilled(subtasks: tuple[Subtask, ...]) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert [path.stem for path in EXAMPLES] >= ["failing-human"]
+    assert {path.stem for path in EXAMPLES} >= {"failing-human", "agents"}
+
+
+def test_the_demonstration_of_agents_revises_its_plan(guard: Guard) -> None:
+    """The alternative shows the agent another file, and keeps the check word for word."""
+    (alternative,) = read_library([FOLDER / "agents/runbook"]).revisions
+    sample, goal = revision_in(alternative.document(), policy=Policy(), origin=HERE)
+    (planned,) = (s for s in of_example(PLAN) if s.kind is SubtaskKind.AGENT)
+    assert [s.kind for s in (sample, goal)] == [SubtaskKind.COMMAND, SubtaskKind.AGENT]
+    assert goal.check == planned.check
+    assert all(guard.judge(text).allowed for text in texts(sample))
+    revised, *_ = read_script(FOLDER / "agents/script.yaml").cases
+    assert revised.when in goal.command

@@ -1,0 +1,44 @@
+"""What demonstrations have in common: a setting that is running, and what is asked of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from orchestrator.acts import repositories
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.tasks import TaskRequest, submit
+from orchestrator.embedded.stack import Stack
+from shared.domain.ids import Ref
+from shared.domain.target import Repository
+from shared.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The setting of a demonstration.
+
+    `opening` says, line by line, what people should know before the task begins. `repository` is
+    added first, if there is one. `attempts` are worth a look afterwards: their references, without
+    that of the task.
+    """
+
+    services: Stack
+    opening: tuple[str, ...]
+    request: TaskRequest
+    repository: Repository | None = None
+    attempts: tuple[str, ...] = ()
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """The database of the stage."""
+        database = Database(self.services.database_url)
+        try:
+            yield database
+        finally:
+            database.close()
+
+    def submit(self, caller: Caller) -> Ref:
+        """Submit the task under the settings of the caller; returns it."""
+        if self.repository is not None:
+            repositories.add(caller, self.repository)
+        return submit(caller, self.request).value.ref
