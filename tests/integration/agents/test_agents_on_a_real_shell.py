@@ -1,5 +1,6 @@
 """Agents on a real shell, in workspaces of a real repository."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from shared.domain.config import Policy
 from shared.domain.prediction import Prediction
 from shared.domain.question import PassReply, Reply
 from tests.fakes.gateway import scripted_gateway
+from tests.fakes.scripted_agents import ScriptedRunner
 from tests.integration.agents.conftest import Driving, agent
 from tests.services.agent_programs import program_for_tests
 from tests.unit.passes.given import MemoryLog, subtask
-from workers.agents.runners.port import GatewayAccess
+from workers.agents.runners.port import Capabilities, GatewayAccess
 from workers.agents.runners.table import find_runner
 
 
@@ -65,6 +67,40 @@ def test_an_agent_asks_and_its_session_goes_on_with_the_answer(driving: Driving)
     replies = [PassReply(0, 1, Reply("Which one?", "the first"))]
     done, log = driving.drive(goal, earlier=log.ended, pass_no=2, replies=replies)
     assert done.ending is Ending.DONE, log.ended
+
+
+@pytest.mark.parametrize("lost", ["nothing", "session", "workspace"])
+def test_an_answer_counts_whatever_became_of_the_session(
+    driving: Driving, program: Path, lost: str
+) -> None:
+    """Without its session or its workspace, the work goes on from the last tree."""
+    runners: list[ScriptedRunner] = []
+
+    def runner_of(name: str, _: str | None) -> ScriptedRunner:
+        can = Capabilities(resume=True, sessions="kept/{session}")
+        runners.append(ScriptedRunner(name, program=str(program), capabilities=can))
+        return runners[-1]
+
+    own = replace(driving, agents=replace(driving.agents, runner_of=runner_of))
+    keeps = 'mkdir "$HOME/kept"; touch "$HOME/kept/session"'
+    goal = agent(
+        f"test -e half && exec touch answered; touch half; {keeps}; "
+        "echo 'ask Which one?'; echo 'end needs_input'",
+        "test -e answered",
+    )
+    asked, log = own.drive(goal)
+    assert asked.ending is Ending.NEEDS_INPUT
+    if lost == "session":
+        next(driving.folder.rglob("kept/session")).unlink()
+    elif lost == "workspace":
+        shutil.rmtree(next(driving.folder.rglob("half")).parents[1])
+    reply = Reply("Which one?", "the first")
+    replies = [PassReply(0, 1, reply)]
+    done, log = own.drive(goal, earlier=log.ended, pass_no=2, replies=replies)
+    assert done.ending is Ending.DONE, log.ended
+    (made,) = (order for runner in runners for order in runner.orders if order.assignment.replies)
+    assert (made.resumed is not None) is (lost == "nothing")
+    assert made.assignment.replies == (reply,)
 
 
 def test_the_next_runner_goes_on_from_what_the_first_left(driving: Driving) -> None:
