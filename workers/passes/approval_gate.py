@@ -1,5 +1,7 @@
 """Decides whether a text of a subtask may reach the target: the guard or a person allows it."""
 
+from collections.abc import Iterable
+
 from shared.domain.approval import SubtaskPart
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured
@@ -50,20 +52,27 @@ class ApprovalGate:
         self._policy = policy
         self._approvals = approvals or NothingApproved()
 
-    def command(self, work: SentSubtask | Undo, text: str) -> Verdict:
-        """Clear the command of the next attempt, and use up its approval."""
-        subtask, key = subtask_of(work), self._recorder.next_key(work)
-        return self._clear(subtask.ordinal, text, key, self._verdict_on_command(subtask, text))
+    def command(
+        self, work: SentSubtask | Undo, text: str, continued: Iterable[str] = ()
+    ) -> Verdict:
+        """Clear the command of the next attempt, and use up its approval.
 
-    def remedy(self, subtask: SentSubtask, text: str, approved_for: str | None) -> Verdict:
+        What the attempts with the keys `continued` have used for the goal of an agent is for this
+        one too: they asked a person, and their work goes on.
+        """
+        subtask, key = subtask_of(work), self._recorder.next_key(work)
+        verdict = self._verdict_on_command(subtask, text)
+        used = continued if _is_goal(subtask, text) else ()
+        return self._clear(subtask.ordinal, text, key, verdict, approved_for=(*used, key))
+
+    def remedy(self, subtask: SentSubtask, text: str, approved_for: Iterable[str]) -> Verdict:
         """Clear what is tried after a failed attempt: no approval is for a text of its own.
 
-        The goal of an agent is approved with all its runners. What the attempt with the key
-        `approved_for` has used is for the next runner too, as long as it holds.
+        The goal of an agent is approved with all its runners. What the attempts with the keys
+        `approved_for` have used is for the next runner too, as long as it holds.
         """
         verdict = self._verdict_on_command(subtask, text)
-        is_goal = subtask.kind is SubtaskKind.AGENT and text == subtask.command
-        if not is_goal or approved_for is None:
+        if not _is_goal(subtask, text):
             return verdict
         key = self._recorder.next_key(subtask)
         return self._clear(subtask.ordinal, text, key, verdict, approved_for=approved_for)
@@ -132,14 +141,19 @@ class ApprovalGate:
         key: str,
         verdict: Verdict,
         *,
-        approved_for: str | None = None,
+        approved_for: Iterable[str] | None = None,
     ) -> Verdict:
         if verdict.allowed or verdict.denied:
             return verdict
-        if not self._approvals.spend(subtask, text, approved_for or key):
+        keys = (key,) if approved_for is None else approved_for
+        if not any(self._approvals.spend(subtask, text, each) for each in keys):
             return verdict
         self._means.permit(text, key)
         return ALLOWED
+
+
+def _is_goal(subtask: SentSubtask, text: str) -> bool:
+    return subtask.kind is SubtaskKind.AGENT and text == subtask.command
 
 
 def _confirmation_verdict(subtask: SentSubtask, policy: Policy) -> Verdict | None:

@@ -1,7 +1,7 @@
 """What earlier attempts mean for a pass: what is done, which errors count, the next numbers."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
 from shared.secrets.sent import SentSubtask
@@ -96,12 +96,28 @@ class History:
             if attempt.correction is not None and attempt.outcome in _REFUSED
         }
 
-    def planned_key(self, subtask: int) -> str | None:
-        """The key under which its command last ran as planned in this pass."""
-        for attempt in reversed(self._pass[subtask]):
-            if attempt.correction is None and attempt.result is not None:
-                return attempt.key
-        return None
+    def planned_keys(self, subtask: int) -> tuple[str, ...]:
+        """The keys under which its command ran as planned, the newest first.
+
+        They are those of this pass, and of the passes that it continues.
+        """
+        return (*_planned(self._pass[subtask]), *self.continued_keys(subtask))
+
+    def continued_keys(self, subtask: int) -> tuple[str, ...]:
+        """The same of the passes that this one continues because the subtask asked a person.
+
+        A pass in which it did not run does not come between.
+        """
+        ran: dict[int, list[Attempt]] = defaultdict(list)
+        for attempt in self._revision[subtask]:
+            if attempt.result is not None and attempt.pass_no != self._pass_no:
+                ran[attempt.pass_no].append(attempt)
+        found: list[str] = []
+        for pass_no in sorted(ran, reverse=True):
+            if ran[pass_no][-1].outcome is not Outcome.NEEDS_INPUT:
+                break
+            found += _planned(ran[pass_no])
+        return tuple(found)
 
     def tried_commands(self, subtask: int) -> set[str]:
         """The commands that have already run for the subtask in this pass."""
@@ -132,6 +148,12 @@ class History:
     def _note_check(self, attempt: Attempt) -> None:
         if attempt.result is not None and attempt.check is not None and not attempt.rollback:
             self._checked[attempt.check.command] = attempt
+
+
+def _planned(attempts: Sequence[Attempt]) -> Iterable[str]:
+    """The keys of those in which the command ran as planned, the newest first."""
+    ran = (each for each in reversed(attempts) if each.result is not None)
+    return (each.key for each in ran if each.correction is None)
 
 
 def _began_red(attempt: Attempt) -> bool:

@@ -62,8 +62,8 @@ class Tries:
             remedy = self._remedy(subtask, attempt, planned)
             if remedy is None:
                 return attempt
-            planned_key = self._context.history.planned_key(subtask.ordinal)
-            verdict = self._context.gate.remedy(subtask, remedy.command, planned_key)
+            planned_keys = self._context.history.planned_keys(subtask.ordinal)
+            verdict = self._context.gate.remedy(subtask, remedy.command, planned_keys)
             if verdict.allowed:
                 planned = remedy.source
                 attempt = self._run(subtask, remedy)
@@ -154,7 +154,8 @@ class Tries:
 
     def _refusal(self, subtask: SentSubtask, command: str) -> Attempt | None:
         """The attempt of a command that may not run; None if it may."""
-        verdict = self._context.gate.command(subtask, command)
+        continued = self._context.history.continued_keys(subtask.ordinal)
+        verdict = self._context.gate.command(subtask, command, continued)
         if verdict.allowed:
             return None
         return self._context.recorder.record_refusal(subtask, command, "command", verdict)

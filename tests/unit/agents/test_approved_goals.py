@@ -2,22 +2,25 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from shared.domain.agent import AgentRemedy, AgentWork, RunnerChoice
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN, Policy
 from shared.domain.plan import SubtaskKind
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.passes.given import (
+    NOON,
     MemoryLog,
     OnceApproved,
     ScriptedJudge,
     SteppingClock,
+    attempt,
     order,
     shell_means,
     subtask,
@@ -46,6 +49,7 @@ def tried(
     approve: str | None = "ask",
     policy: Policy | None = None,
     earlier: tuple[Attempt, ...] = (),
+    pass_no: int = 1,
     **fields: Any,
 ) -> tuple[PassResult, list[Attempt]]:
     """Have the runners try the goal, each ending with that exit code; stop a loop that is endless.
@@ -53,7 +57,8 @@ def tried(
     The check is green as soon as a runner ends with 0.
     """
     one = subtask(GOAL, kind=SubtaskKind.AGENT, agent=WORK, check="look", **fields)
-    what = order(one, policy=policy or Policy(error_threshold_per_step=9), earlier=earlier)
+    policy = policy or Policy(error_threshold_per_step=9)
+    what = order(one, policy=policy, earlier=earlier, pass_no=pass_no)
     log = MemoryLog(stop=lambda log: len(log.ended) > 9)
     done: list[int] = []
 
@@ -118,6 +123,28 @@ def test_the_next_driver_of_the_pass_has_the_approval_too() -> None:
     result, more = tried(ENDS, approvals, earlier=tuple(attempts[:2]))
     assert [(a.key, a.outcome) for a in more] == [(THIRD, Outcome.OK)]
     assert result.ending is Ending.DONE
+
+
+def test_the_approval_lasts_while_an_agent_asks_a_person() -> None:
+    """The work that was approved goes on with the answer, and with the next runner."""
+    result = AgentResult(AgentStatus.NEEDS_INPUT, "", NOON, NOON, runner="one")
+    asked = replace(attempt(outcome=Outcome.NEEDS_INPUT, command=GOAL), result=result)
+    again = replace(asked, key="R7-1-r0-1-p2-t0", pass_no=2)
+    approvals = OnceApproved({GOAL}, {GOAL: FIRST})
+    result_, more = tried({**ENDS, "two": 0}, approvals, earlier=(asked, again), pass_no=3)
+    assert [(a.outcome, a.correction) for a in more] == [
+        (Outcome.FAILED, None),
+        (Outcome.OK, AgentRemedy.NEXT_RUNNER),
+    ]
+    assert result_.ending is Ending.DONE
+    assert approvals.used == {GOAL: FIRST}
+
+
+def test_an_approval_is_used_up_once_the_pass_is_over() -> None:
+    _, attempts = tried({**ENDS, "three": 1}, OnceApproved({GOAL}))
+    approvals = OnceApproved({GOAL}, {GOAL: FIRST})
+    _, more = tried(ENDS, approvals, earlier=tuple(attempts), pass_no=2)
+    assert [a.outcome for a in more] == [Outcome.NEEDS_APPROVAL]
 
 
 def test_an_approval_that_no_longer_holds_starts_no_other_runner() -> None:
