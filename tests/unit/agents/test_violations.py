@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field, replace
 
+from structlog.testing import capture_logs
+
 from shared.domain.agent import AgentWork, Compliance, ExecutionMode
 from shared.domain.attempt import AgentResult, Attempt, Outcome
 from shared.domain.attempt_notes import TaskValidated
@@ -114,6 +116,12 @@ def test_who_no_longer_minds_takes_the_work_as_it_is() -> None:
 
 def test_s4_45_each_attempt_has_a_note_of_its_validation() -> None:
     step = Step([ASKS])
-    _, (failed,) = step.carry_out(1)
+    with capture_logs() as logged:
+        _, (failed,) = step.carry_out(1)
+    assert [(each["log_level"], each["event"]) for each in logged] == [
+        ("error", "protocol_violation"),  # S4.43: each of them, the warning too
+        ("error", "protocol_violation"),
+        ("info", "task_validation"),
+    ]
     assert isinstance(failed.result, AgentResult)
     assert step.validations == [TaskValidated("step", False, failed.result.violations)]
