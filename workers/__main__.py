@@ -130,7 +130,7 @@ def _answer(verb: str) -> int:
 
     given = json.load(sys.stdin)
     if verb == "repo-check":
-        print(json.dumps(_check_repository(given, reveal)))
+        print(json.dumps(_check_repository(given, reveal, server.workspaces)))
         return 0
     host = from_json(Host, given)
     if verb == "host-key":
@@ -143,14 +143,16 @@ def _answer(verb: str) -> int:
     return 0
 
 
-def _check_repository(given: dict[str, Any], reveal: Callable[[str], str]) -> dict[str, Any]:
+def _check_repository(
+    given: dict[str, Any], reveal: Callable[[str], str], root: str
+) -> dict[str, Any]:
     from workers.agents.repository_check import check_repository
     from workers.shells.remote.connections import HostConnections
 
     host = from_json(Host, given["host"])
     repository = from_json(Repository, given["repository"])
     with closing(HostConnections(reveal)) as connections, closing(connections.shell(host)) as shell:
-        report = check_repository(shell, repository)
+        report = check_repository(shell, repository, root=root)
     return {"ok": report.fault is None, "report": to_json(report)}
 
 

@@ -73,7 +73,8 @@ class StepBrief:
     """A step in a run: its latest plan, who planned it, and what was tried.
 
     `plan` is the plan of the run; `phases` gives the state of each of its steps, by number; `done`
-    are the finished steps, and `replies` what people have answered so far.
+    are the finished steps, and `replies` what people have answered so far. In a `repository`, the
+    step works in the workspace that `token`, the name of the run on hosts, leads to.
     """
 
     task: TaskBrief
@@ -88,6 +89,8 @@ class StepBrief:
     phases: Mapping[int, str]
     done: tuple[DoneStep, ...] = ()
     replies: tuple[Reply, ...] = ()
+    repository: Repository | None = None
+    token: str = ""
 
     @property
     def subtasks(self) -> tuple[Subtask, ...]:
@@ -262,6 +265,7 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     row = connection.execute(
         select(
             RunRow.target,
+            RunRow.token,
             RunStepRow.author_role,
             RunStepRow.author_backend,
             RunStepRow.reason,
@@ -273,14 +277,13 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     step = plan.step(job.step)
     phases = _phases(connection, job.run_id)
     finished = [each for each in plan.steps if phases.get(each.ordinal) == StepPhase.DONE]
+    place = targets.find(connection, targets.name_for(step, row.target))
     return StepBrief(
         task=task,
         run_id=job.run_id,
-        host=_usable_host(
-            connection,
-            targets.host_of(connection, targets.name_for(step, row.target)),
-            row.target,
-        ),
+        host=_usable_host(connection, None if place is None else place.host, row.target),
+        repository=None if place is None else place.repository,
+        token=row.token,
         step=step,
         author=Author(PlanningRole(row.author_role), row.author_backend),
         revisions=_revisions(connection, job.run_id, step, job.revision),

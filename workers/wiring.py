@@ -55,7 +55,7 @@ from workers.roles.host_keys import reports_changed_keys
 from workers.roles.looker import Looker
 from workers.roles.looks import may_look
 from workers.roles.model_calls import ModelCalls
-from workers.roles.pass_means import Agents
+from workers.roles.pass_means import Agents, stand_in_workspace
 from workers.roles.planner import Planner
 from workers.roles.replanner import Replanner
 from workers.roles.signatures import Signatures
@@ -317,6 +317,7 @@ def _performers(
         notes_of=records.notes,
         calls_of=records.calls,
         workspaces=server.workspaces,
+        limits=server.workspace_limits,
     )
     executor = Executor(
         database, journal, connections, guards, secrecy, signatures=signatures, agents=agents
@@ -359,7 +360,9 @@ def _performers(
         JobKind.EXECUTE: execute,
         JobKind.LOOK: looker.perform,
         JobKind.CLEAN_UP: clean_up,
-        JobKind.GATHER: EscalationHandler(database, observe, secrecy.text).perform,
+        JobKind.GATHER: EscalationHandler(
+            database, observe, secrecy.text, partial(stand_in_workspace, connections, agents)
+        ).perform,
     }
 
 

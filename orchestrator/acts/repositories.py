@@ -1,6 +1,7 @@
 """What a person may do with repositories: add them, check them, remove them."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -12,17 +13,17 @@ from orchestrator.acts.done import Done, Note
 from orchestrator.acts.hosts import LABEL_SHAPE
 from orchestrator.acts.verbs import act
 from orchestrator.probes import repositories as probes
-from orchestrator.words.repositories import explain_fault, notices
+from orchestrator.words.repositories import explain_report, notices
 from shared.contracts.complaints import unknown
 from shared.domain.agent import RUNNERS
 from shared.domain.errors import Rejected, Transient
-from shared.domain.next_step import Blank, NextStep
+from shared.domain.next_step import Blank, NextStep, ShellCommand
 from shared.domain.target import Repository, RepositoryFault, RepositoryReport
 from shared.guard import Guard, load_site
 from shared.secrets.expansion import to_environment
 from shared.store import hosts, repositories
 
-NAME_SHAPE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+NAME_SHAPE = r"[A-Za-z0-9](?!.*\.\.)(?!.*\.lock$)[A-Za-z0-9_.-]{0,63}(?<!\.)"
 _SSH_SHAPE = r"[\w.-]+@[\w.-]+:.+"
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 
@@ -78,11 +79,16 @@ def check(caller: Caller, name: str) -> Done[RepositoryCheck]:
 
 @act("repo.remove")
 def remove(caller: Caller, name: str) -> Done[NamedRepository]:
-    """Remove a repository. Raises Rejected while a run works in it."""
+    """Remove a repository; the work of its agents stays on its host, which is told.
+
+    Raises Rejected while a run works in it.
+    """
     with caller.database.begin() as connection:
+        found = repositories.get(connection, name)
+        used = repositories.was_used(connection, name)
         repositories.remove(connection, name)
         audit.record(connection, caller.actor, Act("repo.remove", name))
-    return Done(NamedRepository(name))
+    return Done(NamedRepository(name), notes=_left_on_host(caller, found) if used else ())
 
 
 @act("repo.list")
@@ -99,6 +105,21 @@ def show(caller: Caller, name: str) -> Repository:
         return repositories.get(connection, name)
 
 
+def _left_on_host(caller: Caller, repository: Repository) -> tuple[Note, ...]:
+    folder = f"{caller.settings.server.workspaces}/{repository.name}"
+    told = (
+        f"its workspaces, and every tree that agents left, stay on {repository.host} in {folder}; "
+        "once you need none of them, remove that folder there"
+    )
+    return (Note(told, ShellCommand(f"rm -rf {_word(folder)}")),)
+
+
+def _word(folder: str) -> str:
+    """The folder as a word of the shell, whose home may stand before it."""
+    home, rest = ("~/", folder[2:]) if folder.startswith("~/") else ("", folder)
+    return home + shlex.quote(rest)
+
+
 def _look(caller: Caller, repository: Repository) -> RepositoryReport:
     with caller.database.begin() as connection:
         host = hosts.get(connection, repository.host)
@@ -108,7 +129,7 @@ def _look(caller: Caller, repository: Repository) -> RepositoryReport:
 
 
 def _error(repository: Repository, report: RepositoryReport) -> Rejected | Transient:
-    reason, step = explain_fault(repository, report)
+    reason, step = explain_report(repository, report)
     kind = Transient if report.fault is RepositoryFault.UNREACHABLE else Rejected
     return kind(reason, stage="repository", next_step=step)
 
@@ -122,7 +143,7 @@ def _check_words(repository: Repository) -> None:
     if not re.fullmatch(NAME_SHAPE, repository.name):
         raise _refusal(
             f"{repository.name!r} is not a valid name of a repository: use up to 64 letters, "
-            "digits, '.', '_' and '-'"
+            "digits, '_', '-' and '.', but not two dots in a row, one at the end, or '.lock' there"
         )
     if (repository.path is None) is (repository.url is None):
         raise _refusal("a repository has either a path or a URL: give one of --path and --url")

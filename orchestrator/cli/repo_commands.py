@@ -137,7 +137,7 @@ def show_(call: Invocation, name: NameArgument) -> Result:
 def check_(call: Invocation, name: NameArgument) -> Result:
     """Ask git on its host whether agents can work in a repository."""
     from orchestrator.acts import repositories
-    from orchestrator.words.repositories import explain_fault
+    from orchestrator.words.repositories import explain_report
 
     done = repositories.check(call.caller, name)
     found = done.value
@@ -149,7 +149,7 @@ def check_(call: Invocation, name: NameArgument) -> Result:
             _show_report(console, found)
 
         return with_notes(Result("repo.check", found, show), done)
-    reason, step = explain_fault(found.repository, report)
+    reason, step = explain_report(found.repository, report)
 
     def show_fault(console: Console) -> None:
         console.print(f"[red]✗[/] {plain(reason)}", highlight=False)
@@ -173,8 +173,9 @@ def remove(call: Invocation, name: NameArgument) -> Result:
     """Remove a repository from the list; its folder stays as it is."""
     from orchestrator.acts import repositories
 
-    removed = repositories.remove(call.caller, name).value
-    return Result("repo.remove", removed, lambda c: c.print(f"removed {plain(name)}"))
+    done = repositories.remove(call.caller, name)
+    result = Result("repo.remove", done.value, lambda c: c.print(f"removed {plain(name)}"))
+    return with_notes(result, done)
 
 
 def _place(path: str | None, host: str) -> str | None:

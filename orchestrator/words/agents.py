@@ -7,8 +7,8 @@ from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import amount
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Trigger
 from shared.domain.attempt import AgentResult, EndedBy
-from shared.domain.target import Repository
-from shared.domain.workspace import Notice, NoticeKind, Why, WorkspaceRemarks
+from shared.domain.target import Repository, RepositoryNotice
+from shared.domain.workspace import Notice, Why, WorkspaceRemarks
 
 _TRIGGERS = {Trigger.ON_FAILURE: " if that fails", Trigger.ON_TIMEOUT: " if that takes too long"}
 _STUCK = {
@@ -110,11 +110,11 @@ def describe_remarks(remarks: WorkspaceRemarks) -> Iterator[tuple[str, str]]:
 
 def _notice(notice: Notice) -> str:
     words = {
-        NoticeKind.DIRTY: f"{count_of(notice.count, 'uncommitted file')}: only commits count",
-        NoticeKind.BARE: "it is a bare repository: it has no ignored files to copy",
-        NoticeKind.SHALLOW: "it is a shallow clone: the agent saw the end of its history only",
-        NoticeKind.LFS: "it keeps files with Git LFS: the agent saw pointers in their place",
-        NoticeKind.LINKS_OUT: f"symbolic links lead out of it: {', '.join(notice.names)}",
+        RepositoryNotice.UNCOMMITTED: f"{count_of(notice.count, 'uncommitted file')}: only commits count",
+        RepositoryNotice.BARE: "it is a bare repository: it has no ignored files to copy",
+        RepositoryNotice.SHALLOW: "it is a shallow clone: the agent saw the end of its history only",
+        RepositoryNotice.LFS: "it keeps files with Git LFS: the agent saw pointers in their place",
+        RepositoryNotice.LINKS_OUT: f"symbolic links lead out of it: {', '.join(notice.names)}",
     }
     return words[notice.kind]
 

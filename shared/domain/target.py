@@ -40,19 +40,38 @@ class Repository:
         return self.runners is None or runner in self.runners
 
 
+@dataclass(frozen=True, slots=True)
+class WorkspaceLimits:
+    """What the workspaces of a repository may take up on its host.
+
+    Beyond `cap` bytes, old workspaces are removed, but none that was used in the last `idle`
+    seconds: its step may go on. A file of more than `largest` bytes is left out of every tree and
+    named; None for no limit.
+    """
+
+    cap: int = 20_000_000_000
+    idle: float = 86_400.0
+    largest: int | None = 50_000_000
+
+
 class RepositoryFault(StrEnum):
     """Why nobody can work in a repository."""
 
     NO_GIT = "no_git"
+    OLD_GIT = "old_git"
+    NO_PLACE = "no_place"  # its host has no folder for workspaces that the account may write to
     ABSENT = "absent"
     UNREADABLE = "unreadable"
     NO_REPOSITORY = "no_repository"
     INSIDE = "inside"  # the path is a folder inside a repository
     PARTIAL = "partial"  # a partial clone lacks objects of its own commits
     EMPTY = "empty"  # it has no commit
+    UNBORN_BRANCH = "unborn_branch"  # the branch that it has checked out has no commit
     NO_BRANCH = "no_branch"
+    NOT_A_COMMIT = "not_a_commit"
     SUBMODULES = "submodules"
     UNREACHABLE = "unreachable"  # git cannot read what the URL names
+    GIT = "git"
 
 
 class RepositoryNotice(StrEnum):
@@ -61,7 +80,8 @@ class RepositoryNotice(StrEnum):
     UNCOMMITTED = "uncommitted"  # only commits count
     BARE = "bare"  # it has no files, so no ignored ones to copy
     SHALLOW = "shallow"  # its history ends early
-    LFS = "lfs"  # large files stay pointers
+    LFS = "lfs"  # large files stay pointers: git-lfs does not run
+    LINKS_OUT = "links_out"  # symbolic links that lead out of the tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +90,8 @@ class RepositoryReport:
 
     `detail` is what the fault is about, in the words of git or the host. `branch` is where work
     starts, None for a commit that is on none; `branches` are some of those that there are.
-    `uncommitted` counts the files that differ from the last commit.
+    `uncommitted` counts the files that differ from the last commit, `links_out` are symbolic links
+    that lead out of the tree.
     """
 
     git: str | None = None
@@ -79,6 +100,7 @@ class RepositoryReport:
     branches: tuple[str, ...] = ()
     uncommitted: int = 0
     notices: tuple[RepositoryNotice, ...] = ()
+    links_out: tuple[str, ...] = ()
     fault: RepositoryFault | None = None
     detail: str = ""
 

@@ -5,25 +5,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from shared.domain.target import RepositoryNotice
+
 MOST_NAMES: Final = 200
 """How many names of one kind are kept with an attempt."""
-
-
-class NoticeKind(StrEnum):
-    """What a person should know about a repository that can be worked on all the same."""
-
-    DIRTY = "dirty"  # files differ from the last commit: only commits count
-    BARE = "bare"  # it has no files, so no ignored ones to copy
-    SHALLOW = "shallow"  # its history ends early
-    LFS = "lfs"  # large files stay pointers: git-lfs does not run
-    LINKS_OUT = "links_out"  # symbolic links that lead out of the tree
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A notice about a repository; `names` are the files concerned, `count` how many there are."""
 
-    kind: NoticeKind
+    kind: RepositoryNotice
     names: tuple[str, ...] = ()
     count: int = 0
 

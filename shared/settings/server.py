@@ -7,6 +7,7 @@ from pathlib import Path
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
+from shared.domain.target import WorkspaceLimits
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -47,6 +48,10 @@ class ServerSettings:
 
     `workspaces` is the folder in which agents work, on every host; `~` is the account's home.
 
+    `workspaces_cap` is how many gigabytes the workspaces of one repository may take up on its
+    host; beyond it, the oldest go that nobody has used for `workspaces_idle`, if all their files
+    are kept. No tree holds a file of more than `workspaces_file_cap` megabytes.
+
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
@@ -80,6 +85,9 @@ class ServerSettings:
     shutdown_grace: float = 5.0
     data_dir: Path = Path("replan-data")
     host_records_cap: int = 256
+    workspaces_cap: int = 20
+    workspaces_idle: float = 86_400.0
+    workspaces_file_cap: int = 50
     approval_keys: tuple[str, ...] = ()
     log_level: str = "info"
     guard_policy: Path | None = None
@@ -133,6 +141,15 @@ class ServerSettings:
     def records_cap_bytes(self) -> int:
         """`host_records_cap` in bytes."""
         return self.host_records_cap * 1_000_000
+
+    @property
+    def workspace_limits(self) -> WorkspaceLimits:
+        """The limits of workspaces, in bytes and seconds."""
+        return WorkspaceLimits(
+            cap=self.workspaces_cap * 1_000_000_000,
+            idle=self.workspaces_idle,
+            largest=self.workspaces_file_cap * 1_000_000,
+        )
 
     @property
     def database_url(self) -> str:

@@ -28,6 +28,10 @@ _FIELDS = (
 _LISTS = ("checks", "copied", "labels")
 
 _ENDED = ", ".join(f"'{phase}'" for phase in sorted(ENDED_RUN))
+_USED = text("""
+    SELECT EXISTS (SELECT FROM runs WHERE target = :name)
+        OR EXISTS (SELECT FROM planned_steps WHERE body ->> 'repository' = :name)
+""")
 _BUSY = text(f"""
     SELECT count(*) FROM runs
     WHERE phase NOT IN ({_ENDED}) AND (target = :name OR EXISTS (
@@ -101,6 +105,11 @@ def unknown(connection: Connection, name: str) -> Rejected:
         stage="input",
         next_step=NextStep.of("repo add", name, path=Blank("FOLDER")),
     )
+
+
+def was_used(connection: Connection, name: str) -> bool:
+    """Whether a run has ever worked there, or was to."""
+    return bool(connection.execute(_USED, {"name": name}).scalar_one())
 
 
 def remove(connection: Connection, name: str) -> None:

@@ -56,9 +56,9 @@ class StepBench:
         base = start.sha
         tree = None
         if after is not None:
-            before = workspaces.prepare(base, _name(run, after))
+            before = workspaces.prepare(base, workspace_name(run, after))
             tree = workspaces.snapshot(before, f"for step {step}").tree
-        made = workspaces.prepare(base, _name(run, step), tree=tree)
+        made = workspaces.prepare(base, workspace_name(run, step), tree=tree)
         return cls(make(shell, None), made, start.notices, shell.close)
 
     @property
@@ -90,5 +90,6 @@ class StepBench:
         return self._workspaces.changed(base, tree).paths
 
 
-def _name(run: str, step: int) -> str:
+def workspace_name(run: str, step: int) -> str:
+    """The name of the workspace of a step; `run` is the name of its run on hosts."""
     return f"{run}-{step}"

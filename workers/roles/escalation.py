@@ -44,15 +44,24 @@ Raises what a connection raises.
 """
 
 
+HostOf = Callable[[StepBrief], Host]
+"""The host of a step, as its commands see it. Raises what a connection raises."""
+
+
 class EscalationHandler:
     """Answers gathering jobs."""
 
     def __init__(
-        self, database: Database, observe: Observe, mask: Callable[[str], str] = str
+        self,
+        database: Database,
+        observe: Observe,
+        mask: Callable[[str], str] = str,
+        host_of: HostOf = lambda brief: brief.host,
     ) -> None:
         self._database = database
         self._observe = observe
         self._mask = mask
+        self._host_of = host_of
 
     def perform(self, hold: Hold) -> Fact:
         """Build and store the bundle of a step. If the host is unreachable, the bundle says so.
@@ -101,7 +110,8 @@ class EscalationHandler:
         asked = failed if policy.targeted_evidence else ()
         try:
             with reports_changed_keys(self._database, brief.task.id):
-                return self._observe(brief.host, policy, newest.subtasks, asked)
+                host = self._host_of(brief)
+                return self._observe(host, policy, newest.subtasks, asked)
         except ReplanError as error:
             log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
             return Observation({"connection": f"no snapshot could be taken: {error.reason}"})

@@ -1,19 +1,20 @@
 """Chooses and opens the means of a pass: a shell on a host, or agents in a repository."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.next_step import NextStep
-from shared.domain.target import Repository
+from shared.domain.target import Repository, WorkspaceLimits
 from shared.domain.verdict import ALLOWED, Verdict
 from shared.guard.proofs import proof_rules
 from shared.settings.server import WORKSPACES
 from workers.agents.assigning import Assigning
-from workers.agents.bench import StepBench
+from workers.agents.bench import StepBench, workspace_name
 from workers.agents.means import AgentMeans
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, RunnerOf
 from workers.agents.process_signs import look_at_processes
@@ -27,6 +28,7 @@ from workers.secrets import KnownSecrets
 from workers.shells.door import Judge, PassJudge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord, Shell
+from workers.store import StepBrief
 
 DEFAULT_RUNNER = "claude-code"
 """The runner of a goal where neither the plan nor the repository names one."""
@@ -36,7 +38,8 @@ DEFAULT_RUNNER = "claude-code"
 class Agents:
     """What agents need, whatever the pass: runners, a way to models, and what is on record.
 
-    `workspaces` is the folder for workspaces on a host, `snapshot_every` is in seconds.
+    `workspaces` is the folder for workspaces on a host, whose `limits` hold for each repository;
+    `snapshot_every` is in seconds.
     """
 
     runner_of: RunnerOf = find_runner
@@ -45,6 +48,7 @@ class Agents:
     calls_of: CallsOf = lambda _: None
     workspaces: str = WORKSPACES
     snapshot_every: float = SNAPSHOT_EVERY
+    limits: WorkspaceLimits = field(default_factory=WorkspaceLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +156,14 @@ class PassMeans:
         _require_allowed(repository, parts.setup)
 
         def make(shell: Shell, cancelled: Cancelled | None) -> Workspaces:
-            root = self._agents.workspaces
-            return Workspaces(shell, repository, root=root, cancelled=cancelled)
+            agents = self._agents
+            return Workspaces(
+                shell,
+                repository,
+                root=agents.workspaces,
+                limits=agents.limits,
+                cancelled=cancelled,
+            )
 
         return StepBench.open(
             host_shell,
@@ -164,6 +174,19 @@ class PassMeans:
             # A pass that was cancelled before it came here is there to end what runs.
             cancelled=None if parts.control.cancelled() else parts.control.cancelled,
         )
+
+
+def stand_in_workspace(connections: Connections, agents: Agents, brief: StepBrief) -> Host:
+    """The host of a step, where commands start in the step's workspace if it has one.
+
+    Raises what a connection and `Workspaces` raise.
+    """
+    if brief.repository is None:
+        return brief.host
+    with closing(connections.shell(brief.host)) as shell:
+        workspaces = Workspaces(shell, brief.repository, root=agents.workspaces)
+        path = workspaces.path_of(workspace_name(brief.token, brief.step.ordinal))
+    return brief.host if path is None else replace(brief.host, workdir=path)
 
 
 class AllowedGoals:

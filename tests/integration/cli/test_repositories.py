@@ -115,3 +115,42 @@ def test_a_repository_that_went_bad(cli: Cli, app: Path, tmp_path: Path) -> None
     assert answer["details"]["report"]["fault"] == "absent"
     assert answer["next_step_cmd"]
     assert "there is no folder" in answer["reason"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "words"),
+    [
+        ("app", ("--path", "/srv/\udcff"), "is not valid text"),
+        ("app", ("--path", "/srv/a\0b"), "is not valid text"),
+        ("app", ("--url", "https://\udcff/app.git"), "is not valid text"),
+        ("a..b", ("--path", "/srv/app"), "is not a valid name"),
+        ("app.lock", ("--path", "/srv/app"), "is not a valid name"),
+        ("-app", ("--path", "/srv/app"), ""),
+        ("app", ("--path", "srv", "--host", "here"), "is not a path from the root"),
+    ],
+)
+def test_what_nobody_could_use_is_refused(
+    cli: Cli, name: str, place: tuple[str, ...], words: str
+) -> None:
+    """Before anything is asked or kept; each with its sentence."""
+    cli.json("host", "add", "here", *HERE)
+    with unchanged(cli):
+        refused = cli("repo", "add", "--no-ask", name, *place)
+    assert refused.code == 2, refused
+    assert words in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_what_agents_left_is_told_when_their_repository_goes(coordinated: Cli, app: Path) -> None:
+    """Nothing of it is removed unasked; a repository in which nobody worked has left nothing."""
+    cli = coordinated
+    cli.json("repo", "add", "app", "--path", app, "--no-ask")
+    assert cli("repo", "remove", "app").err == ""
+    cli.json("repo", "add", "app", "--path", app, "--no-ask")
+    (app / "plan.yaml").write_text(PLAN)
+    ref = cli.json("task", "submit", "--plan", app / "plan.yaml", "--local")["details"]["ref"]
+    cli.json("task", "cancel", ref)
+    told = cli("repo", "remove", "app")
+    assert told.code == 0, told
+    assert "every tree that agents left, stay on localhost" in told.out + told.err
+    assert "rm -rf ~/.replan/workspaces/app" in told.out + told.err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shared.domain.host import LOCALHOST
-from shared.domain.target import Repository
+from shared.domain.target import Repository, WorkspaceLimits
 from tests.integration.workspaces.sources import Source
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.shells.ports import Shell
@@ -48,7 +48,8 @@ def make(local_shell: Shell, place: Path, source: Source) -> Make:
         **other: Any,
     ) -> Workspaces:
         repository = replace(Repository("app", "localhost", str(source.folder)), **other)
-        return Workspaces(local_shell, repository, root=str(root), largest=largest, cap=cap)
+        limits = WorkspaceLimits(cap=cap, largest=largest)
+        return Workspaces(local_shell, repository, root=str(root), limits=limits)
 
     return of
 

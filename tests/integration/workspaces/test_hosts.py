@@ -2,42 +2,22 @@
 
 import os
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from shared.domain.attempt import CommandResult
-from shared.domain.target import Repository
+from shared.domain.target import Repository, WorkspaceLimits
 from shared.domain.workspace import LeftOut, Why
-from tests.fakes.scripted_shell import ScriptedShell
 from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, machine
+from tests.integration.workspaces.machines import ShOfAMachine
 from tests.integration.workspaces.sources import Source
 from tests.services.sshd import SshServer
 from workers.agents.workspaces.workspaces import Workspaces
-from workers.shells.ports import Call, Shell
+from workers.shells.ports import Shell
 from workers.shells.remote.connections import HostConnections
 
 PASS, ATTEMPT, NEXT = "R1-1-r0-p1", "R1-1-r0-1-p1-t0", "R1-1-r0-1-p1-t1"
-
-
-class ShOfAMachine(ScriptedShell):
-    """Runs the text of each call with one sh and its tools, and nothing else of a shell."""
-
-    def __init__(self, sh: Path, path: str, home: Path) -> None:
-        super().__init__({})
-        self._sh, self._environment = sh, {"PATH": path, "HOME": str(home)}
-
-    def run(self, call: Call, **_: object) -> CommandResult:
-        """What the sh did with it."""
-        began = datetime.now(UTC)
-        words = [str(self._sh), "-c", call.command, "sh"]
-        ran = subprocess.run(
-            words, env=self._environment, capture_output=True, cwd="/", check=False, timeout=60
-        )
-        out, err = ran.stdout, ran.stderr
-        return CommandResult(call.command, ran.returncode, out, err, began, datetime.now(UTC))
 
 
 def exercise(shell: Shell, source: Source) -> None:
@@ -50,7 +30,7 @@ def exercise(shell: Shell, source: Source) -> None:
         source.write(name, name)
     setup = "mkdir -p deps; echo 1 >deps/lib"
     repository = Repository("app", "here", str(source.folder), setup=setup, copied=(".env",))
-    workspaces = Workspaces(shell, repository, largest=100_000)
+    workspaces = Workspaces(shell, repository, limits=WorkspaceLimits(largest=100_000))
 
     base = workspaces.base(PASS)
     workspace = workspaces.prepare(base.sha, ATTEMPT)
@@ -66,7 +46,7 @@ def exercise(shell: Shell, source: Source) -> None:
     second = workspaces.snapshot(workspace)
     other = workspaces.prepare(base.sha, NEXT, tree=first.tree)
 
-    assert {each.kind for each in base.notices} == {"dirty", "lfs", "links_out"}
+    assert {each.kind for each in base.notices} == {"uncommitted", "lfs", "links_out"}
     assert {each.why for each in first.left_out} == set(Why) - {Why.HISTORY}
     assert LeftOut("large\nname", Why.LARGE_OR_UNREADABLE) in first.left_out
     assert (tree / ".env").read_text() == Path(other.path, ".env").read_text() == ".env"

@@ -50,7 +50,7 @@ def test_an_agent_can_commit_in_it(workspaces: Workspaces, source: Source) -> No
     workspace = workspaces.prepare(workspaces.base(PASS).sha, FIRST)
     tree = Path(workspace.path)
     (tree / "new").write_text("new")
-    environment = {"PATH": os.environ["PATH"], **workspace.environment}
+    environment = {"PATH": os.environ["PATH"], "HOME": workspace.home}
     for words in (["add", "--all"], ["commit", "--quiet", "--message=mine"]):
         subprocess.run(["git", *words], cwd=tree, env=environment, check=True)
 

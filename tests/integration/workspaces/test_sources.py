@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Misconfigured, Transient
-from shared.domain.workspace import NoticeKind
+from shared.domain.target import RepositoryNotice
 from tests.integration.workspaces.conftest import Make
 from tests.integration.workspaces.sources import ALONE, Source, run_git
 from tests.services.availability import not_possible_here
@@ -19,7 +19,7 @@ from workers.agents.workspaces.workspaces import Workspaces
 PASS, NEXT, ATTEMPT = "R1-1-r0-p1", "R1-1-r0-p2", "R1-1-r0-1-p1-t0"
 
 
-def kinds(base: Base) -> list[NoticeKind]:
+def kinds(base: Base) -> list[RepositoryNotice]:
     return [notice.kind for notice in base.notices]
 
 
@@ -43,7 +43,9 @@ def test_only_commits_of_a_dirty_repository_count(workspaces: Workspaces, source
     base = workspaces.base(PASS)
     workspace = workspaces.prepare(base.sha, ATTEMPT)
 
-    assert [(notice.kind, notice.count) for notice in base.notices] == [(NoticeKind.DIRTY, 3)]
+    assert [(notice.kind, notice.count) for notice in base.notices] == [
+        (RepositoryNotice.UNCOMMITTED, 3)
+    ]
     assert Path(workspace.path, "readme").read_text() == "hello\n"
     assert not Path(workspace.path, "new").exists()
     assert source.git("status", "--porcelain").splitlines() == ["M readme", "A  staged", "?? new"]
@@ -55,7 +57,7 @@ def test_a_bare_repository_is_worked_on(make: Make, source: Source, tmp_path: Pa
     workspaces = make(path=str(tmp_path / "bare.git"), copied=(".env",))
     base = workspaces.base(PASS)
 
-    assert kinds(base) == [NoticeKind.BARE]
+    assert kinds(base) == [RepositoryNotice.BARE]
     assert workspaces.prepare(base.sha, ATTEMPT).missing == (".env",)
 
 
@@ -63,8 +65,8 @@ def test_a_repository_without_commits_is_refused(make: Make, tmp_path: Path) -> 
     """With or without the name of a branch."""
     empty = str(Source.at(tmp_path / "empty").folder)
 
-    assert refused(make(path=empty)).endswith("has no commits yet, and only commits count")
-    assert "no commits yet" in refused(make(path=empty, branch="main"))
+    assert refused(make(path=empty)).endswith("has no commit yet, and only commits count")
+    assert "no commit yet" in refused(make(path=empty, branch="main"))
 
 
 def test_an_unknown_branch_is_refused_with_those_there_are(make: Make, source: Source) -> None:
@@ -72,9 +74,9 @@ def test_an_unknown_branch_is_refused_with_those_there_are(make: Make, source: S
     for name in ("alpha", "release/1.0"):
         source.git("branch", name)
 
-    assert "no branch Main; it has main, alpha, release/1.0" in refused(make(branch="Main"))
-    assert "no branch relase/1.0; it has release/1.0, alpha" in refused(make(branch="relase/1.0"))
-    assert "no branch a..b" in refused(make(branch="a..b"))
+    assert "no branch 'Main'; it has main, alpha, release/1.0" in refused(make(branch="Main"))
+    assert "no branch 'relase/1.0'; it has release/1.0, alpha" in refused(make(branch="relase/1.0"))
+    assert "no branch 'a..b'" in refused(make(branch="a..b"))
     assert make(branch="release/1.0").base(PASS).sha == source.head
 
 
@@ -82,7 +84,7 @@ def test_an_unborn_branch_is_refused(make: Make, source: Source) -> None:
     """Somebody has checked it out and committed nothing yet."""
     source.git("checkout", "--quiet", "--orphan", "fresh")
 
-    assert "has checked out has no commits; it has main" in refused(make())
+    assert "has checked out has no commit; it has main" in refused(make())
 
 
 def test_a_detached_source_is_worked_on(workspaces: Workspaces, source: Source) -> None:
@@ -99,7 +101,7 @@ def test_what_is_no_repository_is_refused(make: Make, source: Source, tmp_path: 
     (tmp_path / "folder").mkdir()
     (source.folder / "below").mkdir()
 
-    assert "does not exist" in refused(make(path=str(tmp_path / "nowhere")))
+    assert "there is no folder" in refused(make(path=str(tmp_path / "nowhere")))
     assert "is not a git repository" in refused(make(path=str(tmp_path / "folder")))
     assert f"inside the repository {source.folder}" in refused(make(path=f"{source.folder}/below"))
 
@@ -113,7 +115,7 @@ def test_a_shallow_repository_is_worked_on(make: Make, source: Source, tmp_path:
     base = workspaces.base(PASS)
     workspace = workspaces.prepare(base.sha, ATTEMPT)
 
-    assert kinds(base) == [NoticeKind.SHALLOW]
+    assert kinds(base) == [RepositoryNotice.SHALLOW]
     assert run_git(Path(workspace.path), "rev-list", "--count", "HEAD") == "1"
     Path(workspace.path, "new").write_text("new")
     assert workspaces.changed(base.sha, workspaces.snapshot(workspace).tree).paths == ("new",)
@@ -139,7 +141,7 @@ def test_submodules_are_refused(
     source.git("-c", "protocol.file.allow=always", *words)
     source.commit()
 
-    assert "has submodules (libs/x y), which a workspace cannot hold" in refused(workspaces)
+    assert "has submodules, which a workspace cannot hold: libs/x y" in refused(workspaces)
 
 
 def test_large_files_stay_pointers(workspaces: Workspaces, source: Source, tmp_path: Path) -> None:
@@ -152,10 +154,9 @@ def test_large_files_stay_pointers(workspaces: Workspaces, source: Source, tmp_p
     base = workspaces.base(PASS)
     workspace = workspaces.prepare(base.sha, ATTEMPT)
 
-    assert kinds(base) == [NoticeKind.LFS]
+    assert kinds(base) == [RepositoryNotice.LFS]
     assert Path(workspace.path, "sub/a.bin").read_text() == "oid sha256:1\n"
     assert workspaces.snapshot(workspace).tree == workspace.begun
-    assert workspace.environment["GIT_LFS_SKIP_SMUDGE"] == "1"
     assert not trace.exists()
 
 
@@ -196,7 +197,7 @@ def test_links_that_lead_out_are_told(workspaces: Workspaces, source: Source) ->
     workspace = workspaces.prepare(base.sha, ATTEMPT)
 
     assert [(each.kind, each.names) for each in base.notices] == [
-        (NoticeKind.LINKS_OUT, ("abs", "sub/line\nbreak", "sub/up"))
+        (RepositoryNotice.LINKS_OUT, ("abs", "sub/line\nbreak", "sub/up"))
     ]
     assert workspaces.links_out(workspace.begun) == base.notices[0].names
     assert Path(workspace.path, "abs").readlink() == Path("/etc/hosts")
@@ -286,10 +287,10 @@ def test_a_url_is_fetched_from(make: Make, source: Source) -> None:
     workspaces = make(path=None, url=source.folder.as_uri(), branch="main")
     assert workspaces.base(PASS).sha == source.head
 
-    with pytest.raises(Misconfigured, match="no branch x; it has main"):
+    with pytest.raises(Misconfigured, match="no branch 'x'; it has main"):
         make(path=None, url=source.folder.as_uri(), branch="x").base(NEXT)
     gone = make(path=None, url=f"file://{source.folder}-gone", branch="main")
-    with pytest.raises(Transient, match=r"cannot fetch it: .*does not appear to be a git"):
+    with pytest.raises(Transient, match=r"cannot read .*does not appear to be a git"):
         gone.base(NEXT)
     # A transport that starts a program of its choice is not one.
     with pytest.raises(Transient, match="transport 'ext' not allowed"):

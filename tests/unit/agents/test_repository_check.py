@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from orchestrator.words.repositories import explain_fault, notices
+from orchestrator.words.repositories import explain_report, notices
 from shared.domain.attempt import CommandResult, EndedBy
 from shared.domain.errors import Transient
 from shared.domain.next_step import command_line
@@ -162,7 +162,7 @@ def test_where_nobody_can_work(app: Path, make: Any, fault: str, words: str) -> 
     place = make(app)
     found = report(**place)
     assert found.fault is RepositoryFault(fault)
-    reason, step = explain_fault(Repository("app", "web1", **place), found)
+    reason, step = explain_report(Repository("app", "web1", **place), found)
     assert words in reason
     assert command_line(step)
 

@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured, Rejected, Transient
 from shared.domain.next_step import command_line
-from shared.domain.target import Repository
+from shared.domain.target import Repository, RepositoryFault
 from workers.agents.workspaces.refusals import Code, refusal
 from workers.agents.workspaces.script import parse, script, value, values
 
@@ -12,8 +12,8 @@ HERE = Repository("app", "web1", path="/srv/app")
 FAR = Repository("app", "web1", url="https://example.org/app.git")
 
 
-@pytest.mark.parametrize("code", Code)
-def test_every_code_has_a_sentence(code: Code) -> None:
+@pytest.mark.parametrize("code", [*Code, *RepositoryFault])
+def test_every_code_has_a_sentence(code: Code | RepositoryFault) -> None:
     """It names the repository, and what it is about where there is something."""
     error = refusal(HERE, (("error", code.value), ("detail", "THAT\n"), ("exit_code", "7")))
 
@@ -30,7 +30,7 @@ def test_a_url_that_cannot_be_reached_is_tried_again() -> None:
 
     assert isinstance(refusal(FAR, fields), Transient)
     assert isinstance(refusal(HERE, fields), Misconfigured)
-    assert command_line(refusal(FAR, fields).next_step) == f"git ls-remote --heads {FAR.url}"
+    assert command_line(refusal(FAR, fields).next_step) == f"git ls-remote -- {FAR.url}"
 
 
 def test_only_a_few_of_many_names_are_listed() -> None:

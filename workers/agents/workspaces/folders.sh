@@ -20,6 +20,7 @@
 newline='
 '
 me=
+incoming=
 first_home=$HOME first_xdg=$XDG_CONFIG_HOME
 unset GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
   GIT_COMMON_DIR GIT_NAMESPACE GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_PREFIX \
@@ -48,6 +49,9 @@ is_full() { # check whether the disk takes nothing more
   rm -f "$place/.room.$$"
   [ "$1" != 0 ]
 }
+quote_path() { # path: print it as an entry of a list of alternates
+  printf '"%s"' "$(printf %s "$1" | sed 's/[\\"]/\\&/g')"
+}
 size_of() { # folder: print its size in kB
   set -- $(du -sk "$1" 2>/dev/null)
   echo "${1:-0}"
@@ -56,8 +60,15 @@ own() { # folder: make it, for this account alone; it is not a link
   [ -d "$1" ] || mkdir -p -m 700 "$1" 2>/dev/null
   [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]
 }
-open_place() { # make the folders
+require_git() { # check that git is there, and new enough
   command -v git >/dev/null 2>&1 || fail no_git
+  program=$(git --version 2>/dev/null) program=${program#git version }
+  major=${program%%.*} minor=${program#*.}
+  { [ "$major" -gt 2 ] || { [ "$major" = 2 ] && [ "${minor%%[!0-9]*}" -ge 20 ]; }; } 2>/dev/null ||
+    fail old_git "$program"
+}
+open_place() { # make the folders
+  require_git
   own "${place%/*}" && own "$place" && mkdir -p "$place/work" "$place/attempts" "$place/bases" ||
     failed no_place "$place"
 }
@@ -161,6 +172,9 @@ find_workspace() { # set made, tree and base to those of the attempt; fail if th
   made=$place/work/$made
   tree=$made/$name
   { read -r base <"$made/base"; } 2>/dev/null && [ -d "$tree" ] && [ ! -L "$tree" ]
+}
+tell_tree() { # tell where the files of the attempt are, if it has a workspace
+  ! find_workspace || tell path "$tree"
 }
 require_workspace() { find_workspace || fail no_workspace "$attempt"; }
 

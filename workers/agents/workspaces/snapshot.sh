@@ -160,7 +160,7 @@ keep_commits() { # keep the commits that the agent has made; of its git director
   [ ! -L "$tree/.git" ] && [ ! -L "$objects" ] && [ -d "$objects" ] || return
   [ -z "$largest" ] || [ "$(size_of "$objects")" -le $((largest * 5)) ] || return
   (
-    GIT_ALTERNATE_OBJECT_DIRECTORIES=$(printf '"%s"' "$(printf %s "$objects" | sed 's/[\\"]/\\&/g')")
+    GIT_ALTERNATE_OBJECT_DIRECTORIES=$(quote_path "$objects")
     export GIT_ALTERNATE_OBJECT_DIRECTORIES
     printf '%s\n^%s\n' "$agents" "$base" |
       git pack-objects --quiet --revs "$GIT_DIR/objects/pack/pack" >/dev/null

@@ -1,5 +1,7 @@
 # Brings the commit that work starts from into our git directory.
 
+quiet_ssh='-o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4'
+
 resolve_base() { # pass url branch: tell the commit, the same one for every call of a pass
   open_place
   url=$2 source=${path:-$2} branch=$3 pass_ref=refs/replan/passes/$1
@@ -23,7 +25,12 @@ resolve_base() { # pass url branch: tell the commit, the same one for every call
 }
 notice() { # tell what a person should know about the source
   [ ! -s "$GIT_DIR/shallow" ] || tell shallow yes
-  [ -z "$path" ] || { [ "$top" ] && tell_dirty || tell bare yes; }
+  tell_notices
+}
+tell_notices() { # what a person should know of the commit, and of the folder that it comes from
+  if [ "$path" ]; then
+    if [ "$top" ]; then tell_dirty; else tell bare yes; fi
+  fi
   tell_lfs
   tell_links "$sha"
 }
@@ -40,24 +47,26 @@ of_source() { # words...: ask git there, whoever owns the folder; no hook or fil
   (unset GIT_DIR && exec git -C "$path" -c safe.directory='*' -c core.fsmonitor=false "$@")
 }
 look_at_source() { # refuse what is not a repository; set top, git_dir and common
-  [ -d "$path" ] || fail no_source "$path"
-  [ -r "$path" ] && [ -x "$path" ] || fail unreadable_source "$path"
-  git_dir=$(of_source rev-parse --absolute-git-dir 2>/dev/null) || fail not_a_repository "$path"
+  [ -d "$path" ] || fail absent "$path"
+  [ -r "$path" ] && [ -x "$path" ] || fail unreadable "$path"
+  git_dir=$(of_source rev-parse --absolute-git-dir 2>/dev/null) || fail no_repository "$path"
   common=$(cd "$path" && cd "$(of_source rev-parse --git-common-dir)" && pwd -P) ||
-    fail not_a_repository "$path"
+    fail no_repository "$path"
   for each in "$common"/objects/pack/*.promisor; do
-    [ ! -e "$each" ] || fail partial_source "$path"
+    [ ! -e "$each" ] || fail partial "$path"
   done
   top=
   [ "$(of_source rev-parse --is-bare-repository)" != true ] || return 0
-  top=$(of_source rev-parse --show-toplevel 2>/dev/null) || fail not_a_repository "$path"
-  [ "$(cd "$path" && pwd -P)" = "$(cd "$top" && pwd -P)" ] || fail inside_a_repository "$top"
+  top=$(of_source rev-parse --show-toplevel 2>/dev/null) || fail no_repository "$path"
+  [ "$(cd "$path" && pwd -P)" = "$(cd "$top" && pwd -P)" ] || fail inside "$top"
 }
 tell_dirty() { # how many files of the source differ from its last commit, as our own git sees it
   cp -p "$git_dir/index" "$place/.dirty.$$" 2>/dev/null || return 0
+  # A part of the index may lie beside it; git looks for that in the directory of the repository.
+  cp -p "$git_dir"/sharedindex.* "$GIT_DIR" 2>/dev/null
   dirty=$(
     export GIT_WORK_TREE="$top" GIT_INDEX_FILE="$place/.dirty.$$" \
-      GIT_ALTERNATE_OBJECT_DIRECTORIES="$common/objects"
+      GIT_ALTERNATE_OBJECT_DIRECTORIES="$(quote_path "$common/objects")"
     exclude=$common/info/exclude
     [ -r "$exclude" ] || exclude=/dev/null
     cd "$top" && {
@@ -65,8 +74,8 @@ tell_dirty() { # how many files of the source differ from its last commit, as ou
       git diff-index --cached --name-only -z "$(of_source rev-parse -q --verify HEAD)"
     } 2>/dev/null | sort -z -u | tr -cd '\0' | wc -c
   )
-  rm -f "$place/.dirty.$$"
-  tell dirty "$((dirty))"
+  rm -f "$place/.dirty.$$" "$GIT_DIR"/sharedindex.*
+  tell uncommitted "$((dirty))"
 }
 format_of_source() {
   if [ "$path" ]; then
@@ -84,6 +93,12 @@ with_account() { # words...: run git with the account's own configuration, for p
     HOME=$first_home XDG_CONFIG_HOME=$first_xdg
     [ "$XDG_CONFIG_HOME" ] || unset XDG_CONFIG_HOME
     unset GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM
+    # Nobody is there to be asked: what git and ssh do not know is their error.
+    export GIT_ASKPASS= SSH_ASKPASS= SSH_ASKPASS_REQUIRE=never GCM_INTERACTIVE=never
+    [ "$GIT_SSH_COMMAND" ] || GIT_SSH_COMMAND=$(git config core.sshCommand)
+    if [ "$GIT_SSH_COMMAND" ] || [ -z "$GIT_SSH" ]; then
+      export GIT_SSH_COMMAND="${GIT_SSH_COMMAND:-ssh} $quiet_ssh"
+    fi
     exec "$@"
   )
 }
@@ -98,7 +113,7 @@ link_packs() { # share the packs of a source on the same disk; what they lack, t
 bring() { # ref: fetch the branch; all that belongs to its commit is ours then
   wanted=HEAD
   [ -z "$branch" ] || wanted=refs/heads/$branch
-  git check-ref-format "refs/heads/${branch:-x}" || fail unknown_branch "$branch"
+  git check-ref-format "refs/heads/${branch:-x}" || fail no_branch "$branch"
   for turn in 1 2 3; do
     said=$(fetch "+$wanted:$1" 2>&1) && return
     git rev-parse -q --verify "$1" >/dev/null && return
@@ -113,7 +128,8 @@ fetch() { # refspec
     shift
     git "$verb" --upload-pack "git -c safe.directory='*' upload-pack" "$@"
   else
-    with_account git -c core.hooksPath=/dev/null -c fetch.fsckObjects=true "$@"
+    with_account git -c core.hooksPath=/dev/null -c fetch.fsckObjects=true \
+      -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 "$@"
   fi
 }
 explain_fetch() { # refuse a repository without commits or the branch; else it may have changed just now
@@ -124,15 +140,17 @@ explain_fetch() { # refuse a repository without commits or the branch; else it m
     refs=$(with_account git ls-remote --heads -- "$url" 2>/dev/null) || return
     refs=$(printf '%s\n' "$refs" | sed 's/^[0-9a-f]*[[:space:]]*//') detached=
   fi
-  [ "$refs$detached" ] || fail empty_source "$source"
+  [ "$refs$detached" ] || fail empty "$source"
   [ "$branch" ] || { [ "$detached" ] || { tell branches "$refs"; fail unborn_branch "$source"; }; }
   case $newline$refs$newline in *"${newline}refs/heads/$branch$newline"*) return ;; esac
-  [ -z "$branch" ] || { tell branches "$refs"; fail unknown_branch "$branch"; }
+  [ -z "$branch" ] || { tell branches "$refs"; fail no_branch "$branch"; }
 }
 
 refuse_submodules() {
   found=$(git ls-tree -r -z "$sha" | grep -z '^160000 ' | head -c 2000 | tr '\0' '\n' | sed 's/^[^	]*	//')
-  [ -z "$found" ] || { git update-ref -d "$incoming"; fail submodules "$found"; }
+  [ "$found" ] || return 0
+  [ -z "$incoming" ] || git update-ref -d "$incoming"
+  fail submodules "$found"
 }
 tell_lfs() { # whether .gitattributes leave files to another program, which never runs here
   git grep -q -E 'filter=lfs' "$sha" -- ':(glob)**/.gitattributes' 2>/dev/null &&

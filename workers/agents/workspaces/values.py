@@ -31,17 +31,6 @@ class Workspace:
     begun: str
     missing: tuple[str, ...] = ()
 
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """What an agent and the checks need, so that git stays within the workspace."""
-        return {
-            "HOME": self.home,
-            "GIT_CEILING_DIRECTORIES": self.path.rpartition("/")[0],
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_LFS_SKIP_SMUDGE": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -55,6 +44,12 @@ class Snapshot:
     tree: str
     head: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def unkept(self) -> tuple[str, ...]:
+        """What would be lost with the workspace: files, or `.git/` for the agent's commits."""
+        lost = {Why.LARGE_OR_UNREADABLE, Why.HISTORY}
+        return tuple(each.path for each in self.left_out if each.why in lost)
 
 
 class Change(StrEnum):

@@ -1,6 +1,5 @@
 """Makes, keeps and removes the workspaces of one repository on its host."""
 
-import posixpath
 import re
 from collections.abc import Collection
 from typing import Final
@@ -8,9 +7,10 @@ from typing import Final
 from shared.domain.attempt import CommandResult
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import NextStep
-from shared.domain.target import Repository
-from shared.domain.workspace import LeftOut, Notice, NoticeKind, Why
+from shared.domain.target import Repository, WorkspaceLimits
+from shared.domain.workspace import LeftOut, Why
 from shared.settings.server import WORKSPACES
+from workers.agents.workspaces.notices import links_out, notices
 from workers.agents.workspaces.refusals import STAGE, failure, interrupted, refusal
 from workers.agents.workspaces.script import (
     Fields,
@@ -33,15 +33,6 @@ from workers.agents.workspaces.values import (
 )
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Shell
-
-LARGEST: Final = 50_000_000
-"""Bytes of a file; a larger one is left out of every snapshot, and named."""
-
-CAP: Final = 20_000_000_000
-"""Bytes that the workspaces of a repository may take up before old ones are removed."""
-
-IDLE: Final = 86_400.0
-"""Seconds after its last use in which no workspace is removed: its step may go on."""
 
 LONGEST_PATCH: Final = 900_000
 """Bytes of a patch; a shell keeps no more of a command's output."""
@@ -71,19 +62,19 @@ class Workspaces:
         repository: Repository,
         *,
         root: str = WORKSPACES,
-        largest: int | None = LARGEST,
-        cap: int = CAP,
+        limits: WorkspaceLimits | None = None,
         cancelled: Cancelled | None = None,
     ) -> None:
-        """`root` is the folder on the host; `largest` is in bytes, None for no limit.
+        """`root` is the folder on the host.
 
-        Beyond `cap` bytes, `collect` runs beside a `prepare`, at most once an hour.
+        Beyond the cap of its limits, `collect` runs beside a `prepare`, at most once an hour.
         """
+        limits = limits or WorkspaceLimits()
         self._shell = shell
         self._repository = repository
         self._root = root
-        self._largest = None if largest is None else largest // _BLOCK
-        self._cap = cap
+        self._largest = None if limits.largest is None else limits.largest // _BLOCK
+        self._limits = limits
         self._cancelled = cancelled
         _require_name("repository", repository.name)
 
@@ -97,7 +88,7 @@ class Workspaces:
         _require_name("pass", record)
         call = ("resolve_base", record, repository.url or "", repository.branch or "")
         fields = self._run(("source",), call, {}, _FETCH)
-        return Base(value(fields, "base"), tuple(_notices(fields)))
+        return Base(value(fields, "base"), notices(fields))
 
     def prepare(self, base: str, attempt: str, *, tree: str | None = None) -> Workspace:
         """The workspace of the attempt: the one that there is, or a new one.
@@ -115,7 +106,7 @@ class Workspaces:
             "attempt": attempt,
             "from": tree,
             "setup": repository.setup,
-            **self._collect_variables(self._cap, IDLE),
+            **self._collect_variables(self._limits.cap, self._limits.idle),
         }
         fields = self._run(
             ("snapshot", "collect", "prepare"),
@@ -131,6 +122,12 @@ class Workspaces:
             value(fields, "begun"),
             values(fields, "missing"),
         )
+
+    def path_of(self, attempt: str) -> str | None:
+        """Where the files of the attempt's workspace are; None if it has none."""
+        _require_name("attempt", attempt)
+        fields = self._run((), ("tell_tree",), {"attempt": attempt}, _LOOK)
+        return value(fields, "path") or None
 
     def snapshot(self, workspace: Workspace, label: str = "", *, whole: bool = False) -> Snapshot:
         """Keep the files of the workspace, as they are now, as a tree.
@@ -175,7 +172,7 @@ class Workspaces:
 
     def links_out(self, tree: str) -> tuple[str, ...]:
         """The symbolic links of a tree or commit that lead out of it; a few hundred are read."""
-        return _links_out(self._run(("source", "trees"), ("links", tree), {}, _LOOK))
+        return links_out(self._run(("source", "trees"), ("links", tree), {}, _LOOK))
 
     def usage(self) -> Usage:
         """The bytes that all this takes up on the host."""
@@ -189,17 +186,19 @@ class Workspaces:
             attempts={name: _bytes(size) for size, name in attempts},
         )
 
-    def collect(self, cap: int, keep: Collection[str] = (), *, idle: float = IDLE) -> Collected:
+    def collect(
+        self, cap: int, keep: Collection[str] = (), *, idle: float | None = None
+    ) -> Collected:
         """Remove workspaces, the oldest first, until all takes up no more than `cap` bytes.
 
         None goes whose files and commits are not kept: the last snapshot is taken now, and one that
         leaves something out (too large, unreadable) keeps the workspace, as does a process in it.
-        The attempts `keep` stay too, and what was used in the last `idle` seconds. Trees are never
-        removed.
+        The attempts `keep` stay too, and what was used in the last `idle` seconds (None: that of
+        the limits). Trees are never removed.
         """
         for attempt in keep:
             _require_name("attempt", attempt)
-        variables = self._collect_variables(cap, idle)
+        variables = self._collect_variables(cap, self._limits.idle if idle is None else idle)
         parts, call = ("snapshot", "collect"), ("collect", *sorted(keep))
         fields = self._run(parts, call, variables, _FETCH)
         return Collected(
@@ -278,28 +277,3 @@ def _require_below(repository: Repository, pattern: str) -> None:
 
 def _bytes(kilobytes: str) -> int:
     return int(kilobytes or 0) * _KILOBYTE
-
-
-def _notices(fields: Fields) -> list[Notice]:
-    found = [
-        Notice(NoticeKind(name))
-        for name in (NoticeKind.BARE, NoticeKind.SHALLOW, NoticeKind.LFS)
-        if value(fields, name)
-    ]
-    dirty = int(value(fields, NoticeKind.DIRTY) or 0)
-    if dirty:
-        found.append(Notice(NoticeKind.DIRTY, count=dirty))
-    out = _links_out(fields)
-    if out:
-        found.append(Notice(NoticeKind.LINKS_OUT, out, len(out)))
-    return found
-
-
-def _links_out(fields: Fields) -> tuple[str, ...]:
-    pairs = zip(values(fields, "link"), values(fields, "target"), strict=True)
-    return tuple(path for path, target in pairs if _leads_out(path, target))
-
-
-def _leads_out(path: str, target: str) -> bool:
-    end = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    return end == ".." or end.startswith(("/", "../"))
