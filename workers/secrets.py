@@ -136,6 +136,7 @@ def _mask_result(result: Ran, masker: Masker) -> Ran:
             result,
             summary=masker.text(result.summary),
             changed_files=tuple(map(masker.text, result.changed_files)),
+            steering=tuple(map(masker.text, result.steering)),
             question=mask_question(result.question, masker),
             workspace=_mask_remarks(result.workspace, masker),
             left_over=left_over,

@@ -81,6 +81,9 @@ def describe_result(
     yield "spent", spent(agent) if agent else f"{count_of(result.tokens, 'token')}, {cost}"
     files = result.changed_files
     yield "changed", f"{count_of(len(files), 'file')}: {', '.join(files)}" if files else "no file"
+    if result.steering:
+        told = ", ".join(result.steering)
+        yield "look first", f"{told}: what agents, CI or git do next follows these files"
     if result.tree:
         yield "tree", result.tree
     if result.session:
@@ -110,9 +113,11 @@ def describe_remarks(remarks: WorkspaceRemarks) -> Iterator[tuple[str, str]]:
 
 def _notice(notice: Notice) -> str:
     words = {
-        RepositoryNotice.UNCOMMITTED: f"{count_of(notice.count, 'uncommitted file')}: only commits count",
+        RepositoryNotice.UNCOMMITTED: f"{count_of(notice.count, 'uncommitted file')}: only "
+        "commits count",
         RepositoryNotice.BARE: "it is a bare repository: it has no ignored files to copy",
-        RepositoryNotice.SHALLOW: "it is a shallow clone: the agent saw the end of its history only",
+        RepositoryNotice.SHALLOW: "it is a shallow clone: the agent saw the end of its "
+        "history only",
         RepositoryNotice.LFS: "it keeps files with Git LFS: the agent saw pointers in their place",
         RepositoryNotice.LINKS_OUT: f"symbolic links lead out of it: {', '.join(notice.names)}",
     }

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from shared.contracts.complaints import Document
@@ -20,6 +20,20 @@ from shared.domain.agent import (
 )
 
 Line = Annotated[Text, Field(min_length=1)]
+
+
+def _below(path: str) -> str:
+    if path.startswith(("/", "~")) or ".." in path.split("/") or not path.strip("./ "):
+        raise PydanticCustomError(
+            "context",
+            "{given} is not a file of the repository: write it from its root, without '..'",
+            {"given": repr(path)[:80]},
+        )
+    return path
+
+
+File = Annotated[Line, AfterValidator(_below)]
+"""A file of a repository, from its root."""
 
 
 class RunnerDocument(Document):
@@ -113,7 +127,7 @@ class AgentDocument(Document):
     """The runner of an agent, its limits, and what it is told beside its goal."""
 
     context: Annotated[
-        list[Line], Field(description="Files of the repository that it reads first.")
+        list[File], Field(description="Files of the repository that it reads first.")
     ] = Field(default_factory=list)
     acceptance: Annotated[
         list[Goal],

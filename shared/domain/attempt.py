@@ -173,7 +173,8 @@ class AgentResult:
 
     `summary` is in its own words, `changed_files` are not: they are what differs between the commit
     `base` and `tree`, the git tree that it left behind. `before` is the tree that it began with,
-    and `began` the one with which the first attempt began whose work it went on with. `session` is
+    and `began` the one with which the first attempt began whose work it went on with. `steering`
+    are the changed files that steer agents, CI or git. `session` is
     the handle to resume it, `question` what it waits for, and `call` the handle of that question;
     `questions` counts what it has asked, None where its runner does not say it (X13). `stuck`
     counts how often its watchdog found it without progress, `violations` are those of the
@@ -189,6 +190,7 @@ class AgentResult:
     started_at: datetime
     ended_at: datetime
     changed_files: tuple[str, ...] = ()
+    steering: tuple[str, ...] = ()
     tokens: int = 0
     cost: Decimal | None = Decimal(0)
     session: str | None = None

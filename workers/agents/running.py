@@ -33,6 +33,7 @@ from workers.agents.compliance import (
     is_judged,
     judge,
 )
+from workers.agents.context_files import require_files
 from workers.agents.follower import Follower
 from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
@@ -44,6 +45,7 @@ from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutco
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
 from workers.agents.sessions import has_session
+from workers.agents.steering import steering_files
 from workers.agents.task_text import Assignment
 from workers.agents.transcript import encode
 from workers.agents.watchdog import LINGER, Signs, describe, look_every
@@ -134,6 +136,7 @@ class AgentRuns:
         this, runner = task.this, self.runner_of(task.runner, task.command)
         if not self._goes_on(runner, task):
             task = replace(task, resumed=None, home=None)
+        require_files(self.shell, self.bench.path, task.assignment.context)
         label = AgentLabel(
             this.command,
             this.remedy,
@@ -309,12 +312,14 @@ class _Run:
         ended_by = self._ended_by(result)
         said = self._follower.outcome(result, ended_by)
         usage, asked, bench, tree = said.usage, said.question, self._runs.bench, kept.tree
+        changed = bench.changed(bench.base, tree)
         made = AgentResult(
             status=said.status,
             summary=_summary(said),
             started_at=result.started_at,
             ended_at=result.ended_at,
-            changed_files=bench.changed(bench.base, tree),
+            changed_files=changed,
+            steering=steering_files(changed),
             tokens=0 if usage is None else usage.tokens,
             cost=None if usage is None else usage.cost,
             session=said.session or None,

@@ -50,6 +50,16 @@ def test_the_result_tells_where_the_work_began_that_it_went_on_with() -> None:
     assert (second.before, second.tree, second.began) == ("tree1", "tree1", "tree0")
 
 
+def test_an_agent_is_not_started_without_the_files_that_it_must_read() -> None:
+    """It would cost something; which ones are missing is its result."""
+    shell = ScriptedShell(default=Answer(0, "101"))
+    task = replace(TASK, assignment=Assignment("mend it", context=("a.py", "b.py", "c.py")))
+    found = runs(shell).run(KEY, task)
+    assert found.status is AgentStatus.ERROR
+    assert "names 'b.py', which the workspace does not have" in found.summary
+    assert [call.key for call in shell.calls] == [None]
+
+
 @pytest.mark.parametrize(
     ("stdout", "unwanted", "ended_by"),
     [

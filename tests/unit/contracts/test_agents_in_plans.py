@@ -102,6 +102,16 @@ def test_everything_else_can_be_said() -> None:
         (["kind: agent", "goal: x", "agent: {runner: a, runners: [{runner: b}]}"], "leave one"),
         (["kind: agent", "goal: x", "agent: {time_budget: 2d}"], "not a timeout"),
         (["kind: agent", "goal: x", "agent: {runer: a}"], "did you mean 'runner'"),
+        (["kind: agent", "goal: x", "agent: {time_budget: -5m}"], "not a timeout"),
+        (["kind: agent", "goal: x", "agent: {time_budget: [1]}"], "not a timeout"),
+        (["kind: agent", "goal: x", "agent: codex"], "agent"),
+        (["kind: agent", "goal: x", "agent: {runner: [codex]}"], "runner"),
+        (["kind: agent", "goal: x", "agent: {runners: {runner: codex}}"], "runners"),
+        (["kind: agent", "goal: x", "agent: {context: src/a.py}"], "context"),
+        (["kind: agent", "goal: x", "agent: {context: [/etc/passwd]}"], "from its root"),
+        (["kind: agent", "goal: x", "agent: {context: [a/../../b]}"], "from its root"),
+        (["kind: agent", "goal: [x]"], "goal"),
+        (["kind: agent", "goal: x", "agent: {execution_mode: silent}"], "execution_mode"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_line(lines: list[str], told: str) -> None:

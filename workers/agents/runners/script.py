@@ -41,12 +41,25 @@ def script(invocation: Invocation) -> str:
 
 def _command(invocation: Invocation) -> list[str]:
     passed = dict.fromkeys((*PASSED_ON, *invocation.inherits, *invocation.secrets))
-    own = {"HOME": invocation.home, "TMPDIR": f"{invocation.home}/{TEMPORARY}"} | dict(
-        invocation.env
-    )
+    own = {
+        "HOME": invocation.home,
+        "TMPDIR": f"{invocation.home}/{TEMPORARY}",
+        **_stay_in(invocation.workspace),
+        **invocation.env,
+    }
     inherited = [f'${{{name}+"{name}=${name}"}}' for name in passed if name not in own]
     given = [_word(f"{name}={value}") for name, value in own.items()]
     return ["env -i", *inherited, *given, *map(_word, invocation.argv)]
+
+
+def _stay_in(workspace: str) -> dict[str, str]:
+    """Variables of git: without a repository of its own, it takes none of a folder above."""
+    above = str(PurePosixPath(workspace).parent)
+    return {
+        "GIT_CEILING_DIRECTORIES": above,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+    }
 
 
 def _stdin(invocation: Invocation, home: PurePosixPath) -> str:

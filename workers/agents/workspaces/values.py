@@ -45,12 +45,6 @@ class Snapshot:
     head: str | None = None
     left_out: tuple[LeftOut, ...] = ()
 
-    @property
-    def unkept(self) -> tuple[str, ...]:
-        """What would be lost with the workspace: files, or `.git/` for the agent's commits."""
-        lost = {Why.LARGE_OR_UNREADABLE, Why.HISTORY}
-        return tuple(each.path for each in self.left_out if each.why in lost)
-
 
 class Change(StrEnum):
     """What happened to a file between two trees."""
