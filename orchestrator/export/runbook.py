@@ -19,6 +19,15 @@ _NAMES = frozenset({"planner", "recovery"})
 """Keys of a step in a plan file that a runbook does not need: its planner is the library."""
 
 
+_KEPT = frozenset(
+    {
+        *("id", "needs", "depends_on", "parallel_group", "kind", "timeout", "on_failure"),
+        *("repository", "runner", "alias", "trigger", "execution_mode", "allowed_tools"),
+    }
+)
+"""Keys whose values are names and limits, not text of the task."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runbook:
     """A runbook file with one job; `parameters` are the values that the task had.
@@ -94,8 +103,7 @@ def _fill(value: Any, word: Parameter) -> Any:
         case list():
             return [_fill(item, word) for item in value]
         case dict():
-            kept = {"id", "needs", "depends_on", "parallel_group", "kind", "timeout", "on_failure"}
-            return {k: item if k in kept else _fill(item, word) for k, item in value.items()}
+            return {k: item if k in _KEPT else _fill(item, word) for k, item in value.items()}
     return value
 
 

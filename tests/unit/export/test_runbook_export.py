@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from orchestrator.export.runbook import Runbook, runbook
 from shared.contracts.origin import Origin
+from shared.domain.agent import AgentWork, ExecutionMode, RunnerChoice
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Author, Plan, PlanningRole, Step
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
 from tests.unit.fixes.given import subtasks
 from workers.planning import PlanRequest
 from workers.runbook.backend import RunbookBackend
@@ -165,3 +166,41 @@ def test_the_same_prompt_gives_the_same_commands(
     listed = [" ".join(("true", *words)) for words in commands]
     asked = " ".join(("please", *prompt))
     assert again(exported(asked, *listed), folder, asked) == listed
+
+
+def test_the_work_of_agents_comes_back_as_it_was(tmp_path: Path) -> None:
+    """Words of the prompt change in its goal as in commands; names of places and runners stay."""
+    work = AgentWork(
+        context=("docs/8080.md",),
+        acceptance=("port 8080 answers",),
+        runners=(
+            RunnerChoice("codex", 1, 300.0),
+            RunnerChoice("command", 2, command="mend --port 8080 {task_file}", alias="mend-8080"),
+        ),
+        mode=ExecutionMode.AUTONOMOUS,
+        time_budget=5400.0,
+    )
+    goal = "Have app-1 answer on port 8080.\nKeep ${HOME} and `$(date)` as they are.\n"
+    subtask = Subtask(
+        1, "a", "a", goal, "curl app-1:8080", 5400.0, kind=SubtaskKind.AGENT, agent=work
+    )
+    plan = Plan((Step(1, "s", "S", "", BY_MODEL, subtasks=(subtask,), repository="app-1"),), "x")
+    prompt = "Have app-1 answer on port 8080."
+    made = runbook(prompt, plan, ("app-1",), origin=HERE)
+    (tmp_path / "made.yaml").write_text(made.text)
+
+    def planned(words: str) -> Step:
+        asked = PlanRequest(words, ("other",), Policy())
+        (step,) = RunbookBackend([tmp_path]).plan(asked).steps
+        return step
+
+    assert planned(prompt).subtasks[0].agent == work
+    assert (planned(prompt).subtasks[0].command, planned(prompt).repository) == (goal, "app-1")
+    assert planned(prompt).subtasks[0].kind is SubtaskKind.AGENT
+    other = planned("Have app-2 answer on port 9090.")
+    (changed,) = other.subtasks
+    assert (other.repository, changed.check) == ("app-1", "curl app-2:9090")
+    assert "port 9090" in changed.command
+    assert changed.agent is not None
+    assert [choice.name for choice in changed.agent.chain] == ["codex", "mend-8080"]
+    assert changed.agent.acceptance == ("port 9090 answers",)
