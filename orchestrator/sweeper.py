@@ -1,14 +1,22 @@
 """The sweeper lets time in: what has waited too long becomes a fact."""
 
+import structlog
+
 from shared.domain.facts import CommandLeftRunning, JobFailed
 from shared.domain.jobs import Job
 from shared.domain.next_step import NextStep
 from shared.store import attempts, inbox, jobs
 from shared.store.database import Database
+from shared.store.silent_sessions import end_silent_holders
+
+log = structlog.get_logger()
 
 
 class Sweeper:
-    """Reports what nobody else will: jobs that workers die of, commands that run unattended."""
+    """Reports what nobody else will: jobs that workers die of, commands that run unattended.
+
+    First of all it frees what sessions hold whose clients have fallen silent: all may wait for it.
+    """
 
     def __init__(self, database: Database, *, max_claims: int) -> None:
         self._database = database
@@ -16,6 +24,9 @@ class Sweeper:
 
     def sweep(self) -> int:
         """Returns how many jobs were given up."""
+        ended = end_silent_holders(self._database)
+        if ended:
+            log.warning("silent_sessions_ended", sessions=ended)
         with self._database.begin() as connection:
             exhausted = jobs.close_exhausted(connection, self._max_claims)
             inbox.send(connection, [(j.task_id, j.run_id, _lost(j)) for j in exhausted])

@@ -35,11 +35,9 @@ _INTERVAL: Final = 0.1
 _ALWAYS: Final = {"client_encoding": "UTF8"}
 """Text is UTF-8 whatever the database's own encoding says, SQL_ASCII included."""
 
-_SHARES: Final = {
-    "lock_timeout": 0.7,
-    "statement_timeout": 0.8,
-    "idle_in_transaction_session_timeout": 1.5,
-}
+_PAUSE: Final = "idle_in_transaction_session_timeout"
+
+_SHARES: Final = {"lock_timeout": 0.7, "statement_timeout": 0.8, _PAUSE: 1.5}
 """The server's own limits, as shares of the deadline: it is the first to end a slow statement.
 
 A transaction may pause for longer: a coordinator folds many reports between two statements.
@@ -199,6 +197,11 @@ def _limit_server(connection: BoundedConnection, options: str, timeout: float) -
         calls = ", ".join(["set_config(%s, %s, false)"] * len(free))
         words = [word for pair in free for word in pair]
         connection.execute(f"SELECT {calls}".encode(), words)
+
+
+def longest_pause(timeout: float) -> float:
+    """Seconds that a transaction may be idle where a statement may take `timeout` seconds."""
+    return timeout * _SHARES[_PAUSE]
 
 
 def server_limits(timeout: float | None) -> dict[str, str]:

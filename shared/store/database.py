@@ -19,6 +19,7 @@ from shared.store.connection import (
     Listener,
     SilentServerError,
     listen,
+    longest_pause,
     make_engine,
     server_limits,
 )
@@ -81,6 +82,11 @@ class Database:
             json_deserializer=from_json,
         )
         self._autocommitting = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    @property
+    def longest_pause(self) -> float:
+        """Seconds that a transaction may pause for before its locks are released."""
+        return longest_pause(self._timeout)
 
     @classmethod
     def of(cls, server: ServerSettings, *, pool_size: int = 5, pooled: bool = True) -> "Database":

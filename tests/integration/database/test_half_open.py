@@ -1,7 +1,11 @@
 """Connections to Postgres that went silent are given up in time, and new ones serve at once."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from threading import Event
 from time import monotonic
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, make_url, text
@@ -10,12 +14,14 @@ from orchestrator.acts.submission import Submission, submit
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.next_step import command_line
-from shared.store.connection import UNLIMITED, Deadline
+from shared.store.connection import UNLIMITED, BoundedConnection, Deadline
 from shared.store.database import Database, InDoubt
+from shared.store.silent_sessions import end_silent_holders
 from tests.integration.database.silence import MARGIN, in_time, select
 from tests.journeys.plans import plan, step
 from tests.services.databases import execute
 from tests.services.proxy import Direction, Proxy
+from tests.services.ring import eventually
 
 PAUSE = "idle_in_transaction_session_timeout"
 TIMEOUT = 1.0
@@ -131,6 +137,84 @@ def test_locks_of_a_silent_connection_are_released(
     began = monotonic()
     wait_for_the_lock()
     assert monotonic() - began < SOON
+
+
+def test_what_a_client_holds_that_fell_silent_within_a_batch_is_released(
+    database: Database, database_url: str
+) -> None:
+    """No limit of the server's own ends its session, and the network is there."""
+    execute(database_url, "CREATE TABLE guarded (n int)")
+    with silent_within_a_batch(database, b"LOCK guarded") as pid:
+        eventually(lambda: silence(database, pid) > 2 * TIMEOUT, "a long silence", 60)
+        assert end_silent_holders(database) == 0, "nobody waits for it"
+        with waiting_for(database, "guarded"):
+            eventually(lambda: end_silent_holders(database), "the end of its session", 60)
+        eventually(lambda: silence(database, pid) is None, "the end of its process")
+
+
+def test_a_session_that_works_for_long_is_not_ended(database: Database, database_url: str) -> None:
+    execute(database_url, "CREATE TABLE guarded (n int)")
+    over = Event()
+
+    def work() -> None:
+        with database.begin(UNLIMITED) as connection:
+            connection.execute(text("LOCK guarded"))
+            over.set()
+            connection.execute(text(f"SELECT pg_sleep({3 * TIMEOUT})"))
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        over.wait()
+        with waiting_for(database, "guarded"):
+            while not working.done():
+                assert end_silent_holders(database) == 0
+        working.result()
+
+
+@contextmanager
+def silent_within_a_batch(database: Database, statement: bytes) -> Iterator[int]:
+    """A client that has sent a statement and not the end of its batch; its server process."""
+    connection = database.engine.raw_connection()
+    driver = connection.driver_connection
+    assert isinstance(driver, BoundedConnection)
+    driver.pgconn.enter_pipeline_mode()
+    for each in (b"BEGIN", statement):
+        driver.pgconn.send_query_params(each, None)
+    driver.pgconn.send_flush_request()
+    driver.pgconn.flush()
+    try:
+        yield driver.info.backend_pid
+    finally:
+        connection.invalidate()
+
+
+def silence(database: Database, pid: int) -> Any:
+    """Seconds for which the server process has heard nothing; None if it has ended."""
+    query = """
+        SELECT extract(epoch FROM clock_timestamp() - state_change)::float8
+        FROM pg_stat_activity WHERE pid = :pid
+    """
+    with database.autocommit() as connection:
+        return connection.execute(text(query), {"pid": pid}).scalar()
+
+
+@contextmanager
+def waiting_for(database: Database, table: str) -> Iterator[None]:
+    """Somebody waits for the table, again and again, while the block lasts."""
+    over = Event()
+
+    def wait() -> None:
+        while not over.is_set():
+            with suppress(Transient), database.begin() as connection:
+                connection.execute(text(f"LOCK {table}"))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(wait)
+        try:
+            yield
+        finally:
+            over.set()
+        waiting.result()
 
 
 def test_the_server_ends_a_slow_statement_first_and_the_connection_lives(
