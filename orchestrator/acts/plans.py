@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
-from orchestrator.acts.agents import named_repositories, require_agents, require_rows
+from orchestrator.acts.agents import named_repositories, require_rows, settle_agents
 from orchestrator.acts.approvals import PlacedSteps
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
@@ -72,7 +72,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
     on = [run.target for run in view.runs]
-    require_agents(caller.database, plan.steps, on)
+    plan = replace(plan, steps=settle_agents(caller.database, plan.steps, on))
     require_rows(caller.database, plan.steps, on)
     with caller.database.begin() as connection:
         targets.require_usable(connection, named_repositories(plan))
@@ -110,7 +110,8 @@ def revise(
     by_hand = NextStep.of("plan revise", left.place.ref, file=given.source)
     plan = load_plan(given.text, policy=policy, source=given.source)
     check_plan_secrets(plan)
-    require_agents(caller.database, plan.steps, [left.place.target])
+    on = [left.place.target]
+    plan = replace(plan, steps=settle_agents(caller.database, plan.steps, on))
     with caller.database.begin() as connection:
         targets.require_usable(connection, named_repositories(plan))
     free = tuple(step.ordinal for step in left.steps)
@@ -118,7 +119,7 @@ def revise(
     _refuse_replacement(left, plan, gone, all_of_it=not replaced)
     after = left.run_with(plan, gone)
     look = NextStep.of("task show", left.place.ref)
-    require_rows(caller.database, after, [left.place.target], known=left.known, next_step=look)
+    require_rows(caller.database, after, on, known=left.known, next_step=look)
     fact = StepsReplaced(left.known, gone, plan.steps, caller.actor.name)
     entry = Act("plan.revise", str(left.place.ref), {"file": given.name, "replaces": list(gone)})
     taken = post(caller, entry, [(left.place.task_id, left.place.run_id, fact)])

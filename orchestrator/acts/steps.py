@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.access.audit import Act
-from orchestrator.acts.agents import require_agents_of, require_row_of
+from orchestrator.acts.agents import require_row_of, settle_agents_of
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_list
 from orchestrator.acts.done import Done, Note
@@ -16,7 +16,6 @@ from orchestrator.views.steps import StepLine, StepView, step_view
 from orchestrator.views.tasks import task_view
 from shared.contracts.planfile import load_revision, rollback_of
 from shared.domain.acceptance import acceptance_of, missing_checks
-from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.host import LOCALHOST
@@ -50,9 +49,11 @@ def revise(
             next_step=NextStep.of("step show", step.ref),
         )
     if given is not None:
-        fact = _revision_fact(view, policy, given, note)
         target = step.ref.target or LOCALHOST.name
-        require_agents_of(caller.database, step.run_id, step.ordinal, target, fact.subtasks)
+        command = NextStep.of("step revise", step.ref, file=given.source)
+        listed = load_revision(given.text, policy=policy, source=given.source, next_step=command)
+        listed = settle_agents_of(caller.database, step.run_id, step.ordinal, target, listed)
+        fact = _revision_fact(view, listed, given, note)
         by_plan = NextStep.of("plan revise", Ref(ref.task, target=target), file=Blank("FILE"))
         require_row_of(caller.database, step.run_id, step.ordinal, target, by_plan)
         told = (*_notes_on_drops(fact), *notes(warnings_on_list(step.ordinal, fact.subtasks)))
@@ -79,10 +80,11 @@ def abandon(caller: Caller, ref: Ref) -> Done[StepLine]:
     return _post(caller, "step.abandon", ref, StepAbandoned(step.ordinal))
 
 
-def _revision_fact(view: StepView, policy: Policy, given: PlanText, note: str) -> StepRevised:
+def _revision_fact(
+    view: StepView, subtasks: tuple[Subtask, ...], given: PlanText, note: str
+) -> StepRevised:
     step = view.step
     command = NextStep.of("step revise", step.ref, file=given.source)
-    subtasks = load_revision(given.text, policy=policy, source=given.source, next_step=command)
     undone = rollback_of(given.text, source=given.source, next_step=command)
     _refuse_unknown(undone, view, command)
     check_secrets(subtasks, where=f"step {step.ordinal}")

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
-from orchestrator.acts.agents import named_repositories, require_agents, require_rows
+from orchestrator.acts.agents import named_repositories, require_rows, settle_agents
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
@@ -76,7 +76,8 @@ _PATIENCE = 8.0
 class Submission:
     """A task as a person submits it; `plan` when a person planned it.
 
-    Two submissions with the same `key` are one task.
+    Two submissions with the same `key` are one task. Agents of the plan need checks unless
+    `needs_checks` is false: a file of tasks has none (S4.59).
     """
 
     prompt: str
@@ -84,6 +85,7 @@ class Submission:
     policy: Policy
     plan: Plan | None = None
     key: str | None = None
+    needs_checks: bool = True
 
 
 def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
@@ -95,15 +97,31 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
     cannot be carried out; Misconfigured for a host that was disabled; InDoubt when the database
     stays unreachable and nobody knows whether the task exists.
     """
-    _check(submission)
-    if submission.plan is not None:
-        require_agents(database, submission.plan.steps, submission.targets)
-        require_rows(database, submission.plan.steps, submission.targets)
-    keyed = replace(submission, key=submission.key or f"once-{uuid4().hex}")
+    return submit_settled(database, settle_plan(database, submission), actor)
+
+
+def submit_settled(database: Database, settled: Submission, actor: Actor | None = None) -> int:
+    """Write a task whose plan is settled (`settle_plan`); see `submit`."""
+    keyed = replace(settled, key=settled.key or f"once-{uuid4().hex}")
     try:
         return _put_in(database, keyed, actor or account())
     except InDoubt as doubt:
         return _put_in_again(database, keyed, actor or account(), doubt)
+
+
+def settle_plan(database: Database, submission: Submission) -> Submission:
+    """The submission, its plan with the checks of the repositories in which agents work.
+
+    Nothing is written. Raises Rejected, as `submit` does, for a plan that cannot be carried out.
+    """
+    _check(submission)
+    plan, on = submission.plan, submission.targets
+    if plan is None:
+        return submission
+    needs = submission.needs_checks
+    settled = replace(plan, steps=settle_agents(database, plan.steps, on, needs_check=needs))
+    require_rows(database, settled.steps, on)
+    return replace(submission, plan=settled)
 
 
 def _put_in_again(database: Database, submission: Submission, actor: Actor, doubt: InDoubt) -> int:

@@ -10,8 +10,7 @@ from orchestrator.acts.done import Done, Note
 from orchestrator.acts.plan_text import PlanText, TasksText
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
-from orchestrator.acts.submission import Submission
-from orchestrator.acts.submission import submit as put_in
+from orchestrator.acts.submission import Submission, settle_plan, submit_settled
 from orchestrator.acts.unused_settings import refuse_unused
 from orchestrator.acts.verbs import act
 from orchestrator.acts.watch import wait_until
@@ -59,9 +58,10 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
 
     Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
     """
-    submission, told = _submission(caller.settings, request)
+    given, told = _submission(caller.settings, request)
+    submission = settle_plan(caller.database, given)
     warnings = () if submission.plan is None else warnings_on_plan(submission.plan)
-    number = put_in(caller.database, submission, caller.actor)
+    number = submit_settled(caller.database, submission, caller.actor)
     value = Submitted(Ref(number), request.targets, warnings)
     return Done(value, notes=(*told, *notes(warnings)))
 
@@ -79,7 +79,10 @@ def _submission(settings: Settings, request: TaskRequest) -> tuple[Submission, t
         policy = settings.with_agent(wanted).agent
     refuse_unused(request.settings, plan, policy, request.plan.submission)
     prompt = request.prompt or plan.summary or request.plan.stem
-    submission = Submission(prompt, request.targets, policy, plan, request.key)
+    by_tasks = isinstance(request.plan, TasksText)
+    submission = Submission(
+        prompt, request.targets, policy, plan, request.key, needs_checks=not by_tasks
+    )
     return submission, tuple(map(Note, loaded.notes))
 
 

@@ -17,6 +17,10 @@ RUNNERS = ("claude-code", "codex", "mini-swe-agent", *sorted(NEEDS_COMMAND))
 """The runners that replan knows."""
 
 
+STARTABLE = tuple(runner for runner in RUNNERS if runner not in NEEDS_COMMAND)
+"""Those that are started by their name alone, so that a model can plan with them."""
+
+
 class ExecutionMode(StrEnum):
     """Whether an agent may ask a person while it works (S4.6, S4.48)."""
 

@@ -1,9 +1,14 @@
 """A target: where a task happens."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shared.domain.agent import STARTABLE
 from shared.domain.host import Host
+
+_PLAIN = re.compile(r"[^;&|#(){}<>`$\\\n]+")
+"""A command of words alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,24 @@ class Repository:
         """What git clones from: the path on its host, or the URL."""
         return self.path or self.url or ""
 
+    @property
+    def check(self) -> str | None:
+        """All its checks as one command, which is green if each of them is; None without any."""
+        if len(self.checks) == 1:
+            return self.checks[0]
+        return " && ".join(map(_as_one, self.checks)) or None
+
+    @property
+    def usual_runner(self) -> str | None:
+        """The agent that works where nobody names one; None if it must be named."""
+        return next(iter(self.startable), None)
+
+    @property
+    def startable(self) -> tuple[str, ...]:
+        """The agents that may work here and are started by their name alone, in its order."""
+        listed = STARTABLE if self.runners is None else self.runners
+        return tuple(name for name in listed if name in STARTABLE)
+
     def allows(self, runner: str) -> bool:
         """Whether that agent may work here."""
         return self.runners is None or runner in self.runners
@@ -52,6 +75,11 @@ class WorkspaceLimits:
     cap: int = 20_000_000_000
     idle: float = 86_400.0
     largest: int | None = 50_000_000
+
+
+def _as_one(check: str) -> str:
+    """The command in a form that `&&` binds as a whole."""
+    return check.strip() if _PLAIN.fullmatch(check) else f"{{ {check.strip()}\n}}"
 
 
 class RepositoryFault(StrEnum):

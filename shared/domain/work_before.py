@@ -1,7 +1,9 @@
 """Which step's work in a repository another step continues; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from shared.domain.errors import Rejected
+from shared.domain.next_step import Advice
 from shared.domain.plan import Step, behind
 
 
@@ -27,6 +29,29 @@ def work_before(steps: Iterable[Step], target: str) -> dict[int, tuple[int, ...]
                 covered |= needed[each]
         before[number] = tuple(sorted(last))
     return before
+
+
+def require_rows(
+    steps: Iterable[Step],
+    on: Iterable[str],
+    is_repository: Callable[[str], bool],
+    *,
+    known: int = 0,
+    next_step: Advice | None = None,
+) -> None:
+    """Raise Rejected for a step that would continue the work of several in one repository.
+
+    `steps` are all of a run on one of these targets. Those up to the number `known` were there
+    before: they may be as they are, and are told by their numbers.
+    """
+    listed = {step.ordinal: step for step in steps}
+    for target in on:
+        for number, before in work_before(listed.values(), target).items():
+            place = listed[number].repository or target
+            if number > known and len(before) > 1 and is_repository(place):
+                names = [str(n) if n <= known else repr(listed[n].key) for n in (number, *before)]
+                why = say_beside(names[0], names[1:], place)
+                raise Rejected(why, stage="plan", next_step=next_step)
 
 
 def say_beside(step: str, before: Iterable[str], place: str) -> str:

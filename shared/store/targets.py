@@ -42,6 +42,24 @@ def name_for(step: Step, target: str) -> str:
     return target if step.repository is None else step.repository
 
 
+def places_of(
+    connection: Connection, step: Step, on: Iterable[str]
+) -> dict[str, Repository | None]:
+    """Where a step happens on each of these targets, by name; None: on a host itself."""
+    names = {name_for(step, target): None for target in on}
+    return {name: repositories.find(connection, name) for name in names}
+
+
+def usable_repositories(connection: Connection) -> tuple[Repository, ...]:
+    """The repositories in which somebody can work now: their host is enrolled and trusted."""
+    places = [find(connection, each.name) for each in repositories.all_repositories(connection)]
+    return tuple(
+        place.repository
+        for place in places
+        if place is not None and place.repository is not None and place.host.distrusted is None
+    )
+
+
 def reach(connection: Connection, name: str) -> Place:
     """The place of that name, its host with its route; raises Rejected if there is none."""
     place = find(connection, name) or Place(hosts.get(connection, name))

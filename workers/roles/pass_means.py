@@ -141,7 +141,7 @@ class PassMeans:
         )
         assigning = Assigning(
             parts.order,
-            runner=repository.runners[0] if repository.runners else DEFAULT_RUNNER,
+            runner=repository.usual_runner or DEFAULT_RUNNER,
         )
         goals = PassJudge(AllowedGoals(), parts.secrets.masker)
         means = AgentMeans(on_host.means, runs, assigning, goals, parts.order.subtasks)

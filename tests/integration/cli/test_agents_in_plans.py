@@ -35,7 +35,15 @@ def test_an_agent_needs_a_repository_that_allows_it(
     assert words in refused["reason"]
     assert refused["next_step_cmd"]
     plan.write_text(PLAN.format(where="repository: app", runner="claude-code"))
-    assert cli.json("task", "submit", "--plan", plan, "--local")
+    refused = cli.refused("task", "submit", "--plan", plan, "--local")
+    assert refused["reason"] == (
+        "step '1': subtask '1' is the work of an agent and has no check, nor has repository 'app': "
+        "give it a `check`, a command that exits with 0 once the work is done"
+    )
+    checked = ("--runner", "claude-code", "--check", "grep new app.txt", "--replace")
+    cli.json("repo", "add", "app", "--path", tmp_path, "--no-ask", *checked)
+    submitted = cli.json("task", "submit", "--plan", plan, "--local")["details"]
+    assert submitted["warnings"] == [], "it has the check of its repository"
 
 
 DIAMOND = """
