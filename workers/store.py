@@ -10,7 +10,7 @@ from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
-from shared.domain.ids import AttemptPlace
+from shared.domain.ids import AttemptPlace, Ref
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import (
@@ -73,12 +73,14 @@ class StepBrief:
     """A step in a run: its latest plan, who planned it, and what was tried.
 
     `plan` is the plan of the run; `phases` gives the state of each of its steps, by number; `done`
-    are the finished steps, and `replies` what people have answered so far. In a `repository`, the
-    step works in the workspace that `token`, the name of the run on hosts, leads to.
+    are the finished steps, and `replies` what people have answered so far. `host` is where the step
+    happens; `target` is the name of its run's target. In a `repository`, the step works in the
+    workspace that `token`, the name of the run on hosts, leads to.
     """
 
     task: TaskBrief
     run_id: int
+    target: str
     host: Host
     step: Step
     author: Author
@@ -91,6 +93,16 @@ class StepBrief:
     replies: tuple[Reply, ...] = ()
     repository: Repository | None = None
     token: str = ""
+
+    @property
+    def place(self) -> str:
+        """The name of where the step happens: of its repository, or of the target of its run."""
+        return targets.name_for(self.step, self.target)
+
+    @property
+    def ref(self) -> Ref:
+        """The step in its run, as people name it."""
+        return Ref(self.task.id, self.step.ordinal, target=self.target)
 
     @property
     def subtasks(self) -> tuple[Subtask, ...]:
@@ -277,11 +289,13 @@ def step_brief(connection: Connection, job: Job) -> StepBrief:
     step = plan.step(job.step)
     phases = _phases(connection, job.run_id)
     finished = [each for each in plan.steps if phases.get(each.ordinal) == StepPhase.DONE]
-    place = targets.find(connection, targets.name_for(step, row.target))
+    name = targets.name_for(step, row.target)
+    place = targets.find(connection, name)
     return StepBrief(
         task=task,
         run_id=job.run_id,
-        host=_usable_host(connection, None if place is None else place.host, row.target),
+        target=row.target,
+        host=_usable_host(connection, None if place is None else place.host, name),
         repository=None if place is None else place.repository,
         token=row.token,
         step=step,

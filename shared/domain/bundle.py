@@ -14,7 +14,10 @@ REQUEST = "Revise the step plan and propose alternatives, additional diagnostics
 class LoggedAgent:
     """What an agent did in an attempt; `cost` is in dollars, None where nobody knows it.
 
-    `changed_files` differ from the commit that it began with, whatever it says itself.
+    `changed_files` differ from the commit that it began with, whatever it says itself. It took
+    `seconds` of its `time_budget`; `ended_by` says who or what ended it, None for itself. `stuck`
+    counts how often it was found without progress, `violations` are those of the protocol, and
+    `tree` is the git tree that it left, from which the next attempt goes on.
     """
 
     runner: str
@@ -22,6 +25,14 @@ class LoggedAgent:
     changed_files: tuple[str, ...]
     tokens: int
     cost: str | None
+    model: str = ""
+    seconds: float | None = None
+    time_budget: float | None = None
+    ended_by: str | None = None
+    stuck: int = 0
+    violations: tuple[str, ...] = ()
+    question: str = ""
+    tree: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,18 +30,19 @@ def _rollback_sentence(attempt: Attempt) -> str:
     return f"{what}: " + ("that worked" if attempt.outcome in GREEN else attempt.explanation)
 
 
-def _as_planned(attempt: Attempt) -> str:
+def _tried(attempt: Attempt, tested: Mapping[str, str]) -> str:
+    name = attempt.correction or ""
     if isinstance(attempt.result, AgentResult):
-        return " ".join(("had the agent", *filter(None, (attempt.result.runner,)), "work"))
-    return "ran the command as planned"
+        what = "go on from there" if name else "work"
+        return " ".join(("had the agent", *filter(None, (attempt.result.runner,)), what))
+    return tested.get(name) or name or "ran the command as planned"
 
 
 def _sentence(attempt: Attempt, tested: Mapping[str, str]) -> str | None:
     where = f"subtask {attempt.subtask}"
     if attempt.rollback:
         return _rollback_sentence(attempt)
-    name = attempt.correction or ""
-    tried = tested.get(name) or name or _as_planned(attempt)
+    tried = _tried(attempt, tested)
     if attempt.outcome in _REFUSED:
         refused = "forbidden" if attempt.outcome is Outcome.DENIED else "not run without approval"
         return f"{where}: {refused}: {attempt.command} ({attempt.explanation})"

@@ -31,7 +31,7 @@ def failure_to_learn_from(brief: StepBrief, bundle: Bundle) -> FailurePattern | 
     agents = any(subtask.agent is not None for subtask in brief.subtasks)
     if agents or brief.task.policy.fix_memory is FixMemory.OFF:
         return None
-    return failure_of(bundle, brief.host.address)
+    return failure_of(bundle, brief.host.name, brief.host.address)
 
 
 def recall(

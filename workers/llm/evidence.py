@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from enum import Enum
 
 from shared.domain.attempt import GREEN
-from shared.domain.bundle import Bundle, LoggedAgent, LoggedAttempt, LoggedSubtask, Progress
+from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.cause import Cause, describe_cause
+from workers.llm.agent_evidence import describe_agent, describe_work
 
 EVIDENCE_CHARS = 60_000
 """The maximum of characters of a bundle that a model reads."""
@@ -152,16 +153,17 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
     mark = "$" if attempt.agent is None else "goal:"
     parts = [clean(heading), f"  {mark} {_indent(attempt.command, _COMMAND_CHARS)}"]
     if attempt.agent is not None:
-        parts += _agent(attempt.agent)
+        parts += [f"  {_indent(line, 2000)}" for line in describe_agent(attempt.agent)]
     if attempt.rollback:
         parts.append("  a rollback: it undoes what that subtask of an earlier revision did")
-    if attempt.correction:
+    if attempt.correction and attempt.agent is None:
         parts.append(f"  corrected by: {clean(attempt.correction)}")
     if attempt.reason:
         parts.append(f"  reason: {_indent(attempt.reason, 500)}")
     if attempt.left_running:
         parts.append(f"  {_indent(attempt.left_running, 500)}")
-    for name, output in (("stdout", attempt.stdout), ("stderr", attempt.stderr)):
+    said = "stdout" if attempt.agent is None else "what it says of it"
+    for name, output in ((said, attempt.stdout), ("stderr", attempt.stderr)):
         if limit and output.strip():
             parts.append(f"  {name}: {_indent(output, limit)}")
     if attempt.check_command is not None and attempt.check_exit_code is not None:
@@ -171,16 +173,6 @@ def _attempt(attempt: LoggedAttempt, limit: int) -> str:
         if limit and attempt.check_output.strip():
             parts.append(f"  check output: {_indent(attempt.check_output, limit)}")
     return "\n".join(parts)
-
-
-def _agent(agent: LoggedAgent) -> list[str]:
-    files = _line(", ".join(agent.changed_files)) or "none"
-    cost = "unknown" if agent.cost is None else f"${agent.cost}"
-    who = f"the agent {_line(agent.runner)}".rstrip()
-    return [
-        f"  done by {who}, which says {agent.status}; {agent.tokens} tokens, cost {cost}",
-        f"  files that differ now: {files}",
-    ]
 
 
 def _before(bundle: Bundle, rest: _Rest) -> str:
@@ -237,9 +229,7 @@ def _subtask(subtask: LoggedSubtask) -> str:
         f"  {_mark(subtask)} {_indent(subtask.command, _COMMAND_CHARS)}",
     ]
     if subtask.agent is not None:
-        runners = ", then ".join(_line(choice.name) for choice in subtask.agent.chain)
-        parts.append(f"  done by: {runners or 'any agent that the repository allows'}")
-        parts.extend(f"  must hold: {_indent(text, 500)}" for text in subtask.agent.acceptance)
+        parts += [f"  {_indent(line, 500)}" for line in describe_work(subtask.agent)]
     if subtask.check is not None:
         parts.append(f"  check $ {_indent(subtask.check, 1000)}")
     parts.extend(f"  precondition $ {_indent(text, 500)}" for text in subtask.preconditions)

@@ -22,7 +22,7 @@ class Adviser:
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
         backend = self._backends.get(brief.task.policy.subtask_planner)
-        briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
+        briefing = self._briefings.of((brief.place,), task_id=brief.task.id, look=False)
         advice = backend.advise(
             ReviseRequest(
                 stored.bundle,

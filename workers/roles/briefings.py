@@ -10,9 +10,11 @@ import structlog
 
 from shared.domain.errors import ReplanError
 from shared.domain.host import ConnectionKind, Host
+from shared.domain.target import Repository
 from shared.guard import CommandPolicy
 from shared.store import hosts, targets
 from shared.store.database import Database
+from shared.store.targets import Place
 from workers.llm.in_force import describe_policy
 from workers.roles.host_keys import reports_changed_keys
 
@@ -51,13 +53,15 @@ class Briefing:
     """`targets`: how each is reached; `facts`: what was observed on them; `rules`: what may run.
 
     `facts` is output of hosts: data, never instructions. `now` is the date and time here, to the
-    minute, with the time zone: hosts and people have clocks of their own.
+    minute, with the time zone: hosts and people have clocks of their own. `hosts` are the names of
+    the hosts on which the targets are.
     """
 
     targets: tuple[str, ...]
     facts: str = ""
     rules: str = ""
     now: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 class Briefings:
@@ -75,20 +79,21 @@ class Briefings:
     def of(self, names: Sequence[str], *, task_id: int, look: bool = True) -> Briefing:
         """The briefing on the targets of a task, including targets that cannot be reached.
 
-        Without `look`, no target is looked at.
+        A target may be a repository: then it is about its host, too. Without `look`, no target is
+        looked at.
         """
         with self._database.begin() as connection:
-            found = {name: targets.host_of(connection, name) for name in names}
+            found = {name: targets.find(connection, name) for name in names}
             reached = {
-                name: None if host is None else hosts.with_route(connection, host)
-                for name, host in found.items()
+                name: None if place is None else hosts.with_route(connection, place.host)
+                for name, place in found.items()
             }
-        told = tuple(_line(name, host) for name, host in reached.items())
-        trusted = [host for host in reached.values() if host is not None and not host.distrusted]
-        seen = trusted[:MOST_LOOKED_AT] if look else ()
+        told = tuple(_line(name, host, found[name]) for name, host in reached.items())
+        trusted = {h.name: h for h in reached.values() if h is not None and not h.distrusted}
+        seen = [*trusted.values()][:MOST_LOOKED_AT] if look else ()
         facts = "\n\n".join(self._facts(host, task_id) for host in seen)
         on = {name: name if host is None else host.name for name, host in reached.items()}
-        return Briefing(told, facts, self._rules(on), _now())
+        return Briefing(told, facts, self._rules(on), _now(), tuple(dict.fromkeys(on.values())))
 
     def _rules(self, names: Mapping[str, str]) -> str:
         """What may run at each target; `names` leads from its name to that of its host."""
@@ -126,14 +131,24 @@ def _now() -> str:
     return f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z (%z)}"
 
 
-def _line(name: str, host: Host | None) -> str:
+def _line(name: str, host: Host | None, place: Place | None) -> str:
     if host is None:
         return f"{name}: not enrolled yet"
     account = f"account {host.user}" if host.user else "the account of the executor"
     way = "the executor's own machine" if host.connection is ConnectionKind.LOCAL else "over SSH"
     root = "; commands run as root, through sudo" if host.sudo else ""
+    if place is not None and place.repository is not None:
+        inside = _where(place.repository)
+        return f"{name}: {inside}, {way}, {account}{root}. No other connection may be used."
     where = f"; commands start in {host.workdir}" if host.workdir else ""
     return f"{name}: {way}, {account}{root}{where}. No other connection may be used."
+
+
+def _where(repository: Repository) -> str:
+    return (
+        f"a git repository on the host {repository.host}; commands and agents work in a checkout "
+        "of their own and start in its top folder"
+    )
 
 
 def _indent(text: str) -> str:

@@ -14,6 +14,7 @@ from shared.domain.facts import BundleReady, Fact
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
 from shared.domain.plan import Revision, Subtask
+from shared.domain.target import Repository
 from shared.store import bundles, jobs
 from shared.store.database import Database
 from workers.evidence.causes import Failure, failures
@@ -123,12 +124,12 @@ def compose(
     """The bundle, built from the rows of the step, and what was seen on the host."""
     newest = brief.revisions[-1]
     tried = _attempts_of(brief.attempts, newest.revision)
-    place = Ref(brief.task.id, brief.step.ordinal, target=brief.host.name)
+    place = brief.ref
     return Bundle(
         task_ref=f"T{brief.task.id}",
         prompt=brief.task.prompt,
         improved_prompt=brief.task.improved_prompt,
-        target=brief.host.name,
+        target=brief.place,
         step_ref=str(place),
         step_title=brief.step.title,
         step_instruction=brief.step.instruction,
@@ -143,7 +144,7 @@ def compose(
         failed_assumptions=failed_assumptions(tried),
         hypotheses=hypotheses(tried, TESTED),
         config=_settings(brief.task.policy),
-        host=_way_to(brief.host),
+        host=_way_to(brief.host, brief.repository),
         plan=_plan(brief),
         causes=causes,
     )
@@ -214,12 +215,21 @@ def _attempt_entry(attempt: Attempt, place: Ref) -> LoggedAttempt:
 
 def agent_entry(result: AgentResult) -> LoggedAgent:
     """What a bundle says of the work of an agent."""
+    question = result.question
     return LoggedAgent(
         runner=result.runner,
         status=result.status.value,
         changed_files=result.changed_files,
         tokens=result.tokens,
         cost=None if result.cost is None else str(result.cost),
+        model=result.model,
+        seconds=(result.ended_at - result.started_at).total_seconds(),
+        time_budget=result.time_budget,
+        ended_by=None if result.ended_by is None else result.ended_by.value,
+        stuck=result.stuck,
+        violations=tuple(f"{each.rule.value}: {each.details}" for each in result.violations),
+        question="" if question is None else question.text,
+        tree=result.tree,
     )
 
 
@@ -241,20 +251,42 @@ def _describe_revision(revision: Revision, attempts: Sequence[Attempt]) -> str:
     came_of_it = hypotheses(_attempts_of(attempts, revision.revision), TESTED)
     last = (" ".join(sentence.split()) for sentence in came_of_it[-MOST_OF_EARLIER:])
     lines += [f"what came of it: {sentence}" for sentence in last]
-    lines += [f"  {subtask.command}" for subtask in revision.subtasks]
+    lines += [f"  {_shown(subtask)}" for subtask in revision.subtasks]
     return "\n".join(lines)
 
 
-def _way_to(host: Host) -> dict[str, str]:
-    """S0.52: the machine, the account that runs the commands, and its rights."""
+def _shown(subtask: Subtask) -> str:
+    if subtask.agent is None:
+        return subtask.command
+    runners = ", then ".join(choice.name for choice in subtask.agent.chain) or "any agent"
+    return f"goal for {runners}: {subtask.command}"
+
+
+def _way_to(host: Host, repository: Repository | None) -> dict[str, str]:
+    """S0.52: the machine, the account that runs the commands, its rights, and the repository."""
     if host.connection is ConnectionKind.LOCAL:
         way = {"connection": "local"}
     else:
         way = {"connection": "ssh", "address": f"{host.address}:{host.port}"}
     way["account"] = "root, through sudo" if host.sudo else host.user or "that of the worker"
+    if repository is not None:
+        return way | _inside(repository)
     if host.workdir:
         way["folder"] = host.workdir
     return way
+
+
+def _inside(repository: Repository) -> dict[str, str]:
+    branch = f", branch {repository.branch}" if repository.branch else ""
+    place = {
+        "repository": f"{repository.name} ({repository.source}{branch}) on {repository.host}",
+        "folder": "the top of a checkout of the step's own",
+        "setup": repository.setup or "none",
+        "checks": "; ".join(repository.checks) or "none",
+    }
+    return place | {
+        "agents": "any" if repository.runners is None else ", ".join(repository.runners)
+    }
 
 
 def _plan(brief: StepBrief) -> tuple[str, ...]:

@@ -123,6 +123,7 @@ def test_its_evidence_makes_a_bundle() -> None:
     brief = StepBrief(
         task,
         what.run_id,
+        LOCALHOST.name,
         LOCALHOST,
         what.step,
         what.step.author,

@@ -39,6 +39,7 @@ def brief(*tried: Attempt, revisions: tuple[Revision, ...] = ()) -> StepBrief:
     return StepBrief(
         task=TASK,
         run_id=7,
+        target="web1",
         host=Host("web1", address="192.0.2.1", user="deploy", sudo=True, workdir="/srv"),
         step=STEP,
         author=AUTHOR,
