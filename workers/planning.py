@@ -4,12 +4,58 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from shared.domain.agent import RunnerChoice
 from shared.domain.bundle import Bundle
+from shared.domain.changed_plan import needs_left, renumber
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.look import Look
-from shared.domain.plan import DroppedCheck, Plan, Revision, Step, Subtask
+from shared.domain.plan import DroppedCheck, OnFailure, Plan, Revision, Step, Subtask
 from shared.domain.question import Question, Reply
+from shared.domain.target import Repository
+from shared.domain.task import ENDED_STEP, StepPhase
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHistory:
+    """What the attempts of one agent in one repository have taken so far.
+
+    Of `attempts`, `succeeded` were green. The others are medians: `seconds`, `tokens`, and `cost`
+    in dollars, None where nobody knows it.
+    """
+
+    runner: str
+    repository: str
+    attempts: int
+    succeeded: int
+    seconds: float
+    tokens: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOffer:
+    """The repositories in which a planner may plan work, and the agents there.
+
+    Of a whole plan: every repository, and `targets`, the names of the targets of its task. Of one
+    step: those in which it happens, one for each target, and the agents that all of them allow.
+    `choices` are the runners that its plan so far says more about than their name.
+    """
+
+    repositories: tuple[Repository, ...] = ()
+    runners: tuple[str, ...] = ()
+    choices: tuple[RunnerChoice, ...] = ()
+    history: tuple[AgentHistory, ...] = ()
+    targets: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the repositories."""
+        return tuple(repository.name for repository in self.repositories)
+
+
+NO_AGENTS = AgentOffer()
+"""For a planner that hears nothing of agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +96,7 @@ class PlanRequest:
 
     `facts` is what was observed on the targets, `rules` is what the guard allows on them, and
     `replies` holds the answers of the person who submitted the task. `looks` is what the planner
-    has asked to see, `now` the date and time with its zone.
+    has asked to see, `now` the date and time with its zone, `agents` where agents can work.
     """
 
     prompt: str
@@ -61,6 +107,7 @@ class PlanRequest:
     replies: tuple[Reply, ...] = ()
     looks: Looks = NO_LOOKS
     now: str = ""
+    agents: AgentOffer = NO_AGENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +128,8 @@ class DetailRequest:
 
     `facts`, `rules`, `replies` and `looks` are as in `PlanRequest`; `done` are the steps that are
     done on the target. For a step of a changed plan, `why` is the planner's reason to change it,
-    and `evidence` what made it do so. `hosts` are the names of the targets, under whose policies
-    the commands would run.
+    and `evidence` what made it do so. `hosts` are the names of the hosts under whose policies the
+    commands would run. `agents` is what is offered in this step.
     """
 
     prompt: str
@@ -99,6 +146,7 @@ class DetailRequest:
     looks: Looks = NO_LOOKS
     hosts: tuple[str, ...] = ()
     now: str = ""
+    agents: AgentOffer = NO_AGENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +156,10 @@ class ReviseRequest:
     `note` comes from the operator. `earlier` holds all lists that have failed, the current one
     last; none of them may be proposed again (`workers.repetition`). `evidence` is the stored text
     of the bundle, or empty. `target` says how the host is reached; `past_fixes` describes fixes for
-    failures like this one; `rules`, `replies` and `looks` are as in `DetailRequest`. `acceptance`
-    are the checks of the first plan that stand for the step's result (`shared.domain.acceptance`).
+    failures like this one; `rules`, `replies`, `looks` and `agents` are as in `DetailRequest`.
+    `host` is the name of the host under whose policy the commands would run, empty for the
+    bundle's target. `acceptance` are the checks of the first plan that stand for the step's result
+    (`shared.domain.acceptance`).
     """
 
     bundle: Bundle
@@ -126,6 +176,8 @@ class ReviseRequest:
     looks: Looks = NO_LOOKS
     acceptance: tuple[str, ...] = ()
     now: str = ""
+    host: str = ""
+    agents: AgentOffer = NO_AGENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +200,8 @@ class ReplanRequest:
 
     `plan` is the plan of the run and `phases` the state of each of its steps, by number. `reason`
     holds the words of the step's author and the operator's note. `evidence` is as in
-    `ReviseRequest`; `rules`, `replies`, `looks` and `done` are as in `DetailRequest`.
+    `ReviseRequest`; `rules`, `replies`, `looks` and `done` are as in `DetailRequest`; `agents` is
+    as in `PlanRequest`.
     """
 
     prompt: str
@@ -165,6 +218,33 @@ class ReplanRequest:
     done: tuple[DoneStep, ...] = ()
     looks: Looks = NO_LOOKS
     now: str = ""
+    agents: AgentOffer = NO_AGENTS
+
+    @property
+    def gone(self) -> frozenset[int]:
+        """The steps that a changed plan replaces: this one, and all that have not begun."""
+        bare = {StepPhase.DETAILING, StepPhase.WAITING}
+        return frozenset(
+            step.ordinal
+            for step in self.plan.steps
+            if step.ordinal == self.step.ordinal
+            or self.phases.get(step.ordinal) in {StepPhase.NOT_STARTED, StepPhase.SKIPPED}
+            or (not step.subtasks and self.phases.get(step.ordinal) in bare)
+        )
+
+    def run_with(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """All steps of the run as they stand, once these have replaced those that go."""
+        gone, listed = self.gone, {step.ordinal: step for step in self.plan.steps}
+        needs = {number: step.depends_on for number, step in listed.items()}
+        awaited = needs_left(needs, gone, lambda number: self._counts(listed[number]))
+        kept = (step for number, step in listed.items() if number not in gone)
+        return (*kept, *renumber(steps, max(self.phases), awaited))
+
+    def _counts(self, step: Step) -> bool:
+        """Whether what needs that step can still begin."""
+        phase = self.phases.get(step.ordinal)
+        gone_on = phase == StepPhase.ERROR and step.on_failure is OnFailure.CONTINUE
+        return gone_on or phase == StepPhase.DONE or phase not in ENDED_STEP
 
 
 class NotAsPlanned(Rejected):

@@ -13,8 +13,9 @@ def refuse_repetition(
     """Raise Rejected for a list that has already failed, and for a rollback that does not exist.
 
     Two lists are the same if their commands, checks and preconditions are equal and the new one
-    gives no command more time; what the program has added to a list does not count. A list that
-    undoes something first is never a repetition.
+    gives no command more time; what the program has added to a list does not count. The goal of an
+    agent is another one for another runner, and with other files or sentences beside it. A list
+    that undoes something first is never a repetition.
     """
     known = tuple(earlier)
     for key in rollback:
@@ -45,7 +46,13 @@ def _refuse_unknown(key: str, known: Sequence[Revision]) -> None:
 def _is_repeated(proposed: Sequence[Subtask], failed: Sequence[Subtask]) -> bool:
     proposed, failed = ([s for s in given if not is_added(s)] for given in (proposed, failed))
     return len(proposed) == len(failed) and all(
-        (new.command, new.check, new.preconditions) == (old.command, old.check, old.preconditions)
-        and new.timeout <= old.timeout
+        _given(new) == _given(old) and new.timeout <= old.timeout
         for new, old in zip(proposed, failed, strict=True)
     )
+
+
+def _given(subtask: Subtask) -> tuple[object, ...]:
+    """What whoever carries it out is given."""
+    work = subtask.agent
+    told = () if work is None else (work.chain, work.context, work.acceptance)
+    return (subtask.command, subtask.check, subtask.preconditions, *told)

@@ -13,6 +13,7 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import StepAdvance, after_draft, ask_planner
+from shared.domain.changed_plan import needs_left, renumber
 from shared.domain.config import details_in_turn
 from shared.domain.facts import PlanRevised, QuestionAnswered
 from shared.domain.look import NOT_LOOKED
@@ -148,19 +149,8 @@ def _is_asked(step: Step, question: str) -> bool:
 
 def remaining_needs(state: RunState, gone: set[int]) -> tuple[int, ...]:
     """The dependencies of removed steps on kept steps that can still be met."""
-    named = {o for ordinal in gone for o in state.steps[ordinal].depends_on} - gone
-    kept = (state.steps[ordinal] for ordinal in sorted(named))
     lost = {*OUT_OF_REACH, StepPhase.REPLACED}
-    return tuple(step.ordinal for step in kept if is_met(step) or step.phase not in lost)
-
-
-def renumber(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
-    """The steps under new numbers; those without dependencies wait for `awaited`."""
-    return tuple(
-        replace(
-            step,
-            ordinal=last + step.ordinal,
-            depends_on=tuple(last + needed for needed in step.depends_on) or awaited,
-        )
-        for step in steps
+    needs = {ordinal: step.depends_on for ordinal, step in state.steps.items()}
+    return needs_left(
+        needs, gone, lambda n: is_met(state.steps[n]) or state.steps[n].phase not in lost
     )

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from orchestrator.core.decisions import AddSteps, CancelJobs, CloseInterventions, Decision
-from orchestrator.core.plan_rules import mark_replaced, remaining_needs, renumber
+from orchestrator.core.plan_rules import mark_replaced, remaining_needs
 from orchestrator.core.state import RunState, StepState, WaitsFor
+from shared.domain.changed_plan import renumber
 from shared.domain.facts import StepsReplaced
 from shared.domain.task import ENDED_STEP, StepPhase
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
-from orchestrator.core.plan_rules import remaining_needs, renumber
+from orchestrator.core.plan_rules import remaining_needs
 from orchestrator.core.replacement_rules import is_replaceable
 from orchestrator.core.state import RunState
 from orchestrator.rows import step_state
 from orchestrator.views.final_plan import revised_subtasks
 from orchestrator.views.places import RunPlace, one_run
+from shared.domain.changed_plan import renumber
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Step
 from shared.domain.task import ENDED_STEP

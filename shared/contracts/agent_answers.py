@@ -9,11 +9,21 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from shared.contracts.complaints import Document, unknown
-from shared.contracts.fields import Goal, Text
-from shared.domain.agent import DEFAULT_TIME_BUDGET, AgentWork
+from shared.contracts.fields import Goal, Name, Text
+from shared.domain.agent import (
+    DEFAULT_TIME_BUDGET,
+    AgentWork,
+    RunnerChoice,
+    StuckStrategy,
+    Watchdog,
+)
 from shared.domain.config import LIMITS
 from shared.domain.errors import Rejected
 
+MOST_RUNNERS = 5
+"""A chain of agents is not longer than this."""
+
+_SEVERAL = 2
 _MINUTE = 60.0
 _LONGEST = LIMITS["subtask_timeout"][1] / _MINUTE
 _COMMAND = (
@@ -25,9 +35,14 @@ _COMMAND = (
 class AgentAnswer(Document):
     """A subtask that a coding agent carries out in the repository of its step."""
 
-    runner: Annotated[
-        Text, Field(description="One of the offered agents, or the empty string for any of them.")
-    ] = ""
+    runners: Annotated[
+        list[Name],
+        Field(
+            max_length=MOST_RUNNERS,
+            description="Of the offered agents, the one to begin with, then those that go on where "
+            "it has failed or taken too long; empty for the usual one.",
+        ),
+    ] = Field(default_factory=list)
     context: Annotated[
         list[Annotated[Text, Field(min_length=1)]],
         Field(description="Files of the repository that it should read first; often none."),
@@ -49,11 +64,16 @@ class AgentAnswer(Document):
 
     def work(self) -> AgentWork:
         """The value."""
+        names = tuple(dict.fromkeys(self.runners))
+        chain = tuple(RunnerChoice(name, place) for place, name in enumerate(names, 1))
+        alone = len(chain) < _SEVERAL
         return AgentWork(
             context=tuple(self.context),
             acceptance=tuple(self.acceptance),
-            runner=self.runner.strip() or None,
+            runner=names[0] if names and alone else None,
+            runners=() if alone else chain,
             time_budget=self.time_budget_minutes * _MINUTE,
+            watchdog=Watchdog() if alone else Watchdog(strategy=StuckStrategy.NEXT_RUNNER),
         )
 
 
@@ -62,7 +82,7 @@ def offer_agents(
 ) -> dict[str, Any]:
     """The schema of an answer that may plan the work of agents; unchanged without repositories.
 
-    A step may then name one of the repositories, and a subtask one of the runners.
+    A step may then name one of the repositories, and a subtask some of the runners.
     """
     if not repositories:
         return dict(schema)
@@ -75,15 +95,16 @@ def offer_agents(
             "target itself. Only there can agents work.",
         }
         definitions["StepAnswer"] = _with(definitions["StepAnswer"], repository=place)
-    if "SubtaskAnswer" in definitions:
+    if "SubtaskAnswer" in definitions and runners:
         form = AgentAnswer.model_json_schema()
         parts = form["properties"]
-        runner = parts["runner"] | {"enum": ["", *runners]}
-        definitions["AgentAnswer"] = _with(form, **{**parts, "runner": runner})
+        named = parts["runners"] | {"items": {"type": "string", "enum": list(runners)}}
+        definitions["AgentAnswer"] = _with(form, **{**parts, "runners": named})
         agent = {
             "anyOf": [{"$ref": "#/$defs/AgentAnswer"}, {"type": "null"}],
             "description": "Normally null. Where files of the step's repository have to be written "
-            "or changed with understanding, the agent that does it; its check is a command.",
+            "or changed with understanding, the agent that does it. Its check is a command, or the "
+            "empty string for the checks of the repository.",
         }
         command = definitions["SubtaskAnswer"]["properties"]["command"]
         command = command | {"description": command["description"] + _COMMAND}

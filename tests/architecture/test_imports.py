@@ -40,6 +40,7 @@ DOORS: Final = {
         "orchestrator.rows",
         "orchestrator.views.*",
         "orchestrator.waiting_jobs",
+        "workers.agent_history",
         "workers.findings",
         "workers.store",
     ),

@@ -33,7 +33,7 @@ def _rollback_sentence(attempt: Attempt) -> str:
 def _tried(attempt: Attempt, tested: Mapping[str, str]) -> str:
     name = attempt.correction or ""
     if isinstance(attempt.result, AgentResult):
-        what = "go on from there" if name else "work"
+        what = f"go on ({name})" if name else "work"
         return " ".join(("had the agent", *filter(None, (attempt.result.runner,)), what))
     return tested.get(name) or name or "ran the command as planned"
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
+from shared.contracts.agent_answers import offer_agents
 from shared.contracts.answers import (
     AdviceAnswer,
     DetailAnswer,
@@ -41,12 +42,14 @@ from workers.llm.judged import (
     read,
 )
 from workers.llm.model import LanguageModel
+from workers.llm.planned_agents import planned, replanned, settle_agents
 from workers.llm.prompts import PromptTexts
 from workers.llm.review import GuardFor, Reviewer, left_out
 from workers.llm.schema_forms import in_words
 from workers.llm.settings import LlmSettings
 from workers.llm.texts import prompt_texts
 from workers.planning import (
+    AgentOffer,
     DetailRequest,
     Looks,
     NotAsPlanned,
@@ -104,10 +107,14 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(PlanningRole.PLANNER.value),
-            schema=_schema("plan-answer", request.looks),
+            schema=_schema("plan-answer", request.looks, request.agents),
         )
         author = Author(PlanningRole.PLANNER, self._settings.provider.value)
-        return self._ask(question, PlanAnswer, lambda answer: judged(lambda: answer.plan(author)))
+        return self._ask(
+            _offering(question, request.agents),
+            PlanAnswer,
+            lambda answer: judged(lambda: planned(answer, author, request.agents)),
+        )
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
         """The subtasks of a step (S0.28)."""
@@ -115,12 +122,15 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(PlanningRole.SUBTASK_PLANNER.value),
-            schema=_schema("detail-answer", request.looks),
+            schema=_schema("detail-answer", request.looks, request.agents),
         )
         others = [s for step in request.plan.steps for s in step.subtasks]
-        review = self._reviewer(request.policy, request.hosts, others)
+        review = self._reviewer(request.policy, request.hosts, others, request.agents)
         return self._ask(
-            question, DetailAnswer, lambda answer: self._detailed(answer, request, review), review
+            _offering(question, request.agents),
+            DetailAnswer,
+            lambda answer: self._detailed(answer, request, review),
+            review,
         )
 
     def revise(self, request: ReviseRequest) -> RevisionDraft:
@@ -129,11 +139,12 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(request.step.author.role.value),
-            schema=_schema("revision-answer", request.looks),
+            schema=_schema("revision-answer", request.looks, request.agents),
         )
-        review = self._reviewer(request.policy, (request.bundle.target,), request.subtasks)
+        host = request.host or request.bundle.target
+        review = self._reviewer(request.policy, (host,), request.subtasks, request.agents)
         return self._ask(
-            question,
+            _offering(question, request.agents),
             RevisionAnswer,
             lambda answer: self._revised(answer, request, review),
             review,
@@ -146,13 +157,13 @@ class ModelBackend:
             self._texts,
             request,
             model=self._settings.model_of(PlanningRole.PLANNER.value),
-            schema=_schema("plan-answer", request.looks),
+            schema=_schema("plan-answer", request.looks, request.agents),
         )
         author = Author(PlanningRole.PLANNER, self._settings.provider.value)
         return self._ask(
-            question,
+            _offering(question, request.agents),
             PlanAnswer,
-            lambda answer: judged(lambda: answer.plan(author)),
+            lambda answer: judged(lambda: replanned(answer, author, request)),
             revision=request.bundle.revision + 1,
         )
 
@@ -256,7 +267,8 @@ class ModelBackend:
     def _detailed(
         self, answer: DetailAnswer, request: DetailRequest, review: Review
     ) -> Judged[tuple[Subtask, ...]]:
-        subtasks = answer.listed()
+        listed = answer.listed()
+        subtasks, unfit = settle_agents(listed, request.agents)
         wanted = f"{request.prompt}\n{request.step.instruction}"
         found = (step.found for step in request.done)
         seen = _printed(request.looks)
@@ -267,13 +279,14 @@ class ModelBackend:
             explain = self._explain_at(request.policy, host)
             faults += faults_in(subtasks, partial(_other_hosts, wanted, explain))
             faults += faults_in(subtasks, partial(_copied, shown, said, explain))
-        return Judged(subtasks, (*dict.fromkeys(faults), *review(subtasks)))
+        return Judged(subtasks, (*dict.fromkeys(faults), *unfit, *review(listed)))
 
     def _revised(
         self, answer: RevisionAnswer, request: ReviseRequest, review: Review
     ) -> Judged[RevisionDraft]:
-        subtasks, bundle, rollback = answer.listed(), request.bundle, tuple(answer.rollback)
-        explain = self._explain_at(request.policy, bundle.target)
+        listed, bundle, rollback = answer.listed(), request.bundle, tuple(answer.rollback)
+        subtasks, unfit = settle_agents(listed, request.agents, before=request.subtasks)
+        explain = self._explain_at(request.policy, request.host or bundle.target)
         wanted = (bundle.prompt, bundle.improved_prompt or "", bundle.step_instruction)
         shown = (*output_of(bundle), *request.past_fixes, *_printed(request.looks))
         said = (*texts_of(request.subtasks), bundle.prompt, *_answers(request.replies))
@@ -290,9 +303,11 @@ class ModelBackend:
             check for check in missing_checks(request.acceptance, subtasks) if check not in given_up
         ]
         draft = RevisionDraft(keep_checks(subtasks, missing), answer.diagnosis, rollback, dropped)
-        return Judged(draft, (*faults, *review(subtasks), *map(left_out, missing)))
+        return Judged(draft, (*faults, *unfit, *review(listed), *map(left_out, missing)))
 
-    def _reviewer(self, policy: Policy, hosts: Sequence[str], others: Sequence[Subtask]) -> Review:
+    def _reviewer(
+        self, policy: Policy, hosts: Sequence[str], others: Sequence[Subtask], agents: AgentOffer
+    ) -> Review:
         return Reviewer(
             self._guard_for,
             proof_rules(),
@@ -300,6 +315,7 @@ class ModelBackend:
             policy.forbidden_commands,
             others,
             asks_anyway=policy.autonomy == PLAN,
+            agents=bool(agents.runners),
         ).faults
 
     def _explain_at(self, policy: Policy, host: str) -> Explain:
@@ -330,9 +346,15 @@ class _RefusedError(Rejected):
     """The model refuses; asking it the same again does not help."""
 
 
-def _schema(name: str, looks: Looks) -> dict[str, Any]:
+def _schema(name: str, looks: Looks, agents: AgentOffer) -> dict[str, Any]:
     """The form of an answer; a planner that may not look hears nothing of looks."""
-    return schema_of(name) if looks.allowed else without_looks(schema_of(name))
+    form = offer_agents(schema_of(name), repositories=agents.names, runners=agents.runners)
+    return form if looks.allowed else without_looks(form)
+
+
+def _offering(question: ModelQuestion, agents: AgentOffer) -> ModelQuestion:
+    """The question with the names that its answer may use, for whoever asks it again."""
+    return replace(question, repositories=agents.names, runners=agents.runners)
 
 
 def _refined(answer: RefineAnswer) -> Judged[str | Question]:

@@ -63,7 +63,8 @@ class ModelQuestion:
     answer, and `next_step` what a person can do if there is no answer. `looks_left` says how many
     more rounds of looks the model may ask for before it answers. `now` is the date and time, which
     is told at the end of the first turn; it is no part of the turns, so that a question that is put
-    again later is still the same.
+    again later is still the same. `repositories` and `runners` are the names that its answer may
+    use where it plans with agents.
     """
 
     purpose: str
@@ -77,6 +78,8 @@ class ModelQuestion:
     next_step: Advice | None = None
     looks_left: int = 0
     now: str = ""
+    repositories: tuple[str, ...] = ()
+    runners: tuple[str, ...] = ()
 
     @property
     def characters(self) -> int:

@@ -11,9 +11,12 @@ from shared.secrets.marks import MEANING
 from workers.llm.calls import ModelQuestion, user_turn
 from workers.llm.evidence import clean, cut, evidence
 from workers.llm.look_text import describe_looks
+from workers.llm.offer_text import describe_offer
+from workers.llm.plan_text import describe_progress, describe_steps
 from workers.llm.prompt_text import NOTHING, PromptText, fill, join, own, set_apart
 from workers.llm.schema_forms import Schema, as_text
 from workers.planning import (
+    AgentOffer,
     DetailRequest,
     DoneStep,
     Looks,
@@ -57,6 +60,9 @@ class PromptTexts:
     replan: str = ""
     looks: str = ""
     examples: str = ""
+    repositories: str = ""
+    agents: str = ""
+    agents_failed: str = ""
 
 
 def refine_question(
@@ -82,9 +88,11 @@ def plan_question(
         _replies(request.replies),
         _facts(request.facts),
         _policy(request.policy),
+        describe_offer(request.agents),
     )
     blocks = _blocks(texts, said, looks=request.looks)
-    parts = _Parts("plan", PlanningRole.PLANNER.value, texts.plan, blocks, request.rules)
+    instruction = _with_agents(request.agents, texts.plan, texts.repositories)
+    parts = _Parts("plan", PlanningRole.PLANNER.value, instruction, blocks, request.rules)
     asked = _question(texts, parts, model, schema, PLAN_BY_HAND)
     return replace(asked, looks_left=request.looks.left, now=request.now)
 
@@ -104,15 +112,17 @@ def detail_question(
         _policy(request.policy),
     )
     said = join(
+        describe_offer(request.agents),
         own("The plan:"),
-        set_apart("plan", _steps(request)),
+        set_apart("plan", describe_steps(request)),
         _found(request.done),
         _change(request),
         _step(request.step, request.replies),
     )
     blocks = _blocks(texts, shared, said, looks=request.looks)
     role = PlanningRole.SUBTASK_PLANNER.value
-    parts = _Parts("detail", role, _with_examples(texts, texts.detail), blocks, request.rules)
+    instruction = _with_agents(request.agents, _with_examples(texts, texts.detail), texts.agents)
+    parts = _Parts("detail", role, instruction, blocks, request.rules)
     asked = _question(texts, parts, model, schema, PLAN_BY_HAND)
     return replace(asked, looks_left=request.looks.left, now=request.now)
 
@@ -131,6 +141,7 @@ def revise_question(
         _original(bundle),
         _replies(request.replies),
         _policy(request.policy),
+        describe_offer(request.agents),
     )
     why = _evidence(request.evidence, bundle)
     said = join(
@@ -142,7 +153,10 @@ def revise_question(
     blocks = _blocks(texts, shared, why, said, looks=request.looks)
     command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
     role = request.step.author.role.value
-    parts = _Parts("revise", role, _with_examples(texts, texts.revise), blocks, request.rules)
+    instruction = _with_agents(
+        request.agents, _with_examples(texts, texts.revise), texts.agents, texts.agents_failed
+    )
+    parts = _Parts("revise", role, instruction, blocks, request.rules)
     asked = _question(texts, parts, model, schema, command)
     return replace(asked, looks_left=request.looks.left, now=request.now)
 
@@ -174,8 +188,9 @@ def replan_question(
         _task_and_targets(request.prompt, request.targets),
         _replies(request.replies),
         _policy(request.policy),
+        describe_offer(request.agents),
         own("The plan, and what has become of it:"),
-        set_apart("plan", _progress(request)),
+        set_apart("plan", describe_progress(request)),
         _found(request.done),
         own("The step that cannot be done as planned is number {n}.", n=request.step.ordinal),
         _evidence(request.evidence, bundle),
@@ -184,7 +199,8 @@ def replan_question(
     )
     blocks = _blocks(texts, said, looks=request.looks)
     command = NextStep.of("step revise", bundle.step_ref, file=Blank("FILE"))
-    parts = _Parts("replan", PlanningRole.PLANNER.value, texts.replan, blocks, request.rules)
+    instruction = _with_agents(request.agents, texts.replan, texts.repositories)
+    parts = _Parts("replan", PlanningRole.PLANNER.value, instruction, blocks, request.rules)
     asked = _question(texts, parts, model, schema, command)
     return replace(asked, looks_left=request.looks.left, now=request.now)
 
@@ -239,6 +255,11 @@ def _blocks(texts: PromptTexts, *said: PromptText, looks: Looks) -> tuple[Prompt
 
 def _with_examples(texts: PromptTexts, instruction: str) -> str:
     return "\n\n".join(text for text in (instruction, texts.examples) if text)
+
+
+def _with_agents(agents: AgentOffer, instruction: str, *more: str) -> str:
+    """The instruction, and where agents are offered what has to be known of them."""
+    return "\n\n".join((instruction, *(more if agents.repositories else ())))
 
 
 def _evidence(kept: str, bundle: Bundle) -> PromptText:
@@ -352,28 +373,3 @@ def _step(step: Step, replies: tuple[Reply, ...]) -> PromptText:
     if step.answer is None or (reply := Reply(step.ask_question, step.answer)) in replies:
         return heading
     return join(heading, _replies((reply,)))
-
-
-def _progress(request: ReplanRequest) -> str:
-    lines = []
-    for step in request.plan.steps:
-        phase = request.phases.get(step.ordinal, "not_started").replace("_", " ")
-        lines.append(f"{step.ordinal}. {clean(step.title)} [{phase}]")
-        lines.append(f"   {cut(clean(step.instruction), 600)}".rstrip())
-    return "\n".join(lines)
-
-
-def _steps(request: DetailRequest) -> str:
-    """The plan; before a changed one, what is done and not in it."""
-    finished = {step.ordinal for step in request.done}
-    before = (step for step in request.done if step.ordinal is None)
-    lines = [f"- {clean(step.title)} [done before]" for step in before]
-    for step in request.plan.steps:
-        after = f" (after {', '.join(map(str, step.depends_on))})" if step.depends_on else ""
-        here = " <- this one" if step.ordinal == request.step.ordinal else ""
-        state = " [done]" if step.ordinal in finished else ""
-        lines.append(f"{step.ordinal}. {clean(step.title)}{after}{state}{here}")
-        for each in step.subtasks:
-            mark = "$" if each.agent is None else "goal of an agent:"
-            lines.append(f"   {mark} {cut(clean(each.command), 300)}")
-    return "\n".join(lines)

@@ -28,4 +28,7 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         replan=text("replan"),
         looks=text("looks"),
         examples=text("examples"),
+        repositories=text("repositories"),
+        agents=text("agents"),
+        agents_failed=text("agents_failed"),
     )

@@ -170,4 +170,10 @@ def _question_json(question: ModelQuestion) -> dict[str, Any]:
         {"speaker": turn.speaker.value, "text": turn.text, "breaks": list(turn.breaks)}
         for turn in question.turns
     ]
-    return {"system": list(question.system), "turns": turns, "now": question.now}
+    said = {"system": list(question.system), "turns": turns, "now": question.now}
+    if not question.repositories:
+        return said
+    return said | {
+        "repositories": list(question.repositories),
+        "runners": list(question.runners),
+    }

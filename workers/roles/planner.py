@@ -1,13 +1,18 @@
 """The planner: plans the main steps of a task (S0.19, S0.26)."""
 
+from dataclasses import replace
+from functools import partial
+
 from shared.domain.facts import Fact, PlanDrafted
 from shared.domain.plan import check_steps
+from shared.domain.work_before import require_rows
 from shared.store.database import Database
 from workers.planning import PlanRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
 from workers.roles.looks import looks_of
+from workers.roles.offers import is_repository, offer_for_plan, settle_steps
 from workers.store import task_brief
 
 
@@ -25,6 +30,7 @@ class Planner:
             task = task_brief(connection, hold.job.task_id)
         backend = self._backends.get(task.policy.planner)
         briefing = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
+        agents = offer_for_plan(self._database, task.effective_prompt, task.targets)
         plan = backend.plan(
             PlanRequest(
                 task.effective_prompt,
@@ -35,7 +41,10 @@ class Planner:
                 now=briefing.now,
                 replies=task.replies,
                 looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
+                agents=agents,
             )
         )
         check_steps(plan.steps)
+        plan = replace(plan, steps=settle_steps(self._database, plan.steps, task.targets))
+        require_rows(plan.steps, task.targets, partial(is_repository, self._database))
         return PlanDrafted(plan)

@@ -1,13 +1,17 @@
 """The replanner: changes the rest of a plan, from a step that cannot be done as planned."""
 
+from functools import partial
+
 from shared.domain.facts import Fact, PlanRevised
 from shared.domain.plan import check_steps
+from shared.domain.work_before import require_rows
 from shared.store.database import Database
 from workers.planning import ReplanRequest
 from workers.process.leases import Hold
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
 from workers.roles.looks import looks_of
+from workers.roles.offers import is_repository, offer_for_plan, settle_steps
 from workers.store import step_with_evidence
 
 
@@ -27,9 +31,10 @@ class Replanner:
         job = hold.job
         brief, stored = step_with_evidence(self._database, job)
         policy = brief.task.policy
-        briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
+        on, prompt = (brief.target,), brief.task.effective_prompt
+        briefing = self._briefings.of(on, task_id=brief.task.id, look=False)
         request = ReplanRequest(
-            prompt=brief.task.effective_prompt,
+            prompt=prompt,
             targets=briefing.targets,
             policy=policy,
             plan=brief.plan,
@@ -42,15 +47,20 @@ class Replanner:
             now=briefing.now,
             replies=brief.replies,
             done=brief.done,
-            looks=looks_of(self._database, job, policy, brief.host.name),
+            looks=looks_of(self._database, job, policy, brief.target),
+            agents=offer_for_plan(self._database, prompt, on),
         )
         draft = self._backends.get(policy.planner).replan(request)
         check_steps(draft.steps)
+        steps = settle_steps(self._database, draft.steps, on)
+        known = max(brief.phases)
+        in_repository = partial(is_repository, self._database)
+        require_rows(request.run_with(steps), on, in_repository, known=known)
         return PlanRevised(
             step=brief.step.ordinal,
             revision=job.revision,
             pass_no=job.pass_no,
-            known=max(brief.phases),
-            steps=draft.steps,
+            known=known,
+            steps=steps,
             reason=draft.summary,
         )

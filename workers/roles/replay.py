@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from shared.contracts.agent_answers import offer_agents
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
@@ -61,7 +62,7 @@ def replay(settings: Settings, number: int, model: str, environ: dict[str, str])
             "model": model,
             "answer": secrecy.text(reply.text),
             "fault": "" if reply.fault is None else reply.fault.reason,
-            "refused": "" if reply.fault else secrecy.text(why_refused(row.purpose, reply.text)),
+            "refused": "" if reply.fault else secrecy.text(_why_refused(row, reply.text)),
         },
         "usage": asdict(reply.usage),
     }
@@ -80,8 +81,23 @@ def _question(row: Any, model: str) -> ModelQuestion:
         model=model,
         system=tuple(row.question["system"]),
         turns=turns[:1],
-        schema=schema_of(_SCHEMAS[row.purpose]),
+        schema=offer_agents(
+            schema_of(_SCHEMAS[row.purpose]),
+            repositories=_offered(row, "repositories"),
+            runners=_offered(row, "runners"),
+        ),
         effort=row.effort,
         now=row.question.get("now", ""),
+        repositories=_offered(row, "repositories"),
+        runners=_offered(row, "runners"),
         next_step=NextStep.of("plan calls", f"T{row.task_id}"),
     )
+
+
+def _offered(row: Any, what: str) -> tuple[str, ...]:
+    """The names that an answer to the stored question may use."""
+    return tuple(row.question.get(what, ()))
+
+
+def _why_refused(row: Any, answer: str) -> str:
+    return why_refused(row.purpose, answer, repositories=_offered(row, "repositories"))

@@ -11,6 +11,7 @@ from shared.domain.plan import Author, Plan, PlanningRole, Step, check_steps, ch
 from shared.domain.question import Reply
 from shared.domain.task import StepPhase
 from shared.guard.proofs import proof_rules
+from shared.store import targets
 from shared.store.database import Database
 from workers.findings import PlanChange, change_behind
 from workers.fixes.failed_fix import fix_behind, to_undo
@@ -22,6 +23,7 @@ from workers.roles.acceptance import acceptance_in_force, with_drops
 from workers.roles.backends import Backends
 from workers.roles.briefings import Briefings
 from workers.roles.looks import looks_of
+from workers.roles.offers import offer_for_step, settle_subtasks
 from workers.store import StepBrief, draft_of, step_brief, step_with_evidence, task_brief
 
 
@@ -44,7 +46,8 @@ class SubtaskPlanner:
         step = task.plan.step(hold.job.step)
         name = task.policy.subtask_planner
         backend = self._backends.get(name)
-        briefing = self._briefings.of(task.targets, task_id=task.id, look=backend.uses_facts)
+        on = tuple(dict.fromkeys(targets.name_for(step, target) for target in task.targets))
+        briefing = self._briefings.of(on, task_id=task.id, look=backend.uses_facts)
         subtasks = backend.detail(
             DetailRequest(
                 task.effective_prompt,
@@ -52,15 +55,17 @@ class SubtaskPlanner:
                 task.policy,
                 task.plan,
                 step,
-                hosts=task.targets,
+                hosts=briefing.hosts,
                 facts=briefing.facts,
                 rules=briefing.rules,
                 now=briefing.now,
                 replies=task.replies,
                 looks=looks_of(self._database, hold.job, task.policy, task.targets[0]),
+                agents=offer_for_step(self._database, step, task.targets),
             )
         )
         check_subtasks(subtasks, where=f"step {step.ordinal}")
+        subtasks = settle_subtasks(self._database, step, task.targets, subtasks)
         return StepDetailed(step.ordinal, subtasks, Author(PlanningRole.SUBTASK_PLANNER, name))
 
     def _detail_in_run(self, job: Job, run_id: int) -> Fact:
@@ -71,12 +76,12 @@ class SubtaskPlanner:
         try:
             return self._in_turn(job, brief, change) if in_turn else self._changed_plan(job)
         except Rejected as error:
-            by_hand = NextStep.of("step revise", _place(brief), file=Blank("FILE"))
+            by_hand = NextStep.of("step revise", str(brief.ref), file=Blank("FILE"))
             raise Rejected(error.reason, stage=error.stage, next_step=by_hand) from error
 
     def _in_turn(self, job: Job, brief: StepBrief, change: PlanChange) -> Fact:
         """The subtasks of a step whose turn has come; it sees what the steps before have found."""
-        looks = looks_of(self._database, job, brief.task.policy, brief.host.name)
+        looks = looks_of(self._database, job, brief.task.policy, brief.target)
         kept = (s for s in brief.plan.steps if brief.phases[s.ordinal] != StepPhase.REPLACED)
         plan = replace(brief.plan, steps=tuple(kept))
         detailed = self._detail_step(brief.step, plan, brief, change, looks)
@@ -90,7 +95,7 @@ class SubtaskPlanner:
         change = PlanChange(draft.reason, stored.evidence)
         brief = replace(brief, done=tuple(replace(each, ordinal=None) for each in brief.done))
         plan = Plan(draft.steps, draft.reason)
-        looks = looks_of(self._database, job, brief.task.policy, brief.host.name)
+        looks = looks_of(self._database, job, brief.task.policy, brief.target)
         steps = []
         for step in draft.steps:
             if step.subtasks:
@@ -109,9 +114,9 @@ class SubtaskPlanner:
     ) -> Step:
         name = brief.task.policy.subtask_planner
         backend = self._backends.get(name)
-        briefing = self._briefings.of(
-            (brief.host.name,), task_id=brief.task.id, look=backend.uses_facts
-        )
+        on = (brief.target,)
+        place = targets.name_for(step, brief.target)
+        briefing = self._briefings.of((place,), task_id=brief.task.id, look=backend.uses_facts)
         subtasks = backend.detail(
             DetailRequest(
                 brief.task.effective_prompt,
@@ -119,7 +124,7 @@ class SubtaskPlanner:
                 brief.task.policy,
                 plan,
                 step,
-                hosts=(brief.host.name,),
+                hosts=briefing.hosts,
                 facts=briefing.facts,
                 rules=briefing.rules,
                 now=briefing.now,
@@ -128,8 +133,10 @@ class SubtaskPlanner:
                 why=change.why,
                 evidence=change.evidence,
                 looks=looks,
+                agents=offer_for_step(self._database, step, on),
             )
         )
+        subtasks = settle_subtasks(self._database, step, on, subtasks)
         return replace(step, subtasks=subtasks, author=Author(PlanningRole.SUBTASK_PLANNER, name))
 
 
@@ -153,7 +160,8 @@ class Reviser:
         if from_memory and not missing_checks(acceptance, from_memory.subtasks):
             return from_memory
         backend = self._backends.get(brief.author.backend)
-        briefing = self._briefings.of((brief.host.name,), task_id=brief.task.id, look=False)
+        briefing = self._briefings.of((brief.place,), task_id=brief.task.id, look=False)
+        on = (brief.target,)
         request = ReviseRequest(
             bundle=stored.bundle,
             policy=brief.task.policy,
@@ -167,8 +175,10 @@ class Reviser:
             past_fixes=hints(self._database, brief, stored),
             now=briefing.now,
             replies=brief.replies,
-            looks=looks_of(self._database, job, brief.task.policy, brief.host.name),
+            looks=looks_of(self._database, job, brief.task.policy, brief.target),
             acceptance=acceptance,
+            host=brief.host.name,
+            agents=offer_for_step(self._database, brief.step, on, brief.revisions),
         )
         try:
             draft = backend.revise(request)
@@ -179,7 +189,8 @@ class Reviser:
             return StepHandedUp(
                 brief.step.ordinal, job.revision, job.pass_no, planner, error.reason
             )
-        draft = with_drops(draft, brief, acceptance)
+        settled = settle_subtasks(self._database, brief.step, on, draft.subtasks)
+        draft = with_drops(replace(draft, subtasks=settled), brief, acceptance)
         check_subtasks(draft.subtasks, where=f"step {brief.step.ordinal}")
         _refuse_repetition(brief, draft)
         return StepRevised(
@@ -217,12 +228,8 @@ def _planner_of(brief: StepBrief) -> Author:
     return Author(PlanningRole.PLANNER, brief.task.policy.planner)
 
 
-def _place(brief: StepBrief) -> str:
-    return f"T{brief.task.id}.{brief.step.ordinal}@{brief.host.name}"
-
-
 def _refuse_repetition(brief: StepBrief, draft: RevisionDraft) -> None:
-    place = _place(brief)
+    place = str(brief.ref)
     try:
         refuse_repetition(draft.subtasks, draft.rollback, brief.revisions)
     except Rejected as error:

@@ -20,7 +20,7 @@ from workers.llm.review import Reviewer
 AUTHOR = Author(PlanningRole.PLANNER, "anthropic")
 OFFER: dict[str, Any] = {"repositories": ("app", "site"), "runners": ("claude-code", "codex")}
 AGENT = {
-    "runner": "codex",
+    "runners": ["codex"],
     "context": ["a.py"],
     "acceptance": ["no test is skipped"],
     "time_budget_minutes": 45,

@@ -1,0 +1,225 @@
+"""A model plans with repositories and agents: the real client against a scripted Messages API."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from orchestrator.acts.submission import Submission, submit
+from orchestrator.views.plans import plan_view
+from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Watchdog
+from shared.domain.config import PLAN, Policy
+from shared.domain.ids import parse_ref
+from shared.domain.plan import SubtaskKind
+from shared.domain.target import Repository
+from shared.store import repositories
+from tests.fakes.model_server import Says
+from tests.integration.planning.at_work import Installation
+from tests.integration.planning.conftest import Planners
+from tests.unit.planning.given import (
+    DETAIL_REQUEST,
+    detail_answer,
+    plan_answer,
+    revision_answer,
+    step_answer,
+    subtask_answer,
+)
+from tests.unit.planning.given_agents import CHECK, IN_APP, PLAN_REQUEST, revise_request
+from workers.agent_history import history_in
+from workers.planning import AgentHistory
+
+IN_A_REPOSITORY = replace(DETAIL_REQUEST, agents=IN_APP)
+
+
+def work(*runners: str, **changes: Any) -> dict[str, Any]:
+    """The work of an agent as a model gives it."""
+    given = {"runners": list(runners), "context": [], "acceptance": [], "time_budget_minutes": 20}
+    return given | changes
+
+
+def goal(key: str, said: str = "Read empty lines", **changes: Any) -> dict[str, Any]:
+    return subtask_answer(key, said, **{"agent": work("codex"), "idempotent": False, **changes})
+
+
+def test_a_plan_names_repositories_that_were_offered(planners: Planners) -> None:
+    steps = (step_answer("mend", repository="app"), step_answer("run", repository=""))
+    planners.model.will(Says(plan_answer(*steps)))
+    plan = planners.backend().plan(PLAN_REQUEST)
+    assert [step.repository for step in plan.steps] == ["app", None]
+    (asked,) = planners.model.asked
+    named = asked.schema["$defs"]["StepAnswer"]["properties"]["repository"]
+    assert named["enum"] == ["", "app", "site"]
+    assert "- app: /srv/app on localhost, branch main" in asked.said[0]
+    assert "Steps in repositories" in asked.system
+
+
+TIMES = {"started_at": "2026-01-01T12:00:00Z", "ended_at": "2026-01-01T12:01:00Z"}
+ATTEMPT = text("""
+    INSERT INTO attempts (key, run_id, step, revision, subtask, pass_no, try_no, number, command,
+        outcome, counted, never_red, reason, stdout, stderr, stdout_size, stderr_size, check_output,
+        started_at, worker, body)
+    SELECT :key, id, 1, 0, 1, 1, 0, 1, 'c', :outcome, false, false, '', '', '', 0, 0, '', now(),
+        'w', CAST(:body AS jsonb)
+    FROM runs
+""")
+
+DIAMOND = (
+    step_answer("ui", repository="app"),
+    step_answer("api", repository="app"),
+    step_answer("both", repository="app", depends_on=["ui", "api"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ([step_answer("mend", repository="ap")], "did you mean 'app'"),
+        (DIAMOND, "put them in a row, each with the one before it in its `depends_on`"),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_goes_back(
+    planners: Planners, wrong: list[Any], words: str
+) -> None:
+    row = (DIAMOND[0], {**DIAMOND[1], "depends_on": ["ui"]}, DIAMOND[2])
+    planners.model.will(Says(plan_answer(*wrong)), Says(plan_answer(*row)))
+    assert len(planners.backend().plan(PLAN_REQUEST).steps) == 3
+    assert words in planners.model.asked[1].said[-1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (goal("mend", agent=work("aider")), "'aider', which does not work in this repository"),
+        (goal("mend", check="true"), "check: it is green whatever the host is like"),
+        (goal("mend", "log in with ${secret:KEY}"), "the goal of an agent names a secret"),
+    ],
+)
+def test_a_step_of_commands_and_an_agent_is_accepted_and_faults_go_back(
+    planners: Planners, wrong: dict[str, Any], words: str
+) -> None:
+    both = detail_answer(
+        subtask_answer("tool", "mkdir -p out", check="test -d out"),
+        goal("mend", agent=work("codex", "claude-code"), needs=["tool"]),
+    )
+    planners.model.will(Says(detail_answer(wrong)), Says(both))
+    tool, mend = planners.backend().detail(IN_A_REPOSITORY)
+    assert (tool.kind, mend.kind) == (SubtaskKind.COMMAND, SubtaskKind.AGENT)
+    assert mend.agent == AgentWork(
+        runners=(RunnerChoice("codex", 1), RunnerChoice("claude-code", 2)),
+        time_budget=1200.0,
+        watchdog=Watchdog(strategy=StuckStrategy.NEXT_RUNNER),
+    )
+    assert mend.check == "pytest -q && ruff check .", "those of the repository"
+    assert words in planners.model.asked[1].said[-1]
+
+
+def test_an_agent_without_any_check_goes_back(planners: Planners) -> None:
+    bare = replace(IN_APP, repositories=(replace(IN_APP.repositories[0], checks=()),))
+    right = detail_answer(goal("mend", check="grep -q new app.txt"))
+    planners.model.will(Says(detail_answer(goal("mend"))), Says(right))
+    (mend,) = planners.backend().detail(replace(DETAIL_REQUEST, agents=bare))
+    assert mend.check == "grep -q new app.txt"
+    assert "has no check, nor has repository 'app'" in planners.model.asked[1].said[-1]
+
+
+def test_a_step_on_a_host_hears_nothing_of_agents(planners: Planners) -> None:
+    """And an agent that is planned there all the same goes back."""
+    planners.model.will(
+        Says(detail_answer(goal("mend"))), Says(detail_answer(subtask_answer("mend", "ls")))
+    )
+    planners.backend().detail(DETAIL_REQUEST)
+    first, second = planners.model.asked
+    assert "agent" not in str(first.body).replace("User-Agent", "")
+    assert "no agent is offered here; plan it as commands" in second.said[-1]
+
+
+@pytest.mark.parametrize(
+    "revised",
+    [
+        (goal("mend", "Make the parser read empty lines.", agent=work("codex"), check=CHECK),),
+        (
+            goal("read", "Read a line that is empty", check="pytest -q tests/test_read.py"),
+            goal("end", "Read one at the end", check=CHECK, needs=["read"]),
+        ),
+        (subtask_answer("mend", "make generate", check=CHECK),),
+    ],
+    ids=["another runner", "split", "commands"],
+)
+def test_a_revision_may_change_split_or_replace_the_work_of_agents(
+    planners: Planners, revised: tuple[dict[str, Any], ...]
+) -> None:
+    """S4.54, X11. Of commands it is told that a person is asked before what they wrote is run."""
+    planners.model.will(*[Says(revision_answer(*revised))] * 2)
+    draft = planners.backend().revise(revise_request())
+    assert [s.key for s in draft.subtasks] == [each["id"] for each in revised]
+    asked = planners.model.asked[0]
+    assert "check output: 1 failed: test_blank_at_end" in asked.said[0]
+    assert "split the work" in asked.system
+
+
+def test_a_planned_agent_is_kept_and_shown_and_can_be_asked_for_again(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """A task with a host and a repository; the plan waits for a person, so nothing runs."""
+    for command in (["init", "-qb", "main"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        name = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        subprocess.run(["git", *name, *command], cwd=tmp_path, check=True)
+    app = Repository("app", "localhost", str(tmp_path), checks=("make check",), runners=("codex",))
+    with installation.database.begin() as connection:
+        repositories.save(connection, app)
+    installation.model.will(
+        Says(plan_answer(*DIAMOND)),
+        Says(
+            plan_answer(
+                step_answer("mend", repository="app"), step_answer("run", depends_on=["mend"])
+            )
+        ),
+        Says(detail_answer(goal("mend"))),
+        Says(detail_answer(subtask_answer("run", "mkdir -p /tmp/run", check="test -d /tmp/run"))),
+    )
+    policy = Policy(autonomy=PLAN)
+    submit(installation.database, Submission("mend app, then run it", ("localhost",), policy))
+    installation.carry_on()
+
+    with installation.database.begin() as connection:
+        mend, run = plan_view(connection, parse_ref("T1")).steps
+    assert (mend.repository, run.repository) == ("app", None)
+    (agent,), (ran,) = mend.subtasks, run.subtasks
+    assert (agent.kind, agent.check) == (SubtaskKind.AGENT, "make check")
+    assert (ran.kind, ran.agent) == (SubtaskKind.COMMAND, None)
+    first, again, detail, on_host = installation.model.asked
+    assert "'ui' and 'api', which work in repository 'app' side by side" in again.said[-1]
+    assert "AgentAnswer" in detail.schema["$defs"]
+    assert "app: a git repository on the host localhost" in detail.said[0]
+    assert "AgentAnswer" not in on_host.schema["$defs"]
+    assert "localhost: the executor's own machine" in on_host.said[0]
+    assert installation.rows(
+        "SELECT question -> 'repositories', question -> 'runners' FROM model_calls ORDER BY id"
+    ) == [(["app"], ["codex"])] * 3 + [(None, None)]
+    assert first.schema == again.schema
+
+
+def test_what_attempts_have_taken_is_told_by_repository_and_agent(
+    installation: Installation,
+) -> None:
+    submit(installation.database, Submission("do it", ("localhost",), Policy()))
+    made = [
+        ("codex", "ok", 100, "0.10"),
+        ("codex", "failed", 300, "0.30"),
+        ("codex", "running", 9, "9"),
+        ("claude-code", "satisfied", 7, None),
+    ]
+    with installation.database.begin() as connection:
+        for number, (runner, outcome, tokens, cost) in enumerate(made):
+            body = {"runner": runner, "tokens": tokens, "cost": cost, **TIMES}
+            values = {"key": f"k{number}", "outcome": outcome, "body": json.dumps(body)}
+            connection.execute(ATTEMPT, values)
+        assert history_in(connection, ["localhost"]) == (
+            AgentHistory("claude-code", "localhost", 1, 1, 60.0, 7.0, None),
+            AgentHistory("codex", "localhost", 2, 1, 60.0, 200.0, 0.2),
+        )
+        assert history_in(connection, ["app"]) == ()

@@ -1,0 +1,115 @@
+"""What a model has planned with agents, held against what was offered to it."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.contracts.answers import PlanAnswer
+from shared.domain.agent import AgentWork, ExecutionMode, RunnerChoice, StuckStrategy
+from shared.domain.errors import Rejected
+from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
+from tests.unit.planning.given import REPLAN_REQUEST, plan_answer, step_answer
+from tests.unit.planning.given_agents import AUTHOR, BRIEF, IN_APP, MEND, OFFER, WORK
+from workers.llm.planned_agents import planned, replanned, settle_agents
+from workers.planning import NO_AGENTS, AgentOffer
+from workers.repetition import refuse_repetition
+
+NEW = Subtask(1, "new", "New", "do it", kind=SubtaskKind.AGENT, agent=AgentWork())
+
+
+def settled(work: AgentWork, offer: AgentOffer = IN_APP, *before: Subtask) -> Subtask:
+    """The only subtask, which has no fault."""
+    (one,), faults = settle_agents([replace(NEW, agent=work)], offer, before)
+    assert faults == ()
+    return one
+
+
+def test_an_agent_gets_the_checks_of_its_repository() -> None:
+    assert settled(AgentWork(runner="codex")).check == "pytest -q && ruff check ."
+
+
+def test_an_agent_that_does_not_work_there_is_a_fault() -> None:
+    (one,), (fault,) = settle_agents([replace(NEW, agent=AgentWork(runner="acp"))], IN_APP)
+    assert fault.final
+    assert "'acp', which does not work in this repository; those that do: claude" in fault.reason
+    bare = replace(IN_APP, repositories=(replace(IN_APP.repositories[0], checks=()),))
+    _, (fault,) = settle_agents([NEW], bare)
+    assert "has no check, nor has repository 'app'" in fault.reason
+    assert settle_agents([NEW], NO_AGENTS) == ((NEW,), ()), "the review refuses it"
+    assert one.check is None
+
+
+def test_the_limits_that_a_person_has_set_hold_for_a_revision() -> None:
+    """A model says nothing of them."""
+    work = settled(AgentWork(runner="codex"), IN_APP, MEND).agent
+    assert work is not None
+    assert (work.mode, work.allowed_tools) == (ExecutionMode.AUTONOMOUS, ("Read", "Edit"))
+    assert work.watchdog.strategy is StuckStrategy.NEXT_RUNNER
+    assert work.runner == "codex"
+
+
+def test_a_runner_of_the_plan_so_far_is_known_by_its_name() -> None:
+    """With the command that starts it, which no model writes."""
+    own = RunnerChoice("acp", 3, timeout=60.0, command="opencode acp --pure", alias="opencode")
+    place = replace(IN_APP.repositories[0], runners=None)
+    offer = replace(IN_APP, repositories=(place,), runners=("opencode", "codex"), choices=(own,))
+    chain = (RunnerChoice("opencode", 1), RunnerChoice("codex", 2))
+    work = settled(AgentWork(runners=chain), offer).agent
+    assert work is not None
+    assert work.chain == (replace(own, priority=1, timeout=None), RunnerChoice("codex", 2))
+
+
+def answer(*steps: tuple[str, str, list[str]]) -> PlanAnswer:
+    return PlanAnswer.model_validate(
+        plan_answer(*(step_answer(k, repository=r, depends_on=n) for k, r, n in steps))
+    )
+
+
+DIAMOND: tuple[tuple[str, str, list[str]], ...] = (
+    ("ui", "app", []),
+    ("api", "app", []),
+    ("both", "app", ["ui", "api"]),
+)
+
+
+def test_a_step_that_needs_two_side_by_side_goes_back() -> None:
+    with pytest.raises(Rejected, match=r"'both' needs the steps 'ui' and 'api', .* 'app' side"):
+        planned(answer(*DIAMOND), AUTHOR, OFFER)
+    on_app = replace(OFFER, targets=("app",))
+    on_target = [(key, "", needs) for key, _, needs in DIAMOND]
+    with pytest.raises(Rejected, match="side by side"):
+        planned(answer(*on_target), AUTHOR, on_app)
+    assert len(planned(answer(*on_target), AUTHOR, OFFER).steps) == 3, "web1 is a host"
+    with pytest.raises(Rejected, match="did you mean 'app'"):
+        planned(answer(("ui", "ap", [])), AUTHOR, OFFER)
+
+
+def test_new_steps_are_held_against_those_that_stay() -> None:
+    """They wait for what the step waited for that they replace."""
+    kept = tuple(Step(n, f"s{n}", "T", "", AUTHOR, repository="app") for n in (1, 2))
+    failed = Step(3, "s3", "T", "", AUTHOR, depends_on=(1, 2), repository="site")
+    request = replace(
+        REPLAN_REQUEST,
+        plan=Plan((*kept, failed)),
+        phases={1: "done", 2: "done", 3: "replanning"},
+        step=failed,
+        agents=OFFER,
+    )
+    with pytest.raises(Rejected, match="step 'new' needs the steps 1 and 2, which work in"):
+        replanned(answer(("new", "app", [])), AUTHOR, request)
+    assert replanned(answer(("new", "site", [])), AUTHOR, request).steps[0].repository == "site"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        replace(WORK, runners=(), runner="codex"),
+        replace(WORK, context=()),
+        replace(WORK, acceptance=("It reads \\r\\n, too.",)),
+    ],
+)
+def test_the_same_goal_for_another_agent_is_another_way(work: AgentWork) -> None:
+    """A revision may change the runner, or what it is told (S4.54)."""
+    refuse_repetition([replace(MEND, agent=work)], (), BRIEF.revisions)
+    with pytest.raises(Rejected, match="this repeats revision 0"):
+        refuse_repetition([MEND], (), BRIEF.revisions)
