@@ -111,7 +111,10 @@ def mask_question(question: Question | None, masker: Masker) -> Question | None:
     """A question without secrets."""
     if question is None:
         return None
-    return Question(masker.text(question.text), tuple(map(masker.text, question.options)))
+    options, details = (
+        tuple(map(masker.text, texts)) for texts in (question.options, question.details)
+    )
+    return Question(masker.text(question.text), options, details)
 
 
 def mask_note(note: AttemptNote, masker: Masker) -> AttemptNote:

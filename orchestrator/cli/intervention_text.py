@@ -57,6 +57,7 @@ def show_evidence(console: Console, waits: "InterventionView") -> None:
     if waits.asker is not None:
         asker = waits.asker
         _show(console, [("asked by", f"{asker.runner}, an agent, in {asker.attempt}")])
+        _show(console, zip(waits.options, asker.details, strict=False))
 
 
 def show_request(console: Console, wanted: "ApprovalView") -> None:

@@ -24,7 +24,8 @@ _ANSWERED = text("""
 
 _ASKERS = text("""
     SELECT DISTINCT ON (asked.id) asked.id, asked.task_id, runs.target, attempts.step,
-           attempts.subtask, attempts.number, attempts.body ->> 'runner' AS runner
+           attempts.subtask, attempts.number, attempts.body ->> 'runner' AS runner,
+           attempts.body -> 'question' -> 'details' AS details
     FROM interventions asked
     JOIN runs ON runs.id = asked.run_id
     JOIN attempts ON attempts.run_id = asked.run_id AND attempts.step = asked.step
@@ -37,10 +38,14 @@ _ASKERS = text("""
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The agent that asks a question: what people call its runner, and its attempt."""
+    """The agent that asks a question: what people call its runner, and its attempt.
+
+    `details` say what each option means to it; empty if it does not say that.
+    """
 
     runner: str
     attempt: RefValue
+    details: tuple[str, ...] = ()
 
 
 def askers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int, Asker]:
@@ -52,6 +57,7 @@ def askers(connection: Connection, intervention_ids: Sequence[int]) -> dict[int,
         row.id: Asker(
             row.runner,
             Ref(row.task_id, row.step, row.subtask, attempt=row.number, target=row.target),
+            tuple(row.details or ()),
         )
         for row in found
     }

@@ -12,10 +12,14 @@ MOST_OPTIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to a person; `options` lists the answers to choose from, empty for any answer."""
+    """A question to a person; `options` lists the answers to choose from, empty for any answer.
+
+    `details` say what each of them means; empty if nothing does.
+    """
 
     text: str
     options: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

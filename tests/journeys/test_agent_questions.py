@@ -24,7 +24,7 @@ def asks(question: str, *options: str) -> list[dict[str, Any]]:
         "question": question,
         "header": "Word",
         "multiSelect": False,
-        "options": [{"label": each, "description": each} for each in options],
+        "options": [{"label": each, "description": f"it is {each}"} for each in options],
     }
     return [{"tool": "AskUserQuestion", "input": {"questions": [asked]}}]
 
@@ -76,7 +76,14 @@ steps:
     ring.ends(1, "waiting")
 
     for shown in (ring.replan("task", "show", "T1"), ring.replan("intervention", "show", "I1")):
-        for part in ("Which word?", "I1 new", "I1 fresh", "asked by: claude-code", "T1.1.1#1"):
+        for part in (
+            "Which word?",
+            "I1 new",
+            "fresh: it is fresh",
+            "I1 fresh",
+            "asked by: claude-code",
+            "T1.1.1#1",
+        ):
             assert part in shown.stdout, shown.stdout
     (asked,) = attempts(ring)
     assert asked.outcome == "needs_input"

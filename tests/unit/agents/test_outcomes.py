@@ -161,11 +161,17 @@ def test_a_result_without_a_line_feed_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "call"),
-    [("claude-code/deferred", "toolu_0_1"), ("codex/question", ""), ("acp/question", "")],
+    ("name", "call", "details"),
+    [
+        ("claude-code/deferred", "toolu_0_1", ("small", "big")),
+        ("codex/question", "", ()),
+        ("acp/question", "", ()),
+    ],
 )
-def test_an_open_question_waits_for_its_answer(name: str, call: str) -> None:
-    question = Question("Which DB?", ("SQLite", "Postgres"))
+def test_an_open_question_waits_for_its_answer(
+    name: str, call: str, details: tuple[str, ...]
+) -> None:
+    question = Question("Which DB?", ("SQLite", "Postgres"), details)
     assert read(name, 0).question == Asked(question, call, deferred=True)
 
 

@@ -330,16 +330,16 @@ _LIMITS: Final = {
 
 
 def _question(given: JsonObject) -> Question:
-    asked = tuple(
-        Question(
-            text_of(each, "question"),
-            tuple(text_of(option, "label") for option in objects_of(each, "options"))[
-                :MOST_OPTIONS
-            ],
-        )
-        for each in objects_of(given, "questions")
-    )
+    asked = tuple(map(_one_question, objects_of(given, "questions")))
     return join_questions(asked) if asked else Question(canonical(given))
+
+
+def _one_question(asked: JsonObject) -> Question:
+    options = objects_of(asked, "options")[:MOST_OPTIONS]
+    labels, details = (
+        tuple(text_of(option, name) for option in options) for name in ("label", "description")
+    )
+    return Question(text_of(asked, "question"), labels, details if any(details) else ())
 
 
 def _texts(value: object) -> list[str]:
