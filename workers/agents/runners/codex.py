@@ -191,7 +191,7 @@ class CodexReader(JsonReader):
                     yield _call(item)
                 told = canonical({name: item.get(name) for name in _RESULTS})
                 failed = text_of(item, "status") in {"failed", "declined"}
-                result = text_of(item, "aggregated_output") or told
+                result = next((item[name] for name in _SHOWN if item.get(name)), None)
                 yield ToolReturned(text_of(item, "id"), failed, digest(told), shown(result))
             case _:
                 pass
@@ -233,6 +233,7 @@ _TOOLS: Final = frozenset(
     {"command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call"}
 )
 _RESULTS: Final = ("aggregated_output", "exit_code", "changes", "result", "error")
+_SHOWN: Final = ("aggregated_output", "result", "error")
 _ARGUMENTS: Final = ("command", "changes", "server", "tool", "arguments", "query")
 
 
