@@ -4,11 +4,12 @@
     python -m workers host-key    < host.json    fetch the host key of a server
     python -m workers host-check  < host.json    check that a host can be used
     python -m workers repo-check  < both.json    check that a repository can be worked in
+    python -m workers try-runners                try the programs of agents on this machine
     python -m workers replay 7 --model NAME      repeat a recorded call with another model
     python -m workers gateway                    serve models to agents, see `--help`
 
-Checks and replays print one JSON object. `host-key` and `host-check` read a host as JSON from
-standard input, `repo-check` an object with a `host` and a `repository`.
+Checks, trials and replays print one JSON object. `host-key` and `host-check` read a host as JSON
+from standard input, `repo-check` an object with a `host` and a `repository`.
 """
 
 import argparse
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if chosen.verb == "start":
             return _start(chosen.roles, chosen.threads)
+        if chosen.verb == "try-runners":
+            return _try_runners()
         if chosen.verb == "replay":
             return _replay(chosen.call, chosen.model)
         if chosen.verb == "gateway":
@@ -69,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("host-key", help="fetch the host key of a server")
     verbs.add_parser("host-check", help="check that a host can be used")
     verbs.add_parser("repo-check", help="check that a repository can be worked in")
+    verbs.add_parser("try-runners", help="try the programs of agents on this machine")
     replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
     replay.add_argument("--model", required=True)
@@ -93,6 +97,15 @@ def _replay(call: int, model: str) -> int:
     settings = load_settings(os.environ)
     configure_logs("error")
     print(json.dumps(replay(settings, call, model, dict(os.environ))))
+    return 0
+
+
+def _try_runners() -> int:
+    from shared.logs import configure_logs
+    from workers.runner_trials import try_runners
+
+    configure_logs("error")
+    print(json.dumps({"ok": True, "reports": [to_json(each) for each in try_runners()]}))
     return 0
 
 

@@ -1,5 +1,7 @@
 """`replan doctor`."""
 
+from typing import Annotated
+
 import typer
 from rich.console import Console
 
@@ -14,12 +16,26 @@ def register(app: typer.Typer) -> None:
     add(app, "doctor", example="replan doctor")(doctor)
 
 
-def doctor(call: Invocation) -> Result:
+def doctor(
+    call: Invocation,
+    *,
+    runners: Annotated[
+        bool | None,
+        typer.Option(
+            "--runners/--no-runners",
+            help="Also start each coding agent of this machine with a scripted model, for some "
+            "seconds; left out: if a repository is here.",
+        ),
+    ] = None,
+) -> Result:
     """Check this installation; exits with 1 if something is wrong."""
+    from orchestrator.acts.runners import examine_runners, has_repository_here
     from orchestrator.doctor import examine
 
     call.caller.may(call.verb)
     findings = tuple(examine(call.settings.server))
+    if has_repository_here(call.caller) if runners is None else runners:
+        findings += tuple(examine_runners(call.caller))
     wrong = [finding for finding in findings if not finding.ok]
 
     def show(console: Console) -> None:
