@@ -18,6 +18,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,12 +161,15 @@ def _check_repository(
     given: dict[str, Any], reveal: Callable[[str], str], root: str
 ) -> dict[str, Any]:
     from workers.agents.repository_check import check_repository
+    from workers.agents.runner_programs import runner_programs
     from workers.shells.remote.connections import HostConnections
 
     host = from_json(Host, given["host"])
     repository = from_json(Repository, given["repository"])
     with closing(HostConnections(reveal)) as connections, closing(connections.shell(host)) as shell:
         report = check_repository(shell, repository, root=root)
+        if report.fault is None:
+            report = replace(report, programs=runner_programs(shell))
     return {"ok": report.fault is None, "report": to_json(report)}
 
 

@@ -201,7 +201,12 @@ def _lines(found: Repository) -> tuple[tuple[str, str], ...]:
 
 
 def _show_report(console: Console, found: "RepositoryCheck") -> None:
+    from orchestrator.words.repositories import describe_programs
+
     report = found.report
     if report is not None and report.commit is not None:
         where = f"branch {report.branch}" if report.branch else "no branch"
         console.print(f"  {plain(where)}, commit {report.commit[:12]}", highlight=False)
+    if report is not None and report.fault is None:
+        for line in describe_programs(found.repository, report):
+            console.print(f"  {plain(line)}", highlight=False)

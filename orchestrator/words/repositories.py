@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator.words.quantities import count_of
+from shared.domain.agent import NEEDS_COMMAND
 from shared.domain.next_step import Advice
 from shared.domain.repository_faults import explain_fault, first_of
 from shared.domain.target import Repository, RepositoryFault, RepositoryNotice, RepositoryReport
@@ -26,3 +27,16 @@ def notices(report: RepositoryReport) -> Iterator[str]:
         f"follow: {first_of(chr(10).join(report.links_out))}",
     }
     return (words[each] for each in report.notices)
+
+
+def describe_programs(repository: Repository, report: RepositoryReport) -> Iterator[str]:
+    """The runners that its host has, and those that it names and its host does not have."""
+    usable = [each for each in report.programs if repository.allows(each.runner)]
+    listed = (
+        " ".join(filter(None, (each.runner, each.version, f"({each.path})"))) for each in usable
+    )
+    yield f"agents on {repository.host}: {', '.join(listed) or 'none of those that replan knows'}"
+    there = {each.runner for each in usable}
+    needed = [name for name in repository.runners or () if name not in NEEDS_COMMAND]
+    if lacking := [name for name in needed if name not in there]:
+        yield f"not installed on {repository.host}: {', '.join(lacking)}"

@@ -113,13 +113,23 @@ class RepositoryNotice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class RunnerProgram:
+    """The program of a runner on a host: where it is, and what it says of its version."""
+
+    runner: str
+    program: str
+    path: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RepositoryReport:
     """What git says about a repository; with a `fault`, nobody can work there.
 
     `detail` is what the fault is about, in the words of git or the host. `branch` is where work
     starts, None for a commit that is on none; `branches` are some of those that there are.
     `uncommitted` counts the files that differ from the last commit, `links_out` are symbolic links
-    that lead out of the tree.
+    that lead out of the tree. `programs` are those of runners that the host has.
     """
 
     git: str | None = None
@@ -131,6 +141,7 @@ class RepositoryReport:
     links_out: tuple[str, ...] = ()
     fault: RepositoryFault | None = None
     detail: str = ""
+    programs: tuple[RunnerProgram, ...] = ()
 
 
 Target = Host | Repository

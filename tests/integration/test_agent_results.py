@@ -18,8 +18,9 @@ from shared.domain.config import Policy
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.domain.spending import AGENT
+from shared.domain.target import RepositoryNotice
 from shared.domain.transcript import RunnerOutput, Transcript, TranscriptKind, TranscriptLine
-from shared.domain.workspace import LeftOut, Notice, NoticeKind, Why, WorkspaceRemarks
+from shared.domain.workspace import LeftOut, Notice, Why, WorkspaceRemarks
 from shared.store import attempts, model_calls
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
@@ -69,7 +70,7 @@ OUTPUT = RunnerOutput(
     b"",
 )
 REMARKS = WorkspaceRemarks(
-    (Notice(NoticeKind.LFS),), (".env.test",), (LeftOut("big.bin", Why.LARGE_OR_UNREADABLE),)
+    (Notice(RepositoryNotice.LFS),), (".env.test",), (LeftOut("big.bin", Why.LARGE_OR_UNREADABLE),)
 )
 
 
