@@ -23,7 +23,7 @@ from shared.domain.attempt_notes import (
     TaskValidated,
 )
 from shared.domain.errors import Rejected, Transient
-from shared.domain.transcript import EVENTS, RAW, RunnerOutput, TranscriptLine
+from shared.domain.transcript import EVENTS, RAW, TranscriptLine
 from shared.secrets.masking import Masker
 from shared.store.model_calls import CallSigns
 from workers.agents.compliance import (
@@ -37,6 +37,7 @@ from workers.agents.context_files import require_files
 from workers.agents.follower import Follower
 from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
+from workers.agents.kept_output import kept_output
 from workers.agents.label import AgentLabel
 from workers.agents.outcomes import began_with
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, ProcessesOf, RunnerOf, Workbench
@@ -54,13 +55,9 @@ from workers.agents.workspaces.values import Snapshot
 from workers.passes.means import Try
 from workers.passes.ports import PassControl
 from workers.shells.ports import Call, Shell
-from workers.shells.remote.capture import Capture
-from workers.shells.remote.live_output import STREAMS, LiveOutput
+from workers.shells.remote.live_output import LiveOutput
 
 log = structlog.get_logger()
-
-KEPT_OUTPUT = 262_144
-"""Bytes of each stream of a runner that are kept, half from each end."""
 
 SNAPSHOT_EVERY = 15.0
 """Seconds between two snapshots of a workspace while an agent works (S2.47)."""
@@ -211,7 +208,8 @@ class _Run:
         )
         self._noted = {type(each) for each in noted}
         self._parsed = has_events
-        self._shown = LiveOutput(self._show, runs.masker if has_events else None)
+        self._unmasked = runs.masker if has_events else None
+        self._shown = LiveOutput(self._show, self._unmasked)
         self._follower = Follower(
             self._runner.reader,
             self._shown.send,
@@ -341,23 +339,9 @@ class _Run:
             signal=result.signal,
             left_over=result.left_over,
             unknown=result.unknown,
-            output=self._output(result),
+            output=kept_output(result, self._follower.transcript, self._unmasked),
         )
         return made if made.cancelled else self._judged(made)
-
-    def _output(self, result: CommandResult) -> RunnerOutput:
-        """What it wrote; a stream that was read whole is not masked yet."""
-        masker = self._runs.masker if self._parsed else None
-        out, err = (Capture(name, limit=KEPT_OUTPUT, masker=masker) for name in STREAMS)
-        out.take(result.stdout)
-        err.take(result.stderr)
-        return RunnerOutput(
-            self._follower.transcript,
-            out.content(),
-            err.content(),
-            out.dropped + result.stdout_dropped,
-            err.dropped + result.stderr_dropped,
-        )
 
     def _judged(self, made: AgentResult) -> AgentResult:
         """The result with what it did against the protocol (S4.43, S4.45)."""
