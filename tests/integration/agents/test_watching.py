@@ -1,6 +1,10 @@
 """Agents that make no progress, and agents that break the protocol, on a real shell."""
 
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from shared.domain.agent import (
     AgentWork,
@@ -11,11 +15,12 @@ from shared.domain.agent import (
     Trigger,
     Watchdog,
 )
-from shared.domain.attempt import AgentResult, Attempt, EndedBy, Outcome
+from shared.domain.attempt import AgentResult, Attempt, EndedBy, Outcome, Signal
 from shared.domain.budget import Ending
 from shared.domain.compliance import ProtocolRule
 from tests.fakes.scripted_agents import ScriptedRunner
 from tests.integration.agents.conftest import Driving, agent
+from workers.agents import running
 from workers.agents.runners.port import Capabilities
 
 CHAIN = (RunnerChoice("stuck", 1), RunnerChoice("sure", 2, trigger=Trigger.ON_TIMEOUT))
@@ -45,6 +50,34 @@ def test_s4_35_s4_46_s4_47_a_runner_that_hangs_is_ended_and_the_next_goes_on_fro
     assert (result(stuck).stuck, result(stuck).left_over) == (1, ())
     assert (sure.outcome, result(sure).runner) == (Outcome.OK, "sure")
     assert result(sure).before == result(stuck).tree
+
+
+def test_a_runner_that_will_not_end_is_ended_with_all_that_it_started(
+    driving: Driving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints much, gives its result, hangs, and ignores signals; so does what it detached."""
+    monkeypatch.setattr(running, "LINGER", 1.0)
+    deaf = "trap '' INT TERM HUP"
+    much = "yes say a line of fifty bytes or so, more or less long | head -c 50000000"
+    daemon = f'( setsid sh -c "{deaf}; sleep 600 & sleep 600" >/dev/null 2>&1 & )'
+    goal = agent(f"{deaf}; {daemon}; {much}; echo x >new; echo; echo 'end ok done'; exec sleep 600")
+    done, log = driving.drive(goal)
+    assert done.ending is Ending.DONE, log.ended
+    made = result(log.ended[0])
+    assert (made.summary, made.signal, made.left_over) == ("done", Signal.KILL, ())
+    assert made.changed_files == ("new",)
+    assert processes_of(log.ended[0].key, driving.token) == []
+
+
+def processes_of(key: str, token: str) -> list[str]:
+    """The processes that an attempt has started, wherever they have gone."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            names = each.read_bytes()
+            if f"/{key}\0".encode() in names and token.encode() in names:
+                found.append(each.parent.name)
+    return found
 
 
 def test_a_tool_that_says_nothing_but_works_is_not_stuck(driving: Driving) -> None:

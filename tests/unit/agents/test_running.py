@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from shared.domain.agent import StuckStrategy
 from shared.domain.attempt import AgentStatus, EndedBy
+from shared.domain.attempt_notes import AgentState, EntryReason, FoundStuck, RunnerEntered
 from tests.fakes.scripted_agents import LineReader, ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import MemoryLog, ended
@@ -73,12 +75,36 @@ def test_who_ended_it_is_told_apart(
 ) -> None:
     """What no person has ended, a rule did: this driver's, or that of one before it."""
     shell = ScriptedShell()
-    label = {"goal": "mend it", "remedy": None, "planned": None, "runner": "scripted"}
-    label |= {"command": None, "name": "scripted", "tree": "tree0"}
     killed = replace(ended("agent", None, stdout=stdout), ended_by=EndedBy.CANCEL)
-    shell.remember(KEY, "agent", killed, json.dumps(label))
+    shell.remember(KEY, "agent", killed, json.dumps(LABEL))
     log = MemoryLog(unwanted_keys=unwanted)
     assert runs(shell, log).run(KEY, TASK).ended_by is ended_by
+
+
+LABEL = {"goal": "mend it", "remedy": None, "planned": None, "runner": "scripted"}
+LABEL |= {"command": None, "name": "scripted", "tree": "tree0"}
+
+
+def test_people_are_told_which_runner_enters_from_which_tree() -> None:
+    log = MemoryLog()
+    task = replace(TASK, entry=EntryReason.STUCK, after="codex")
+    runs(ScriptedShell(default=Answer(0, "end ok\n")), log).run(KEY, task)
+    assert log.notes == [
+        (KEY, RunnerEntered("scripted", "tree0", EntryReason.STUCK, "codex")),
+    ]
+
+
+@pytest.mark.parametrize("was_told", [True, False])
+def test_who_takes_an_agent_over_tells_what_nobody_was_told(*, was_told: bool) -> None:
+    """Its first driver was killed after that, or before."""
+    shell, log = ScriptedShell(), MemoryLog()
+    shell.remember(KEY, "agent", ended("agent", 0, stdout="end ok\n"), json.dumps(LABEL))
+    entered = RunnerEntered("scripted", "tree0")
+    stuck = FoundStuck(AgentState.MODEL, 301, 300, StuckStrategy.NOTIFY)
+    known = (entered, stuck) if was_told else ()
+    found = replace(runs(shell, log), notes_of=lambda _: known).run(KEY, TASK)
+    assert log.notes == ([] if was_told else [(KEY, entered)])
+    assert found.stuck == (1 if was_told else 0)
 
 
 def test_a_result_is_read_though_the_middle_is_not_kept() -> None:

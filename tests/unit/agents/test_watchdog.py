@@ -38,7 +38,7 @@ CALLED = ToolCalled("c1", "Bash", '{"command":"make test"}')
 RETURNED = ToolReturned("c1", failed=False, result_digest="r1")
 RETRIED = RetriedModel(1, 3, 529)
 ENDED = RunnerEnded(AgentStatus.OK, "done", None, EndReason.COMPLETED)
-FIRST = Signs(stream=10, tree="t1", head="h1", cpu=1.0, io=100, tokens=5, requests=1)
+FIRST = Signs(stream=10, tree="t1", head="h1", cpu=1.0, io=100, tokens=5, heard=9, requests=1)
 
 
 def watch(*events: AgentEvent, signs: Signs = FIRST) -> Watch:
@@ -64,6 +64,8 @@ def watch(*events: AgentEvent, signs: Signs = FIRST) -> Watch:
         ([], Signs(requests=1), AgentState.MODEL),
         ([STARTED], Signs(requests=1, provider_away=True), AgentState.RETRYING),
         ([STARTED, CALLED], Signs(requests=1), AgentState.TOOL),
+        ([STARTED], Signs(requests=1, unanswered=True), AgentState.PROVIDER),
+        ([STARTED], Signs(requests=0, unanswered=True), AgentState.IDLE),
     ],
 )
 def test_the_state_follows_from_the_stream_and_the_gateway(
@@ -86,12 +88,23 @@ def test_s4_29_each_state_has_its_limit(events: list[AgentEvent], limit: float) 
 
 
 @pytest.mark.parametrize(
+    "slow", [Signs(requests=1, unanswered=True), Signs(requests=1, provider_away=True)]
+)
+def test_an_agent_is_not_stuck_while_its_provider_is_slow(slow: Signs) -> None:
+    """It cannot help it; but nobody waits for ever."""
+    waits = watch(STARTED, signs=slow)
+    assert waits.stuck(900, EVERY_SIGN) is None
+    assert waits.stuck(901, EVERY_SIGN) is not None
+
+
+@pytest.mark.parametrize(
     ("changed", "events"),
     [
         ({"stream": 11}, [STARTED]),
         ({"tree": "t2"}, [STARTED]),
         ({"head": "h2"}, [STARTED]),
         ({"tokens": 6}, [STARTED]),
+        ({"heard": 10}, [STARTED]),  # a long answer, of which the runner has said nothing yet
         ({"cpu": 11.0}, [STARTED, CALLED]),  # a test suite that says nothing
         ({"io": 1_000_000}, [STARTED, CALLED]),
         ({"cpu": 0.5}, [STARTED, CALLED]),  # one of its processes has ended
@@ -108,6 +121,7 @@ def test_s4_28_any_sign_shows_progress(changed: dict[str, Any], events: list[Age
     [
         ({}, [STARTED]),
         ({"requests": 2}, [STARTED]),
+        ({"tokens": None, "heard": None}, [STARTED]),
         ({"cpu": 2.0, "io": 1000}, [STARTED, CALLED]),  # what an idle process needs
         ({"cpu": 251.0, "io": 10**9}, [STARTED]),  # it spins while it waits for the model
         ({"tree": None, "head": None}, [STARTED]),  # a look that did not find them
