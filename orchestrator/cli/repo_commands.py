@@ -121,13 +121,16 @@ def list_(call: Invocation) -> Result:
 
 @add(group, "show", example="replan repo show app")
 def show_(call: Invocation, name: NameArgument) -> Result:
-    """Show a repository: where it is, and what its workspaces get."""
-    from orchestrator.acts import repositories
+    """Show a repository: where it is, what its workspaces get, and how long agents need there."""
+    from orchestrator.views.repositories import repository_view
+    from orchestrator.words.agents import describe_suggestion
 
-    found = repositories.show(call.caller, name)
+    with call.reading() as connection:
+        found = repository_view(connection, name)
 
     def show(console: Console) -> None:
         rows = [(label, plain(text)) for label, text in _lines(found) if text]
+        rows += [("time budget", plain(describe_suggestion(each))) for each in found.suggestions]
         console.print(listing(("", ""), rows))
 
     return Result("repo.show", found, show)

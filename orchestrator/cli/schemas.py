@@ -37,6 +37,7 @@ from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
 from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.report import Report
+from orchestrator.views.repositories import RepositoryView
 from orchestrator.views.spending import CallLine, CallList
 from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
@@ -111,7 +112,7 @@ DETAILS: dict[str, Any] = {
     "host.label": lambda: _view(NamedHost),
     "repo.add": lambda: _view(RepositoryCheck),
     "repo.list": lambda: _views("repositories", Repository),
-    "repo.show": lambda: _view(Repository),
+    "repo.show": lambda: _view(RepositoryView),
     "repo.check": lambda: _view(RepositoryCheck),
     "repo.remove": lambda: _view(NamedRepository),
     "secret.list": lambda: _views("secrets", Entry),

@@ -28,8 +28,9 @@ class AgentRun:
 
     `task` is what its plan calls the work, `kind` the kind of its step; attempts with the same
     `place` are tries of the same work. `asked` counts its questions to a person, None where its
-    runner does not say it. `stuck` counts what its watchdog found. One that `waits` has ended with
-    a question to a person: the next attempt goes on with it, and is no other try.
+    runner does not say it. `stuck` counts what its watchdog found. One that is `undecided` says
+    nothing about its runner: it has ended with a question to a person, was cancelled, or nobody
+    knows how it ended. The attempt that goes on with it is not another try.
     """
 
     task: str
@@ -43,7 +44,7 @@ class AgentRun:
     compliant: bool
     succeeded: bool
     stuck: int = 0
-    waits: bool = False
+    undecided: bool = False
 
     @property
     def is_autonomous(self) -> bool:
@@ -80,7 +81,7 @@ class AgentFigures:
     `compliance_rate`: of the tasks that were to ask nobody, those that did not (S4.60).
     `watchdog_triggers` counts how often one was found stuck, `stuck_rate` is the share of tasks
     that ever were (S4.62). `retry_rate` is the share of tasks with more than one attempt (S4.64).
-    Neither it nor `effectiveness` counts an attempt that waits for an answer.
+    Neither it, nor `effectiveness`, nor `budget` counts an attempt that is undecided.
     """
 
     attempts: int
@@ -130,6 +131,7 @@ def metrics_line(run: AgentRun) -> str:
 def figures(runs: Iterable[AgentRun]) -> AgentFigures:
     """The figures over these attempts (S4.60–S4.64)."""
     listed = tuple(runs)
+    decided = tuple(run for run in listed if not run.undecided)
     tasks = _grouped(listed, lambda run: run.place)
     silent = [
         all(run.asked == 0 for run in tried)
@@ -140,11 +142,13 @@ def figures(runs: Iterable[AgentRun]) -> AgentFigures:
         attempts=len(listed),
         tasks=len(tasks),
         compliance_rate=_share(silent),
-        budget=_accuracy(listed),
+        budget=_accuracy(decided),
         watchdog_triggers=sum(run.stuck for run in listed),
         stuck_rate=_share([any(run.stuck for run in tried) for tried in tasks.values()]),
-        effectiveness=_effectiveness([run for run in listed if not run.waits]),
-        retry_rate=_share([sum(not run.waits for run in tried) > 1 for tried in tasks.values()]),
+        effectiveness=_effectiveness(decided),
+        retry_rate=_share(
+            [sum(not run.undecided for run in tried) > 1 for tried in tasks.values()]
+        ),
     )
 
 
@@ -171,7 +175,9 @@ def suggest_budget(
 
 
 def _accuracy(runs: Sequence[AgentRun]) -> BudgetAccuracy | None:
-    used = sorted(run.time_actual / run.time_budget for run in runs if run.time_budget > 0)
+    # Of no length is one that was not even started.
+    ran = [run for run in runs if run.time_budget > 0 and run.time_actual > 0]
+    used = sorted(run.time_actual / run.time_budget for run in ran)
     if not used:
         return None
     middle = len(used) // 2

@@ -31,8 +31,13 @@ _RUNS = text(f"""
     JOIN attempts a ON a.run_id = runs.id AND a.body IS NOT NULL
          AND a.outcome <> '{RUNNING}' AND NOT a.look AND NOT a.rollback
     LEFT JOIN planned_steps planned ON planned.run_id = a.run_id AND planned.step = a.step
+    WHERE CAST(:repository AS text) IS NULL
+       OR coalesce(planned.body ->> 'repository', runs.target) = :repository
     ORDER BY a.id
 """)  # noqa: S608 - a constant
+
+
+_UNDECIDED = frozenset({Outcome.NEEDS_INPUT, Outcome.CANCELLED, Outcome.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,18 @@ class AgentMetrics:
 
 
 def agent_metrics(
-    connection: Connection, *, ref: Ref | None = None, newest: int = 100
+    connection: Connection,
+    *,
+    ref: Ref | None = None,
+    newest: int = 100,
+    repository: str | None = None,
 ) -> AgentMetrics:
-    """What agents did in one task, or in the newest ones. Raises Rejected for an unknown task."""
+    """What agents did in one task, or in the newest ones, everywhere or in one repository.
+
+    Raises Rejected for an unknown task.
+    """
     task = None if ref is None else require_task(connection, ref)
-    rows = connection.execute(_RUNS, {"task": task, "newest": newest})
+    rows = connection.execute(_RUNS, {"task": task, "newest": newest, "repository": repository})
     runs = tuple(_run(row) for row in rows)
     return AgentMetrics(figures(runs), runs, tuple(_suggestions(runs)))
 
@@ -82,5 +94,5 @@ def _run(row: Any) -> AgentRun:
         compliant=ComplianceReport(result.violations).compliant,
         succeeded=row.outcome in GREEN,
         stuck=result.stuck,
-        waits=row.outcome == Outcome.NEEDS_INPUT,
+        undecided=row.outcome in _UNDECIDED,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from orchestrator.views.agent_figures import BudgetSuggestion
 from orchestrator.views.agents import AgentAttempt, AgentLine, CostSource
 from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import amount
@@ -143,6 +144,15 @@ def _program(runner: str, version: str, model: str) -> str:
     # A runner of the Agent Client Protocol says its name with its version.
     who = version if version.startswith(f"{runner} ") else " ".join(filter(None, (runner, version)))
     return who + (f" with {model}" if model else "")
+
+
+def describe_suggestion(found: BudgetSuggestion) -> str:
+    """A time budget that fits what was done before."""
+    who = f" by {found.runner}" if found.runner else ""
+    return (
+        f"{_span(found.seconds)} for {found.kind or 'any work'}{who}, from "
+        f"{count_of(found.attempts, 'attempt')} that succeeded"
+    )
 
 
 def describe_repository(repository: Repository) -> str:

@@ -8,13 +8,16 @@ import pytest
 from orchestrator.coordinator import Coordinator
 from orchestrator.views.agent_figures import metrics_line
 from orchestrator.views.agent_metrics import agent_metrics
+from orchestrator.views.repositories import repository_view
+from orchestrator.words.agents import describe_suggestion
 from shared.domain.agent import ExecutionMode
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
 from shared.domain.compliance import ProtocolRule, Severity, Violation
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.store import attempts
+from shared.domain.target import Repository
+from shared.store import attempts, repositories
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
@@ -75,3 +78,32 @@ def test_metrics_are_read_from_attempts(database: Database) -> None:
     assert (figures.compliance_rate, figures.retry_rate) == (0.0, 1.0)
     assert figures.effectiveness[0].rate == 0.5
     assert found.suggestions == ()
+
+
+def test_s4_58_a_repository_tells_how_long_agents_need_there(database: Database) -> None:
+    """Only what was done in it counts, and only from five attempts on."""
+    store = SqlUnderTest(database)
+    there = replace(step(["mend it"]), repository="app")
+    store.submit(("web1",), Policy(), plan(there, step(["mend it"])))
+    Coordinator(store.ledger).drain()
+    job = store.claim(store.waiting()[0])
+    assert job is not None
+    assert job.run_id is not None
+    made = [
+        replace(FIRST, key=f"{at}-{n}", step=at, number=n, outcome=Outcome.OK, result=GOOD)
+        for at, count in ((1, 5), (2, 9))
+        for n in range(1, count + 1)
+    ]
+    with database.begin() as connection:
+        repositories.save(connection, Repository("app", "localhost", path="/srv"), replace=False)
+        writes = [
+            AttemptWrite(job.claim, replace(each, run_id=job.run_id), True, "worker")
+            for each in made
+        ]
+        attempts.record(connection, writes)
+        found = repository_view(connection, "app")
+    (suggestion,) = found.suggestions
+    assert (suggestion.attempts, suggestion.seconds) == (5, 55 * 60)
+    assert describe_suggestion(suggestion) == (
+        "55 min for task by claude-code, from 5 attempts that succeeded"
+    )

@@ -161,7 +161,16 @@ def test_s4_58_the_nearest_history_counts(
 
 def test_s4_63_s4_64_a_question_to_a_person_is_neither_a_failure_nor_a_try() -> None:
     """Its answer continues the same work."""
-    waits = replace(UI, mode=ExecutionMode.INTERACTIVE, waits=True)
-    found = figures([waits, replace(waits, waits=False, succeeded=True)])
+    waits = replace(UI, mode=ExecutionMode.INTERACTIVE, undecided=True)
+    found = figures([waits, replace(waits, undecided=False, succeeded=True)])
     assert (found.attempts, found.tasks, found.retry_rate) == (2, 1, 0.0)
     assert found.effectiveness == (Effectiveness("claude-code", "task", 1, 1, 1.0),)
+
+
+def test_what_is_undecided_says_nothing_about_its_runner() -> None:
+    """A person cancelled it, for example; nor does one that was not even started fit a budget."""
+    cancelled = replace(UI, place=DB_SCHEMA.place, undecided=True)
+    found = figures([cancelled, DB_SCHEMA])
+    assert (found.retry_rate, found.effectiveness[0].rate) == (0.0, 1.0)
+    assert found.budget == BudgetAccuracy(within=1.0, used=42 / 45)
+    assert figures([replace(UI, time_actual=0.0)]).budget is None
