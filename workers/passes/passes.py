@@ -34,13 +34,15 @@ def carry_out(
     """Carry out the subtasks of a step in order, and return how the pass ended.
 
     A subtask without a check is done when its command ends well, and costs one run of the means.
-    A subtask whose check is green beforehand is done without running. Otherwise its check decides
-    after the command; while it is red, it runs again after the pauses of `settle`. The checks that
-    stand for the step's result are looked at once more at the end (`workers.passes.last_look`).
-    Subtasks that need a failed one are blocked, the others go on (X3). Every failed attempt counts,
-    corrected ones too (X1). The pass ends at once when it reaches the threshold, when the guard
-    denies a planned text (S0.61), when a text needs an approval, when the outcome of a command is
-    unknown, when a snippet asks a person, and when the log says that the pass is cancelled.
+    A subtask whose check is green beforehand is done without running, unless its last try failed
+    although that check was green after it, as an agent's does that broke its protocol. Otherwise
+    its check decides after the command; while it is red, it runs again after the pauses of
+    `settle`. The checks that stand for the step's result are looked at once more at the end
+    (`workers.passes.last_look`). Subtasks that need a failed one are blocked, the others go on
+    (X3). Every failed attempt counts, corrected ones too (X1). The pass ends at once when it
+    reaches the threshold, when the guard denies a planned text (S0.61), when a text needs an
+    approval, when the outcome of a command is unknown, when a snippet or an agent asks a person,
+    and when the log says that the pass is cancelled.
 
     The rollbacks of the revision come first (`workers.passes.rollbacks`).
 

@@ -97,6 +97,15 @@ def test_s4_44_a_violation_fails_the_attempt_and_its_green_check_does_not_undo_t
     assert [note.compliant for note in step.validations] == [False, True]
 
 
+def test_a_program_without_events_is_judged_by_the_question_in_its_result() -> None:
+    step = Step(["ask Which one?\nend needs_input\n"], runner=ScriptedRunner("one"))
+    _, (failed,) = step.carry_out(1)
+    assert failed.outcome is Outcome.FAILED
+    assert isinstance(failed.result, AgentResult)
+    assert failed.result.questions == 1
+    assert [note.compliant for note in step.validations] == [False]
+
+
 def test_a_revision_does_not_undo_it_either() -> None:
     step = Step([ASKS, ASKS])
     step.carry_out(1)
