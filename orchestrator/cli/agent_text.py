@@ -54,14 +54,13 @@ def show_transcript(console: Console, transcript: Transcript, *, whole: bool) ->
         console.print(plain(line), highlight=False)
 
 
-def show_notes(console: Console, noted: "Iterable[NoteLine]") -> None:
-    """Print what was noted while an agent worked."""
+def show_notes(console: Console, noted: "Iterable[NoteLine]", of: str = "") -> None:
+    """Print what was noted while an agent worked, `of` before each line."""
     from orchestrator.words.notes import describe
 
     for each in noted:
-        console.print(
-            f"     [dim]{clock(each.at)}[/] {plain(describe(each.note))}", highlight=False
-        )
+        text = plain(describe(each.note))
+        console.print(f"     [dim]{of}{clock(each.at)}[/] {text}", highlight=False)
 
 
 def _show(console: Console, parts: Iterable[tuple[str, str]]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.agent_text import show_work
+from orchestrator.cli.agent_text import show_notes, show_work
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import mark, show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
@@ -60,6 +60,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             console.print()
             console.print(listing(("attempt", "outcome", "correction", "took", "command"), tried))
             show_reasons(console, view.attempts)
+            for attempt in view.attempts:
+                show_notes(console, attempt.notes, f"{attempt.ref} ")
             for a in view.attempts:
                 if a.agent is not None:
                     console.print(f"{a.ref}  {plain(describe_agent(a.agent))}", highlight=False)

@@ -206,4 +206,5 @@ def test_the_timeline_tells_of_a_runner_that_hung_and_of_the_one_that_went_on(
     assert [part for part in parts if part not in story] == []
     assert sorted(parts, key=story.index) == list(parts)
     assert "stuck for" in ring.replan("task", "report", "T1").stdout
+    assert "stuck for" in ring.replan("step", "show", "T1.1").stdout
     assert "codex goes on from tree" in ring.replan("attempt", "show", "T1.1.1#2").stdout
