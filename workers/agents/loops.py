@@ -16,6 +16,7 @@ from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned
 
 _MOST_TREES = 64
 _MOST_CALLS = 64
+_MOST_RETURNED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveHistory:
-    """What an agent did last. `said` are digests of texts since the last action."""
+    """What an agent did last. `said` are digests of texts since the last action.
+
+    `returned` are the calls that have ended: the stream of a long run, whose middle its host takes
+    out, may bring some of them again.
+    """
 
     calls: tuple[OpenCall, ...] = ()
     moves: tuple[Move, ...] = ()
     said: tuple[str, ...] = ()
     trees: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
 
     @property
     def in_tool(self) -> bool:
@@ -87,6 +93,8 @@ class MoveHistory:
             case Said(text=text):
                 said = (*self.said, _digest(" ".join(text.split())))
                 return replace(self, said=said[-limits.longest :])
+            case ToolCalled(call=call) if call in self.returned:
+                return self
             case ToolCalled(call=call, tool=tool, arguments=arguments):
                 polls = _polls(tool, arguments, limits)
                 opened = OpenCall(call, _digest(tool, arguments), polls)
@@ -133,10 +141,12 @@ class MoveHistory:
         if opened is None:
             return self
         left = tuple(each for each in self.calls if each is not opened)
+        returned = (*self.returned, event.call)[-_MOST_RETURNED:]
         if opened.polls:
-            return replace(self.forgotten(), calls=left)
+            return replace(self.forgotten(), calls=left, returned=returned)
         move = Move(opened.action, event.result_digest, event.failed)
-        return replace(self, calls=left, moves=(*self.moves, move)[-limits.longest :])
+        moves = (*self.moves, move)[-limits.longest :]
+        return replace(self, calls=left, moves=moves, returned=returned)
 
 
 def _row(given: Sequence[object], last: object | None) -> int:

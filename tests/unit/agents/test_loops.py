@@ -158,3 +158,12 @@ def test_what_differs_at_every_run_is_not_compared(one: str, other: str) -> None
 )
 def test_what_says_something_is_compared(one: str, other: str) -> None:
     assert comparable(one) != comparable(other)
+
+
+def test_what_a_long_stream_brings_again_is_not_done_again() -> None:
+    """Its host takes the middle out of it, and whoever follows it reads some of it twice."""
+    history, heard = MoveHistory(), events([TEST, TEST])
+    for event in (*heard, *heard, *heard):
+        history = history.hear(event, LIMITS)
+    assert history.repetition(LIMITS) is None
+    assert not history.in_tool

@@ -18,15 +18,15 @@ FIRST = Signs(stream=10, tree="t1", head="h1", cpu=1.0, io=100)
 LONG = 2 * 60 * 60.0
 TOOL_LIMIT = 600.0
 TOLD = FoundStuck(AgentState.MODEL, 301, 300, StuckStrategy.NOTIFY, stream=10, tree="t1")
-ROUND = [
-    event
-    for number in range(4)
-    for event in (
-        ToolCalled(f"c{number}", "Bash", '{"command":"ls"}'),
-        ToolReturned(f"c{number}", failed=False, result_digest="r"),
-    )
-]
-"""An agent that takes the same action four times, with the same result."""
+
+
+def actions(first: int) -> list[AgentEvent]:
+    """The same action four times, with the same result."""
+    found: list[AgentEvent] = []
+    for number in range(first, first + 4):
+        found.append(ToolCalled(f"c{number}", "Bash", '{"command":"ls"}'))
+        found.append(ToolReturned(f"c{number}", failed=False, result_digest="r"))
+    return found
 
 
 @dataclass
@@ -104,10 +104,10 @@ def test_what_an_agent_did_before_a_takeover_is_a_loop_only_if_that_is_certain(
     tree: str, told: tuple[FoundStuck, ...], *, found: bool
 ) -> None:
     """And then it is found at the first look."""
-    watched = Watched(NOTIFIES, TakenOver(tree, told), [STARTED, *ROUND])
+    watched = Watched(NOTIFIES, TakenOver(tree, told), [STARTED, *actions(0)])
     assert watched.see() is found
     assert not watched.see()
-    watched.watcher.hear(ROUND)
+    watched.watcher.hear(actions(4))
     assert watched.see()
 
 
