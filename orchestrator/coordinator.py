@@ -24,6 +24,7 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     ReportRun,
     ResumeRuns,
+    SetBudget,
     SettleAttempt,
     SettleClaims,
     StartRuns,
@@ -144,6 +145,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | CloseInterventions()
             | SettleAttempt()
             | SettleClaims()
+            | SetBudget()
             | CloseAttempt()
             | FreeJob()
             | Grant()

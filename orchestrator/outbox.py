@@ -25,15 +25,17 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     ReportRun,
     ResumeRuns,
+    SetBudget,
     SettleAttempt,
     SettleClaims,
     StartRuns,
     TellPolicy,
 )
 from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
+from shared.domain.approval import SubtaskPlace
 from shared.domain.errors import Defect
 from shared.domain.records import SettledClaim
-from shared.store import approvals, attempts, claims, hosts, jobs, looks
+from shared.store import approvals, attempts, budgets, claims, hosts, jobs, looks
 from shared.store.recordset import as_rows
 from shared.store.tables import InterventionRow
 from shared.wire import to_json
@@ -107,6 +109,9 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
         case SettleClaims(step, pass_no, tokens, said):
             settled = [SettledClaim(token, pass_no, said) for token in tokens]
             claims.settle(connection, _of_run(run_id, decision), step, settled)
+        case SetBudget(step, revision, subtask, dollars):
+            at = SubtaskPlace(step, revision, subtask)
+            budgets.raise_to(connection, _of_run(run_id, decision), at, dollars)
         case CloseAttempt(step, _, pass_no):
             attempts.close(connection, _of_run(run_id, decision), step, pass_no)
         case FreeJob(kind, step):

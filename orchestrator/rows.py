@@ -186,4 +186,5 @@ def intervention_values(
         "asked": [to_json(asked) for asked in opened.asked],
         "options": list(opened.options),
         "records": [to_json(record) for record in opened.records],
+        "unpaid": None if opened.unpaid is None else to_json(opened.unpaid),
     }

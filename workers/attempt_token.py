@@ -3,44 +3,34 @@
 import hmac
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from hashlib import sha256
 from typing import Final
 
-_FORM: Final = re.compile(
-    r"rpat_(?P<key>[A-Za-z0-9.-]{1,200})_(?P<budget>[0-9]{1,15})_(?P<proof>[0-9a-f]{64})"
-)
-_MILLIONTHS: Final = 1_000_000
+_FORM: Final = re.compile(r"rpat_(?P<key>[A-Za-z0-9.-]{1,200})_(?P<proof>[0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptGrant:
-    """What a token says: the key of an attempt, and its budget in dollars; 0: no cap."""
+    """What a token says: the key of an attempt."""
 
     attempt: str
-    budget: Decimal = Decimal(0)
 
 
-def attempt_token(installation_key: bytes, attempt: str, budget: Decimal = Decimal(0)) -> str:
-    """The token of an attempt; whoever drives the attempt on derives the same one.
-
-    `budget` is what its models may cost, in dollars, to a millionth; 0 means no cap of its own.
-    """
-    millionths = int(budget * _MILLIONTHS)
-    return f"rpat_{attempt}_{millionths}_{_prove(installation_key, attempt, millionths)}"
+def attempt_token(installation_key: bytes, attempt: str) -> str:
+    """The token of an attempt; whoever drives the attempt on derives the same one."""
+    return f"rpat_{attempt}_{_prove(installation_key, attempt)}"
 
 
 def read_attempt_token(installation_key: bytes, token: str) -> AttemptGrant | None:
     """What a token says; None unless it was derived with this key."""
     found = _FORM.fullmatch(token)
-    if found is None:
+    if found is None or not hmac.compare_digest(
+        found["proof"], _prove(installation_key, found["key"])
+    ):
         return None
-    attempt, millionths = found["key"], int(found["budget"])
-    if not hmac.compare_digest(found["proof"], _prove(installation_key, attempt, millionths)):
-        return None
-    return AttemptGrant(attempt, Decimal(millionths) / _MILLIONTHS)
+    return AttemptGrant(found["key"])
 
 
-def _prove(installation_key: bytes, attempt: str, millionths: int) -> str:
-    said = f"token of an attempt, form 1\0{attempt}\0{millionths}"
+def _prove(installation_key: bytes, attempt: str) -> str:
+    said = f"token of an attempt, form 2\0{attempt}"
     return hmac.new(installation_key, said.encode(), sha256).hexdigest()

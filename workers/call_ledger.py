@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Callable, Mapping
-from decimal import ROUND_UP, Decimal
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import structlog
 
 from shared.domain.errors import Misconfigured, ReplanError
+from shared.domain.ids import place_of_key
 from shared.domain.next_step import NextStep
-from shared.domain.spending import SPENDING, exact
+from shared.domain.spending import SPENDING, Cap, CapReached, exact, is_spent
 from shared.store import model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall, Spent
@@ -20,6 +22,14 @@ log = structlog.get_logger()
 
 _PAUSES = (0.1, 0.5, 2.0)
 """Seconds between tries to record the end of a call while the database is unavailable."""
+
+
+class CapRefusal(Misconfigured):
+    """A call may not be made, for the reason in `reached`."""
+
+    def __init__(self, reached: CapReached, next_step: NextStep) -> None:
+        super().__init__(reached.reason, stage=SPENDING, next_step=next_step)
+        self.reached = reached
 
 
 class CallLedger:
@@ -41,21 +51,16 @@ class CallLedger:
         """What a question is estimated to cost, in dollars; None if nobody knows the price."""
         return self._prices.cost(model, asked)
 
-    def begin(
-        self,
-        make: Callable[[Any], BegunCall],
-        budget: Decimal = Decimal(0),
-    ) -> int:
-        """Record a call; raises Misconfigured at stage `spending` if it may not be made.
+    def begin(self, make: Callable[[Any], BegunCall]) -> tuple[int, BegunCall]:
+        """Record a call, and return it with its number; raises CapRefusal if it may not be made.
 
         `make` gives the call, and raises unless what must hold does, in the same transaction.
-        `budget` caps the calls of the attempt that it is made for; 0: no cap.
         """
         with self._database.begin() as connection:
             call = make(connection)
-            spent = model_calls.spent(connection, call.task_id, call.attempt_key)
-            self._refuse_past_a_cap(call, spent, budget)
-            return model_calls.begin(connection, call)
+            place = None if call.attempt_key is None else place_of_key(call.attempt_key)
+            self._refuse_past_a_cap(call, model_calls.spent(connection, call.task_id, place))
+            return model_calls.begin(connection, call), call
 
     def end(
         self, number: int, record: CallRecord, question: Mapping[str, Any] | None = None
@@ -64,9 +69,18 @@ class CallLedger:
 
         `question` is what was asked, where `begin` did not say it.
         """
+        self.write(model_calls.end, number, self._ended(record), question)
+
+    def end_unsynced(
+        self, number: int, begun: BegunCall, record: CallRecord, question: Mapping[str, Any]
+    ) -> None:
+        """The same for a call whose beginning was not awaited on the disk of the database."""
+        self.write(model_calls.end_unsynced, number, begun, self._ended(record), question)
+
+    def _ended(self, record: CallRecord) -> EndedCall:
         used = record.usage != Usage()
         cost = self._prices.cost(record.model, record.usage) if used else Decimal(0)
-        self.write(model_calls.end, number, _result_row(record, cost), question)
+        return _result_row(record, cost)
 
     def write(self, write: Callable[..., None], number: int, *values: object) -> None:
         """Write what is known of a call, unless the database stays unavailable."""
@@ -80,55 +94,66 @@ class CallLedger:
             else:
                 return
 
-    def _refuse_past_a_cap(self, call: BegunCall, spent: Spent, budget: Decimal) -> None:
-        task, input_cost = f"T{call.task_id}", call.input_cost
-        if input_cost is None:
-            if spent.cap or self._daily_cap or budget:
+    def _refuse_past_a_cap(self, call: BegunCall, spent: Spent) -> None:
+        task, question = f"T{call.task_id}", call.input_cost
+        if question is None:
+            if spent.cap or self._daily_cap or spent.budget:
                 raise _unknown_price(call.model, task, capped=bool(spent.cap))
             return
-        extra = f"; the next question alone costs about ${exact(input_cost)}"
-        if budget and _is_spent(budget, spent.attempt, input_cost):
-            raise _refusal(
-                f"models have cost ${exact(spent.attempt)} for this attempt, which may cost "
-                f"${exact(budget)} (its budget){extra if spent.attempt < budget else ''}",
-                NextStep.of("plan calls", task),
+        caps = (
+            (Cap.BUDGET, spent.budget, spent.subtask),
+            (Cap.TASK, spent.cap, spent.task),
+            (Cap.DAY, self._daily_cap, spent.today),
+        )
+        for cap, limit, so_far in caps:
+            if limit and is_spent(limit, so_far, question):
+                reached = CapReached(cap, limit, so_far, question, call.model)
+                raise CapRefusal(
+                    replace(reached, reason=_say(reached, task)), _way_on(reached, task)
+                )
+
+
+def _say(reached: CapReached, task: str) -> str:
+    spent, limit = f"${exact(reached.spent)}", f"${exact(reached.limit)}"
+    left = reached.spent < reached.limit
+    extra = f"; the next question alone costs about ${exact(reached.question)}" if left else ""
+    match reached.cap:
+        case Cap.BUDGET:
+            return (
+                f"models have cost {spent} for this subtask, which may cost {limit} "
+                f"(cost_budget){extra}"
             )
-        if spent.cap and _is_spent(spent.cap, spent.task, input_cost):
-            wanted = spent.task if spent.task >= spent.cap else spent.task + input_cost
-            raise _refusal(
-                f"models have cost ${exact(spent.task)} for {task}, which may cost "
-                f"${exact(spent.cap)} (task_cost_cap){extra if spent.task < spent.cap else ''}",
-                NextStep.of("task resume", task, cost_cap=_more(spent.cap, wanted)),
+        case Cap.TASK:
+            return (
+                f"models have cost {spent} for {task}, which may cost {limit} "
+                f"(task_cost_cap){extra}"
             )
-        if self._daily_cap and _is_spent(self._daily_cap, spent.today, input_cost):
-            raise _refusal(
-                f"models have cost ${exact(spent.today)} today (UTC), and may cost "
-                f"${exact(self._daily_cap)} a day{extra if spent.today < self._daily_cap else ''}: "
-                "raise daily_cost_cap where the planners run and restart them, or go on tomorrow",
-                NextStep.of("task resume", task),
-            )
-
-
-def _is_spent(cap: Decimal, spent: Decimal, input_cost: Decimal) -> bool:
-    return spent >= cap or spent + input_cost > cap
-
-
-def _unknown_price(model: str, task: str, *, capped: bool) -> Misconfigured:
-    return _refusal(
-        f"the price of {model} is unknown, so no cap can be enforced: set its price where the "
-        f"planners run (model_prices, such as {model}=2/10, or {model}=0/0 if it costs nothing) "
-        "and restart them, or lift the cap",
-        NextStep.of("task resume", task, cost_cap="0") if capped else NextStep.of("config show"),
+    return (
+        f"models have cost {spent} today (UTC), and may cost {limit} a day{extra}: raise "
+        "daily_cost_cap where the planners and the gateway run and restart them, or go on tomorrow"
     )
 
 
-def _refusal(reason: str, next_step: NextStep) -> Misconfigured:
-    return Misconfigured(reason, stage=SPENDING, next_step=next_step)
+def _way_on(reached: CapReached, task: str) -> NextStep:
+    match reached.cap:
+        case Cap.BUDGET:
+            return NextStep.of("plan calls", task)
+        case Cap.TASK:
+            return NextStep.of("task resume", task, cost_cap=str(reached.enough))
+    return NextStep.of("task resume", task)
 
 
-def _more(cap: Decimal, spent: Decimal) -> str:
-    """Twice the cap or the amount, whichever is more, rounded up to whole cents."""
-    return str((2 * max(cap, spent)).quantize(Decimal("0.01"), ROUND_UP))
+def _unknown_price(model: str, task: str, *, capped: bool) -> CapRefusal:
+    reason = (
+        f"the price of {model} is unknown, so no cap can be enforced: set its price where the "
+        f"planners and the gateway run (model_prices, such as {model}=2/10, or {model}=0/0 if it "
+        "costs nothing) and restart them, or lift the cap"
+    )
+    nothing = Decimal(0)
+    return CapRefusal(
+        CapReached(Cap.PRICE, nothing, nothing, nothing, model, reason),
+        NextStep.of("task resume", task, cost_cap="0") if capped else NextStep.of("config show"),
+    )
 
 
 def _result_row(record: CallRecord, cost: Decimal | None) -> EndedCall:

@@ -27,6 +27,7 @@ from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
 from workers.agents.runners.port import GatewayAccess
+from workers.agents.spending import LedgerSpending
 from workers.attempt_token import attempt_token
 from workers.evidence.causes import Failure
 from workers.evidence.observation import Observation
@@ -318,6 +319,7 @@ def _performers(
         calls_of=records.calls,
         workspaces=server.workspaces,
         limits=server.workspace_limits,
+        spending=LedgerSpending(database),
     )
     executor = Executor(
         database, journal, connections, guards, secrecy, signatures=signatures, agents=agents

@@ -87,6 +87,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "plan.provide": _ACT,
     "plan.revise": _ACT,
     "step.revise": _ACT,
+    "step.raise": _ACT,
     "step.abandon": _ACT,
     "bundle.send": _ACT,
     "attempt.cancel": _ACT,

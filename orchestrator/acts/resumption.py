@@ -17,6 +17,7 @@ from shared.domain.next_step import NextStep
 _BY_ANSWER = {
     InterventionKind.UNKNOWN: "you say how its command ended",
     InterventionKind.QUESTION: "you answer its question",
+    InterventionKind.BUDGET: "you raise the budget of its agents",
     InterventionKind.FORGOTTEN: "you say what becomes of the records on its host",
 }
 """What waits for an answer, which a resumption cannot give."""
@@ -34,7 +35,13 @@ def resume_task(
     """
     with caller.database.begin() as connection:
         before = task_view(connection, ref)
-        first = facts_to_resume(connection, ref, before.interventions, capped=cost_cap is not None)
+        first = facts_to_resume(
+            connection,
+            ref,
+            before.interventions,
+            capped=cost_cap is not None,
+            by=caller.actor.name,
+        )
     if cost_cap is None:
         _refuse_ended(before)
         _refuse_unanswered(before)

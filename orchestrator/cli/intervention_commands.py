@@ -61,7 +61,7 @@ def list_(
         for waits in found:
             show_evidence(console, waits)
             every = waits.evidence is not None or bool(
-                waits.wanted or waits.options or waits.records
+                waits.wanted or waits.options or waits.records or waits.unpaid
             )
             for step in waits.next_steps if every else waits.next_steps[:1]:
                 next_step(console, step)

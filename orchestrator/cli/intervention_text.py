@@ -44,12 +44,14 @@ def show_waiting(console: Console, interventions: Iterable["InterventionView"]) 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:
     """Print what is known about it: what would run, what ran, or what a host has recorded."""
-    from orchestrator.words import approvals, causes, unknown_outcomes, unknown_records
+    from orchestrator.words import approvals, causes, spending, unknown_outcomes, unknown_records
 
     for wanted in waits.wanted:
         _show(console, approvals.describe(wanted))
     if waits.evidence is not None:
         _show(console, unknown_outcomes.describe(waits.evidence))
+    if waits.unpaid is not None:
+        _show(console, spending.describe_unpaid(waits.unpaid))
     _show(console, unknown_records.describe(waits.records))
     _show(console, causes.describe(waits.causes))
     if waits.agent is not None:

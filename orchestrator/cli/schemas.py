@@ -87,6 +87,7 @@ DETAILS: dict[str, Any] = {
     "plan.approve": lambda: _view(PlanApproval),
     "step.show": lambda: _view(StepView),
     "step.revise": lambda: _view(Place),
+    "step.raise": lambda: _view(Place),
     "step.abandon": lambda: _view(Place),
     "attempt.list": lambda: _view(AttemptList),
     "attempt.show": lambda: _view(AttemptView),

@@ -99,6 +99,32 @@ def revise(
     return with_notes(place_answer("step.revise", done.value, taken=done.taken), done)
 
 
+@add(group, "raise", example="replan step raise T12.2@app --cost-budget 0.50")
+def raise_(
+    call: Invocation,
+    ref: RefArgument,
+    *,
+    cost_budget: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=100_000,
+            metavar="DOLLARS",
+            help="What its agents may cost in all; 0 for no budget.",
+        ),
+    ],
+) -> Result:
+    """Raise the cost budget that the agents of a step have used up.
+
+    The step goes on from the work that they have left. The caps of the task and of the day
+    still hold.
+    """
+    from orchestrator.acts import budgets
+
+    done = budgets.raise_budget(call.caller, parse_ref(ref), cost_budget)
+    return place_answer("step.raise", done.value, taken=done.taken)
+
+
 @add(group, "abandon", example="replan step abandon T12.2@web1")
 def abandon(call: Invocation, ref: RefArgument) -> Result:
     """Abandon a step that waits for you: it ends in error."""

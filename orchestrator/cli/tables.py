@@ -25,6 +25,7 @@ COLOURS = {
     "replanning": "yellow",
     "waiting": "yellow",
     "needs_approval": "yellow",
+    "over_budget": "yellow",
     "unknown": "yellow",
     "blocked": "red",
     "error": "red",

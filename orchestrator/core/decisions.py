@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 
 from shared.domain.approval import Approval, ApprovalRequest
@@ -12,6 +13,7 @@ from shared.domain.look import Look
 from shared.domain.next_step import Advice
 from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
 from shared.domain.records import HostRecord, RecordsAnswer
+from shared.domain.spending import Unpaid
 from shared.domain.task import RunPhase
 
 
@@ -28,7 +30,8 @@ class InterventionKind(StrEnum):
     UNKNOWN = "unknown"  # nobody can say how a command ended
     ROLLBACK = "rollback"  # what was to be undone before a revision begins could not be
     OPERATOR = "operator"  # something is misconfigured
-    SPENDING = "spending"  # what a model may cost is used up
+    SPENDING = "spending"  # what models may cost for the task or in a day is used up
+    BUDGET = "budget"  # what the agents of a subtask may cost is used up
     QUESTION = "question"  # only a person knows (S3.11, S3.57)
     FORGOTTEN = "forgotten"  # a host has records that the database does not know
 
@@ -87,7 +90,7 @@ class OpenIntervention:
     """Wait for a human; `asked` are the texts to approve, if any.
 
     `options` are the answers to choose from, where it is a question with such. `records` are what
-    a host has recorded and the database does not know.
+    a host has recorded and the database does not know, `unpaid` what an agent could not pay.
     """
 
     kind: InterventionKind
@@ -98,6 +101,7 @@ class OpenIntervention:
     asked: tuple[ApprovalRequest, ...] = ()
     options: tuple[str, ...] = ()
     records: tuple[HostRecord, ...] = ()
+    unpaid: Unpaid | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,16 @@ class SettleClaims:
     pass_no: int
     claims: tuple[str, ...]
     answer: RecordsAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class SetBudget:
+    """Let the agents of that subtask spend so much in that revision, in dollars; 0: no budget."""
+
+    step: int
+    revision: int
+    subtask: int
+    dollars: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +244,7 @@ Decision = (
     | CloseInterventions
     | SettleAttempt
     | SettleClaims
+    | SetBudget
     | CloseAttempt
     | FreeJob
     | Grant

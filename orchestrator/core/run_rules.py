@@ -4,6 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from orchestrator.core.answer_rules import (
+    after_allowance,
+    after_answer,
+    after_approval,
+    after_denial,
+    after_reply,
+    after_settling,
+)
 from orchestrator.core.cleanup_rules import (
     after_cleanup,
     after_failed_cleanup,
@@ -33,15 +41,10 @@ from orchestrator.core.replacement_rules import overtaken_replacement, replace_s
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (
     after_advice,
-    after_answer,
-    after_approval,
     after_bundle,
-    after_denial,
     after_handing_up,
     after_pass,
-    after_reply,
     after_sending,
-    after_settling,
     drive_on,
     enqueue_pass,
     put_off_or_wait,
@@ -56,7 +59,7 @@ from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
 HELD_UP = frozenset({StepPhase.WAITING, StepPhase.BLOCKED})
 RESUMABLE = HELD_UP | {StepPhase.ERROR, StepPhase.SKIPPED}
-TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.RECORDS, WaitsFor.ANSWER})
+TOLD_BY_A_PERSON = frozenset({WaitsFor.OUTCOME, WaitsFor.RECORDS, WaitsFor.ANSWER, WaitsFor.BUDGET})
 """Waits that only the person can end who was asked; a resumption cannot."""
 
 REVISABLE = AT_WORK | RESUMABLE | {StepPhase.NOT_STARTED, StepPhase.DETAILING, StepPhase.REPLANNING}
@@ -114,6 +117,9 @@ def _overtaken_step(  # noqa: C901, PLR0912 - one case a fact
             return not _waits_for(step, WaitsFor.OUTCOME, fact.pass_no)
         case f.RecordsSettled():
             return not _waits_for(step, WaitsFor.RECORDS, fact.pass_no)
+        case f.SpendingAllowed():
+            asked = WaitsFor.SPENDING if fact.budget is None else WaitsFor.BUDGET
+            return not _waits_for(step, asked, fact.pass_no)
         case f.CommandsApproved() | f.ApprovalDenied():
             return not _waits_for(step, WaitsFor.APPROVAL, fact.pass_no)
         case f.QuestionAnswered():
@@ -209,6 +215,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
             return after_answer(step, fact)
         case f.RecordsSettled():
             return after_settling(step, fact)
+        case f.SpendingAllowed():
+            return after_allowance(step, fact)
         case f.CommandsApproved():
             return after_approval(step, fact)
         case f.ApprovalDenied():

@@ -26,6 +26,8 @@ class WaitsFor(StrEnum):
     RECORDS = "records"  # whether what the host has recorded belongs to the pass
     APPROVAL = "approval"  # of what it would run
     ANSWER = "answer"  # to a question of its own
+    BUDGET = "budget"  # for the agents of a subtask
+    SPENDING = "spending"  # more of it for the task or the day than its agents were allowed
     SENDING = "sending"  # its evidence is there and may be sent to its author as it is
     DECISION = "decision"  # a revision, a resumption, or its end
 

@@ -7,11 +7,8 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
-    Grant,
     InterventionKind,
     OpenIntervention,
-    SettleAttempt,
-    SettleClaims,
 )
 from orchestrator.core.retry_rules import pause, put_off, retry_limit
 from orchestrator.core.state import StepState, WaitsFor
@@ -20,15 +17,10 @@ from shared.domain.budget import Ending, Next, after_failed_pass, may_postpone
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.facts import (
-    ApprovalDenied,
     BundleSent,
-    CommandsApproved,
     JobFailed,
-    OutcomeTold,
     PassFinished,
     PlanRevised,
-    QuestionAnswered,
-    RecordsSettled,
     RetryAdvised,
     StepHandedUp,
 )
@@ -36,9 +28,8 @@ from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED
 from shared.domain.next_step import Advice
 from shared.domain.plan import Draft, OnFailure, PlanningRole
-from shared.domain.question import Reply
-from shared.domain.records import HostRecord, RecordsAnswer
-from shared.domain.spending import SPENDING
+from shared.domain.records import HostRecord
+from shared.domain.spending import SPENDING, Cap, Unpaid
 from shared.domain.task import StepPhase
 
 StepAdvance = tuple[StepState, tuple[Decision, ...]]
@@ -109,7 +100,7 @@ def after_pass(
             )
         case Ending.UNKNOWN:
             return _wait(counted, InterventionKind.UNKNOWN, WaitsFor.OUTCOME, stage="execute")
-        case Ending.NEEDS_INPUT | Ending.FORGOTTEN:
+        case Ending.NEEDS_INPUT | Ending.FORGOTTEN | Ending.OVER_BUDGET:
             return _ask(counted, fact)
         case Ending.ROLLBACK_FAILED:
             return _wait(counted, InterventionKind.ROLLBACK, stage="rollback")
@@ -188,41 +179,6 @@ def after_draft(step: StepState, policy: Policy, fact: PlanRevised) -> StepAdvan
     return drafted, (_again(drafted, JobKind.DETAIL),)
 
 
-def after_answer(step: StepState, fact: OutcomeTold) -> StepAdvance:
-    """Go on after a person said how a command ended; the errors stay counted."""
-    ready, enqueued = enqueue_pass(replace(step, reason=""))
-    return ready, (
-        CloseInterventions(step.ordinal),
-        SettleAttempt(step.ordinal, fact.revision, fact.pass_no, fact.answer),
-        *enqueued,
-    )
-
-
-def after_settling(step: StepState, fact: RecordsSettled) -> StepAdvance:
-    """Go on after a person said whether the records of a host belong to the pass.
-
-    If they do, the same pass is driven on, as after the loss of a worker. If not, a new pass
-    begins, whose number no record of the host has.
-    """
-    if fact.answer is RecordsAnswer.ADOPT:
-        ready, enqueued = drive_on(replace(step, reason=""))
-    else:
-        newest = max(step.pass_no, fact.newest)
-        ready, enqueued = enqueue_pass(replace(step, reason="", pass_no=newest))
-    return ready, (
-        CloseInterventions(step.ordinal),
-        SettleClaims(step.ordinal, fact.pass_no, fact.claims, fact.answer),
-        *enqueued,
-    )
-
-
-def after_reply(step: StepState, fact: QuestionAnswered) -> StepAdvance:
-    """Go on with a person's answer; the errors stay counted."""
-    note = str(Reply(fact.question, fact.answer))
-    ready, enqueued = enqueue_pass(replace(step, reason="", note=note, answer=fact.answer))
-    return ready, (CloseInterventions(step.ordinal), *enqueued)
-
-
 def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
     """Follow the advice of the planner on another try (S1.35)."""
     advised = replace(step, postponed=0, reason=fact.reason or step.reason)
@@ -231,18 +187,6 @@ def after_advice(step: StepState, fact: RetryAdvised) -> StepAdvance:
     if step.on_failure is OnFailure.CONTINUE:
         return replace(advised, phase=StepPhase.ERROR), (CancelJobs(step.ordinal),)
     return _wait(advised, InterventionKind.ESCALATION, WaitsFor.SENDING, stage="escalate")
-
-
-def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
-    """Go on after a person approved the command; the errors stay counted."""
-    ready, enqueued = enqueue_pass(replace(step, reason=""))
-    return ready, (CloseInterventions(step.ordinal), Grant(fact.approvals), *enqueued)
-
-
-def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
-    """Ask the planner for another way, with the person's reason."""
-    why = f": {fact.note}" if fact.note else ""
-    return request_revision(step, f"A person did not approve this ({step.reason}){why}")
 
 
 def request_revision(step: StepState, note: str) -> StepAdvance:
@@ -288,7 +232,9 @@ def put_off_or_wait(
 
 
 def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
-    """Wait for a person's answer (S3.24, S3.28), or for what becomes of a host's records."""
+    """Wait for a person's answer (S3.24, S3.28), money, or what becomes of a host's records."""
+    if fact.ending is Ending.OVER_BUDGET:
+        return _await_money(step, fact.unpaid)
     if fact.ending is Ending.FORGOTTEN:
         return _wait(
             step,
@@ -304,6 +250,18 @@ def _ask(step: StepState, fact: PassFinished) -> StepAdvance:
         WaitsFor.ANSWER,
         stage="execute",
         options=() if asked is None else asked.options,
+    )
+
+
+def _await_money(step: StepState, unpaid: Unpaid | None) -> StepAdvance:
+    """Wait until a person raises the budget of a subtask, or the cap of the task or the day."""
+    of_subtask = unpaid is not None and unpaid.reached.cap is Cap.BUDGET
+    return _wait(
+        step,
+        InterventionKind.BUDGET if of_subtask else InterventionKind.SPENDING,
+        WaitsFor.BUDGET if of_subtask else WaitsFor.SPENDING,
+        stage="execute",
+        unpaid=unpaid,
     )
 
 
@@ -377,11 +335,14 @@ def _wait(
     asked: tuple[ApprovalRequest, ...] = (),
     options: tuple[str, ...] = (),
     records: tuple[HostRecord, ...] = (),
+    unpaid: Unpaid | None = None,
 ) -> StepAdvance:
     """Ask a person, and withdraw every open job of the step."""
     waiting = replace(step, phase=StepPhase.WAITING, waits_for=waits_for, looks=NOT_LOOKED)
     reason = step.reason
     return waiting, (
         CancelJobs(step.ordinal),
-        OpenIntervention(kind, step.ordinal, reason, stage, next_step, asked, options, records),
+        OpenIntervention(
+            kind, step.ordinal, reason, stage, next_step, asked, options, records, unpaid
+        ),
     )

@@ -88,6 +88,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.ResumeRequested: _BEGINS,
         f.OutcomeTold: frozenset({S.READY}),
         f.RecordsSettled: frozenset({S.READY}),
+        f.SpendingAllowed: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.REPLANNING}),
         f.QuestionAnswered: frozenset({S.READY, S.WAITING, S.REPLANNING, S.REPLACED}),

@@ -37,7 +37,9 @@ _RUNS = text(f"""
 """)  # noqa: S608 - a constant
 
 
-_UNDECIDED = frozenset({Outcome.NEEDS_INPUT, Outcome.CANCELLED, Outcome.UNKNOWN})
+_UNDECIDED = frozenset(
+    {Outcome.NEEDS_INPUT, Outcome.OVER_BUDGET, Outcome.CANCELLED, Outcome.UNKNOWN}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from orchestrator.views.approvals import (
 )
 from orchestrator.views.causes import newest_causes
 from orchestrator.views.unknown_outcomes import Evidence, UnknownOutcome, unknown_outcomes
+from orchestrator.views.unpaid import UnpaidView, unpaid_of, ways_on
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
 from shared.domain.cause import Cause
@@ -26,6 +27,7 @@ from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
 from shared.domain.records import HostRecord
+from shared.domain.spending import Unpaid
 from shared.store.tables import InterventionRow, RunRow
 from shared.wire import decode_next_step, from_json
 
@@ -53,7 +55,7 @@ class InterventionView:
     it is an agent's, and its options are suggestions. The kind `forgotten` has `records`, which a
     host has and the database does not know. `causes` are what the host says is wrong, where
     evidence was gathered before a person was asked. `agent` is the newest attempt of the step, if
-    an agent made it and it waits.
+    an agent made it and it waits; `unpaid` is what an agent could not pay.
     """
 
     id: int
@@ -73,6 +75,7 @@ class InterventionView:
     causes: tuple[Cause, ...] = ()
     agent: AgentAttempt | None = None
     asker: asked.Asker | None = None
+    unpaid: UnpaidView | None = None
 
     @property
     def name(self) -> str:
@@ -210,6 +213,7 @@ def _view(
             adoptable=not any(record.differs for record in records),
             options=row.options,
             any_text=asker is not None,
+            unpaid=None if row.unpaid is None else from_json(Unpaid, row.unpaid),
         ),
         opened_at=row.opened_at,
         closed_at=row.closed_at,
@@ -220,6 +224,7 @@ def _view(
         options=tuple(row.options),
         records=records,
         causes=causes,
+        unpaid=unpaid_of(row, ref),
         agent=agent,
         asker=asker,
     )
@@ -235,6 +240,7 @@ def next_steps(
     adoptable: bool = True,
     options: Sequence[str] = (),
     any_text: bool = False,
+    unpaid: Unpaid | None = None,
 ) -> tuple[Advice, ...]:
     """What a person can do about intervention `number`; `given` is what its cause suggests."""
     if approvable and ref.step is not None:
@@ -243,6 +249,8 @@ def next_steps(
         return _of_unknown(number, ref)
     if kind == InterventionKind.FORGOTTEN and ref.step is not None:
         return _of_forgotten(number, ref, adoptable=adoptable)
+    if unpaid is not None and ref.step is not None:
+        return ways_on(unpaid, ref)
     if kind == InterventionKind.QUESTION:
         return asked.next_steps(number, ref, options, any_text=any_text)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from orchestrator.core.decisions import InterventionKind
 from orchestrator.views.interventions import InterventionView
@@ -18,6 +18,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.spending import AGENT, UNUSABLE
 from shared.store import model_calls
 from shared.store.inbox import Report
+from shared.store.tables import RunStepRow
 
 _ASKING = frozenset({"revise", "model"})
 """The stages of a step that ask a model."""
@@ -207,22 +208,41 @@ def call_to_replay(connection: Connection, ref: Ref, number: int | None) -> int:
 
 
 def facts_to_resume(
-    connection: Connection, ref: Ref, waiting: Iterable[InterventionView], *, capped: bool
+    connection: Connection,
+    ref: Ref,
+    waiting: Iterable[InterventionView],
+    *,
+    capped: bool,
+    by: str,
 ) -> Sequence[Report]:
-    """The facts that resume work that was waiting to ask a model.
+    """The facts that resume work that was waiting to ask a model, because `by` wants it.
 
-    A step continues with its revision, so none of its commands runs again; a task without runs
-    continues with its planning. With `capped`, only work that waits for a cap; else also work that
-    waits for a key.
+    A step continues with its revision, so none of its commands runs again; one whose agent could
+    not pay continues with its next pass, and a task without runs with its planning. With `capped`,
+    only work that waits for a cap; else also work that waits for a key.
     """
     runs = {place.target: place.run_id for place in runs_at(connection, ref.of_task())}
     places = [each.ref for each in waiting if _lacks_answer(each, capped=capped)]
+    unpaid = {each.ref for each in waiting if each.unpaid is not None}
     facts: list[Report] = [
-        (ref.task, runs[place.target], f.RevisionRequested(place.step))
+        (
+            ref.task,
+            runs[place.target],
+            _allowance(connection, runs[place.target], place.step, by)
+            if place in unpaid
+            else f.RevisionRequested(place.step),
+        )
         for place in places
         if place.step is not None and place.target in runs
     ]
     return facts if len(facts) == len(places) else [*facts, (ref.task, None, f.ResumeRequested())]
+
+
+def _allowance(connection: Connection, run_id: int, step: int, by: str) -> f.SpendingAllowed:
+    table = RunStepRow
+    query = select(table.revision, table.pass_no).where(table.run_id == run_id, table.step == step)
+    row = connection.execute(query).one()
+    return f.SpendingAllowed(step, row.revision, row.pass_no, by)
 
 
 def _lacks_answer(waits: InterventionView, *, capped: bool) -> bool:

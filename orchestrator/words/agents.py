@@ -8,6 +8,7 @@ from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import amount
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Trigger
 from shared.domain.attempt import AgentResult, EndedBy
+from shared.domain.spending import exact
 from shared.domain.target import Repository, RepositoryNotice
 from shared.domain.workspace import Notice, Why, WorkspaceRemarks
 
@@ -23,7 +24,10 @@ def describe_work(work: AgentWork) -> Iterator[tuple[str, str]]:
     """Everything that belongs to the goal, as pairs of a name and a text."""
     yield "agent", ", then ".join(map(_runner, work.chain)) or "any that the repository allows"
     mode = "must not ask a person" if work.is_autonomous else "may ask a person"
-    yield "limits", f"{_span(work.time_budget)} an attempt, {mode}"
+    limits = f"{_span(work.time_budget)} an attempt"
+    if work.cost_budget is not None:
+        limits += f", ${exact(work.cost_budget)} in all"
+    yield "limits", f"{limits}, {mode}"
     if work.allowed_tools is not None:
         yield "tools", ", ".join(work.allowed_tools) or "none"
     if work.context:
@@ -89,6 +93,8 @@ def describe_result(
         yield "tree", result.tree
     if result.session:
         yield "session", result.session
+    if result.unpaid is not None:
+        yield "could not pay", result.unpaid.reason
     if result.stuck:
         yield "stuck", f"found without progress {count_of(result.stuck, 'time')}"
     for violation in result.violations:
@@ -136,6 +142,7 @@ _ENDED_BY = {
     EndedBy.TIMEOUT: "its time limit",
     EndedBy.CANCEL: "a cancellation",
     EndedBy.OPERATOR: "a person",
+    EndedBy.SPENDING: "its spending limit",
     EndedBy.WATCHDOG: "its watchdog",
 }
 

@@ -12,6 +12,7 @@ from shared.domain.budget import UNAVAILABLE, Ending
 from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.records import RecordsAnswer
+from shared.domain.spending import exact
 
 _TOLD_BY_OTHERS = (f.RunStarted, f.RunChanged, f.BundleReady, f.LooksTaken)
 """Facts that other messages cover: the first pass, the end, the evidence being sent, each look."""
@@ -57,6 +58,7 @@ _ENDINGS: Mapping[Ending, str] = {
     Ending.CANCELLED: "step {step} was cancelled",
     Ending.UNKNOWN: "step {step} stopped: nobody can say how a command ended",
     Ending.NEEDS_INPUT: "step {step} asks a person",
+    Ending.OVER_BUDGET: "step {step} stopped: what its agents may cost is used up",
     Ending.ROLLBACK_FAILED: "step {step} stopped: a rollback before it failed",
     Ending.FORGOTTEN: "step {step} stopped: its host knows more than the database",
 }
@@ -138,6 +140,8 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
         case f.RecordsSettled():
             told = f"{fact.settled_by} answered for step {fact.step}: {_RECORDS[fact.answer]}"
             return MessageKind.INTERVENTION, Tone.PLAIN, told
+        case f.SpendingAllowed():
+            return MessageKind.INTERVENTION, Tone.PLAIN, _allowance(fact)
         case f.CommandsApproved():
             return MessageKind.INTERVENTION, Tone.PLAIN, _approval(fact)
         case f.ApprovalDenied():
@@ -222,6 +226,13 @@ def _revision(fact: f.StepRevised) -> str:
 def _loss(fact: f.WorkerLost) -> str:
     work = _WORK[fact.kind].format(step=fact.step)
     return f"worker {fact.worker} was lost {work} ({_SIGNS[fact.sign]}): another worker takes over"
+
+
+def _allowance(fact: f.SpendingAllowed) -> str:
+    if fact.budget is None:
+        return f"{fact.allowed_by} let step {fact.step} go on spending"
+    limit = f"may cost ${exact(fact.budget)}" if fact.budget else "has no cost budget any more"
+    return f"{fact.allowed_by} raised a budget: subtask {fact.step}.{fact.subtask} {limit}"
 
 
 def _approval(fact: f.CommandsApproved) -> str:

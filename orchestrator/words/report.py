@@ -27,6 +27,7 @@ _ACTS = {
     "plan.revise": "changed the remaining steps",
     "plan.approve": "approved the plan",
     "step.revise": "revised it",
+    "step.raise": "raised the budget of its agents",
     "step.abandon": "abandoned it",
     "bundle.send": "sent the evidence to its planner",
     "intervention.answer": "answered",

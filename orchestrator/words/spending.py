@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from orchestrator.views.spending import CallLine, Spending, SpendingLine, SpendingSum
+from orchestrator.views.unpaid import UnpaidView
 from orchestrator.words.quantities import count_of
-from shared.domain.spending import exact
+from shared.domain.spending import Cap, exact
 
 
 def summary_lines(spent: Spending) -> tuple[str, ...]:
@@ -61,6 +62,22 @@ def amount(dollars: float, *, estimated: bool = False) -> str:
     shown = f"{dollars:.4f}"
     digits = exact(dollars) if dollars and not float(shown) else shown
     return f"{'about ' if estimated else ''}${digits}"
+
+
+def describe_unpaid(unpaid: UnpaidView) -> Iterator[tuple[str, str]]:
+    """What an agent could not pay, as pairs of a name and a text."""
+    if unpaid.cap is not Cap.PRICE:
+        spent = f"{amount(unpaid.spent)} of ${exact(unpaid.limit)}"
+        yield "spent", f"{spent} for {unpaid.ref} ({_CAPS[unpaid.cap]})"
+        yield "next", f"a question to {unpaid.model} for about {amount(unpaid.question)}"
+    yield "work", "its files are kept: whoever goes on begins with them, also another runner"
+
+
+_CAPS = {
+    Cap.BUDGET: "the cost budget of the subtask",
+    Cap.TASK: "task_cost_cap",
+    Cap.DAY: "daily_cost_cap",
+}
 
 
 def ending(call: CallLine) -> str:

@@ -61,6 +61,16 @@ class AgentAnswer(Document):
             description="How long it may take: generous, but not endless.",
         ),
     ] = DEFAULT_TIME_BUDGET / _MINUTE
+    cost_budget_dollars: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=LIMITS["agent_cost_budget"][1],
+            strict=False,
+            allow_inf_nan=False,
+            description="What its models may cost in dollars, or 0 for the usual limit.",
+        ),
+    ] = 0.0
 
     def work(self) -> AgentWork:
         """The value."""
@@ -73,6 +83,7 @@ class AgentAnswer(Document):
             runner=names[0] if names and alone else None,
             runners=() if alone else chain,
             time_budget=self.time_budget_minutes * _MINUTE,
+            cost_budget=self.cost_budget_dollars or None,
             watchdog=Watchdog() if alone else Watchdog(strategy=StuckStrategy.NEXT_RUNNER),
         )
 

@@ -18,7 +18,7 @@ from shared.contracts.agent_runners import RunnerDefinition
 from shared.contracts.agentwork import ValidationDocument, WatchdogDocument
 from shared.contracts.complaints import Document, faults, unknown
 from shared.contracts.documents import first_line
-from shared.contracts.fields import Goal, Key, Text
+from shared.contracts.fields import Dollars, Goal, Key, Text
 from shared.contracts.origin import Origin
 from shared.contracts.planfile import BY_HAND
 from shared.contracts.yamltext import Path, YamlText, read_yaml
@@ -93,6 +93,10 @@ class TaskDocument(Document):
     time_budget: Annotated[Minutes, Field(description="Minutes that an attempt may take.")] = (
         DEFAULT_TIME_BUDGET / _MINUTE
     )
+    cost_budget: Annotated[
+        Dollars | None,
+        Field(description="Dollars that all attempts may cost; what the policy says if left out."),
+    ] = None
     depends_on: Annotated[
         list[Key], Field(description="Tasks that must be done before; none if left out.")
     ] = Field(default_factory=list)
@@ -278,6 +282,7 @@ class _Loader:
             runners=tuple(chain),
             mode=None if mode is None else ExecutionMode(mode),
             time_budget=task.time_budget * _MINUTE,
+            cost_budget=task.cost_budget,
             watchdog=task.watchdog.watchdog(),
             compliance=task.validation.compliance(),
         )

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from shared.contracts.complaints import Document
-from shared.contracts.fields import Goal, Key, Span, Text
+from shared.contracts.fields import Dollars, Goal, Key, Span, Text
 from shared.domain.agent import (
     DEFAULT_TIME_BUDGET,
     AgentWork,
@@ -146,6 +146,13 @@ class AgentDocument(Document):
     time_budget: Annotated[Span, Field(description="How long an attempt may take.")] = (
         DEFAULT_TIME_BUDGET
     )
+    cost_budget: Annotated[
+        Dollars | None,
+        Field(
+            description="What all attempts at it may cost, in dollars; what the policy says if "
+            "left out."
+        ),
+    ] = None
     allowed_tools: Annotated[
         list[Line] | None,
         Field(description="The agent's tools; those that its runner has if left out."),
@@ -171,6 +178,7 @@ class AgentDocument(Document):
             runners=tuple(each.choice(place) for place, each in enumerate(self.runners, 1)),
             mode=None if mode is None else ExecutionMode(mode),
             time_budget=self.time_budget,
+            cost_budget=self.cost_budget,
             allowed_tools=None if self.allowed_tools is None else tuple(self.allowed_tools),
             watchdog=self.watchdog.watchdog(),
             compliance=self.validation.compliance(),
@@ -192,6 +200,7 @@ def _data(work: AgentWork) -> dict[str, Any]:
         "runners": [_runner(choice) for choice in work.runners],
         "execution_mode": None if work.mode is None else work.mode.value,
         "time_budget": span(work.time_budget),
+        "cost_budget": work.cost_budget,
         "allowed_tools": None if work.allowed_tools is None else list(work.allowed_tools),
         "watchdog": _watchdog(work.watchdog),
         "validation": {

@@ -14,6 +14,7 @@ _SPAN = re.compile(rf"(?:{_PART.pattern})+|\d+(?:\.\d+)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
+_MOST_DOLLARS = LIMITS["agent_cost_budget"][1]
 
 
 def seconds(text: str) -> float:
@@ -43,6 +44,16 @@ def _seconds_of(given: Any) -> float | None:
         return float(given) if isinstance(given, (int, float)) and given is not True else None
     except (ValueError, OverflowError):
         return None
+
+
+def _dollars(given: Any) -> float:
+    if isinstance(given, int | float) and given is not True and 0 < given <= _MOST_DOLLARS:
+        return float(given)
+    raise PydanticCustomError(
+        "dollars",
+        "{given} is not an amount in dollars; allowed: more than 0, at most {most}",
+        {"given": repr(given)[:60], "most": f"{_MOST_DOLLARS:g}"},
+    )
 
 
 def _key(given: Any) -> str:
@@ -88,6 +99,13 @@ def _goal(text: str) -> str:
         )
     return text
 
+
+Dollars = Annotated[
+    float,
+    BeforeValidator(_dollars),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": _MOST_DOLLARS}),
+]
+"""An amount in US dollars that something may cost."""
 
 Span = Annotated[
     float,

@@ -118,8 +118,10 @@ class AgentWork:
     `context` lists files of the repository that it reads first, `acceptance` what must hold in
     words; the check of the subtask decides. `runner` names the one to use, `runners` a fallback
     chain in its place; with neither, any runner that the repository allows. `mode` is None where
-    nobody has said it. `time_budget` is the limit of one attempt. `allowed_tools` are the agent's
-    tools, None for those of its runner.
+    nobody has said it. `time_budget` is the limit of one attempt. `cost_budget`, in dollars, is
+    that of all attempts of the subtask in one revision, whoever makes them: None for what the
+    policy says (`agent_cost_budget`). `allowed_tools` are the agent's tools, None for those of its
+    runner.
     """
 
     context: tuple[str, ...] = ()
@@ -128,6 +130,7 @@ class AgentWork:
     runners: tuple[RunnerChoice, ...] = ()
     mode: ExecutionMode | None = None
     time_budget: float = DEFAULT_TIME_BUDGET
+    cost_budget: float | None = None
     allowed_tools: tuple[str, ...] | None = None
     watchdog: Watchdog = field(default_factory=Watchdog)
     compliance: Compliance = field(default_factory=Compliance)

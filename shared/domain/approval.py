@@ -77,6 +77,7 @@ class Subject:
             del told["host"]["labels"]  # older versions knew none: their approvals stay valid
         _drop_empty(told, "repository")
         _drop_empty(told, "work")
+        _drop_budget(told.get("work"))
         return _digest("subject", told)
 
     def anywhere(self) -> "Subject":
@@ -131,6 +132,7 @@ def plan_digest(plan: Plan) -> str:
         _drop_empty(step, "repository")
         for subtask in step["subtasks"]:
             _drop_empty(subtask, "agent")
+            _drop_budget(subtask.get("agent"))
     return _digest("plan", told)
 
 
@@ -138,6 +140,11 @@ def _drop_empty(told: dict[str, Any], key: str) -> None:
     """Leave out what older versions did not know: what was approved there stays approved."""
     if told[key] is None:
         del told[key]
+
+
+def _drop_budget(work: dict[str, Any] | None) -> None:
+    if work is not None:
+        _drop_empty(work, "cost_budget")
 
 
 def _sort_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
 from shared.domain.prediction import Prediction
 from shared.domain.question import Question
+from shared.domain.spending import CapReached
 from shared.domain.transcript import RunnerOutput
 from shared.domain.workspace import WorkspaceRemarks
 
@@ -31,6 +32,7 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"  # it was started, and nobody can say how it ended
     NEEDS_INPUT = "needs_input"  # it asks what only a person knows: no error
+    OVER_BUDGET = "over_budget"  # its next call to a model could not be paid: no error
 
 
 _PROCESS = re.compile(r"(\d+)\((.*)\)", re.DOTALL)
@@ -91,6 +93,7 @@ class EndedBy(StrEnum):
     CANCEL = "cancel"  # its task, run or pass was cancelled
     OPERATOR = "operator"  # a person ended this one attempt; the pass goes on
     WATCHDOG = "watchdog"  # an agent that made no progress; the pass goes on
+    SPENDING = "spending"  # an agent whose next call to a model could not be paid
 
 
 class Signal(StrEnum):
@@ -181,8 +184,9 @@ class AgentResult:
     autonomous protocol; `mode` and `time_budget` (seconds) are what it was told. `cost` is in US
     dollars, None where nobody knows it. `runner` is the program that it is, `version` and `model`
     what that program said of itself. `workspace` is what is worth knowing about the place of its
-    work. `ended_by`, `left_over` and `unknown` mean what they mean for a command. Only who ran it
-    has its `output`: it is kept apart from the rest.
+    work. `ended_by`, `left_over` and `unknown` mean what they mean for a command. `unpaid` is the
+    cap that its next call to a model would have exceeded, if that is why it did not finish. Only
+    who ran it has its `output`: it is kept apart from the rest.
     """
 
     status: AgentStatus
@@ -214,6 +218,7 @@ class AgentResult:
     left_over: tuple[str, ...] = ()
     unknown: Unknown | None = None
     output: RunnerOutput | None = None
+    unpaid: CapReached | None = None
 
     @property
     def ok(self) -> bool:

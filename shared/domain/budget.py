@@ -31,6 +31,7 @@ class Ending(StrEnum):
     UNKNOWN = "unknown"  # nobody can say how a command ended
     NEEDS_INPUT = "needs_input"  # it cannot go on without a person's answer
     ROLLBACK_FAILED = "rollback_failed"  # what was to be undone first could not be
+    OVER_BUDGET = "over_budget"  # the next call of an agent to a model could not be paid
     FORGOTTEN = "forgotten"  # the target has records that the database does not know
 
 

@@ -27,7 +27,8 @@ class FixMemory(StrEnum):
 class Policy:
     """The `agent` scope of the configuration (S0.9–S0.17); a task keeps its own.
 
-    Spans are in seconds. `task_cost_cap` is in dollars; 0 means no cap.
+    Spans are in seconds. `task_cost_cap` and `agent_cost_budget` are in dollars; 0
+    means none.
     """
 
     taskmaster_enabled: bool = False
@@ -51,6 +52,7 @@ class Policy:
     autonomy: str = "ask"
     approval_ttl: float = 86_400.0
     task_cost_cap: float = 5.0
+    agent_cost_budget: float = 0.0
     fix_memory: FixMemory = FixMemory.AUTO
     retry_strategy: str = "fixed"
     retry_jitter: float = 0.25
@@ -73,6 +75,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "check_timeout": (0.1, 3600),
     "approval_ttl": (1, 604_800),
     "task_cost_cap": (0, 100_000),
+    "agent_cost_budget": (0, 100_000),
     "retry_jitter": (0, 1),
     "look_rounds": (0, 10),
 }

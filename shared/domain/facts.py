@@ -9,17 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from shared.domain.approval import Approval, ApprovalRequest
-from shared.domain.attempt import Answer
+from shared.domain.approval import ApprovalRequest
 from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
 from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.look import Look
 from shared.domain.next_step import Advice
+from shared.domain.person_facts import (
+    ApprovalDenied,
+    CommandsApproved,
+    OfPass,
+    OutcomeTold,
+    RecordsSettled,
+    SpendingAllowed,
+)
 from shared.domain.plan import Author, DroppedCheck, Plan, Step, Subtask
 from shared.domain.question import Question
-from shared.domain.records import HostRecord, RecordsAnswer
+from shared.domain.records import HostRecord
+from shared.domain.spending import Unpaid
 from shared.domain.task_facts import (
     HostKeyChanged,
     PlanApproved,
@@ -32,26 +40,23 @@ from shared.domain.task_facts import (
 )
 
 __all__ = [
+    "ApprovalDenied",
+    "CommandsApproved",
     "HostKeyChanged",
+    "OfPass",
+    "OutcomeTold",
     "PlanApproved",
     "PlanDrafted",
     "PromptRefined",
     "QuestionAsked",
+    "RecordsSettled",
     "RunChanged",
+    "SpendingAllowed",
     "StepDetailed",
     "TaskSubmitted",
 ]
 
 # --- about a run ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class OfPass:
-    """What every fact about a pass begins with: which pass of which step it was."""
-
-    step: int
-    revision: int
-    pass_no: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,8 @@ class PassFinished(OfPass):
 
     `asked` holds the texts that wait for a person's approval, `question` the question to a person,
     if the pass ended for one of these; `error_class` is the kind of its last error. `records` holds
-    what the target has recorded and the database does not know, if the pass ended for that.
+    what the target has recorded and the database does not know, and `unpaid` what an agent could
+    not pay, if the pass ended for that.
     """
 
     ending: Ending
@@ -83,6 +89,7 @@ class PassFinished(OfPass):
     error_class: ErrorClass = ErrorClass.OTHER
     question: Question | None = None
     records: tuple[HostRecord, ...] = ()
+    unpaid: Unpaid | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,45 +173,6 @@ class StepAbandoned:
     """A person gave up a step: it ends in error, and `on_failure` decides about what needs it."""
 
     step: int
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeTold(OfPass):
-    """A person says how the command ended whose outcome was `unknown`."""
-
-    answer: Answer
-
-
-@dataclass(frozen=True, slots=True)
-class RecordsSettled(OfPass):
-    """A person says whether records that the database does not know belong to the pass.
-
-    `claims` are the tokens of the claims that they were made under; `newest` is the highest number
-    of a pass among them.
-    """
-
-    intervention: int
-    answer: RecordsAnswer
-    claims: tuple[str, ...]
-    newest: int
-    settled_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommandsApproved(OfPass):
-    """A person approved the request of a pass, in the intervention of that number."""
-
-    intervention: int
-    approvals: tuple[Approval, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalDenied(OfPass):
-    """A person refused the request; `note` goes to the planner."""
-
-    intervention: int
-    denied_by: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +336,7 @@ StepFact = (
     | RevisionRequested
     | OutcomeTold
     | RecordsSettled
+    | SpendingAllowed
     | CommandsApproved
     | ApprovalDenied
     | RetryAdvised

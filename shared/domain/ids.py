@@ -84,10 +84,13 @@ class AttemptPlace:
     run: int
     step: int
     revision: int
+    subtask: int
     pass_no: int
 
 
-_KEY = re.compile(rf"R({_NUMBER})-({_NUMBER})-r([0-9]{{1,9}})-[0-9]{{1,9}}-p([0-9]{{1,9}})-t[0-9]+")
+_KEY = re.compile(
+    rf"R({_NUMBER})-({_NUMBER})-r([0-9]{{1,9}})-([0-9]{{1,9}})-p([0-9]{{1,9}})-t[0-9]+"
+)
 
 
 def place_of_key(key: str) -> AttemptPlace | None:

@@ -52,7 +52,7 @@ _PREFIXED: tuple[tuple[bytes, bytes], ...] = (
     (b".atlasv1.", rb"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
     (b"age-secret-key-", rb"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}"),
     (b"dapi", rb"dapi[0-9a-f]{32}"),
-    (b"rpat_", rb"rpat_[A-Za-z0-9.-]+_[0-9]+_[0-9a-f]{64}"),
+    (b"rpat_", rb"rpat_[A-Za-z0-9.-]+_[0-9a-f]{64}"),
     (b"lin_api_", rb"lin_api_[A-Za-z0-9]{32,}"),
     (b"nrak-", rb"NRAK-[A-Z0-9]{20,}"),
     (b"glsa_", rb"glsa_[\w]{32,}"),

@@ -256,6 +256,7 @@ _ABOUT = {
     "autonomy": "what waits for an approval: all that follows, what needs it, or the whole plan",
     "approval_ttl": "seconds that an approval is valid",
     "task_cost_cap": "cap on the cost of models for the task, in dollars; 0: no cap",
+    "agent_cost_budget": "dollars that agents of a subtask may cost, unless a plan says it; 0: any",
     "fix_memory": "whether remembered fixes are off, hints to planners, or tried first where safe",
     "retry_strategy": "what decides on another try: a fixed count, by_class of error, or the model",
     "look_rounds": "times that a planner may look at hosts before it answers; 0: never",

@@ -1,10 +1,11 @@
-"""The table of calls to models."""
+"""The tables of calls to models, and of what agents may spend on them."""
 
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import ForeignKey, Index, false, text
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.row import DOLLARS, Row, now, number
@@ -17,8 +18,9 @@ class ModelCallRow(Row):
     ended. It then counts for `input_cost`, the estimated cost of its question alone. `estimated`
     says that the answer broke off, so that its tokens are estimated. `fence` is that of the claim
     of the job for which the call was made; `attempt_key` names the attempt of the agent that made
-    it through the gateway. `question` and `answer` are stored without secrets, so that another
-    model can be asked the same; `replay_of` is the call that this one repeats.
+    it through the gateway; `refused` is the cap that kept it from being made. `question` and
+    `answer` are stored without secrets, so that another model can be asked the same; `replay_of` is
+    the call that this one repeats.
     Of a call through the gateway, `heard` counts the bytes of its answer, `provider_away` says that
     the gateway waits to repeat it, and `seen_at` is when the gateway last said so.
     """
@@ -56,6 +58,7 @@ class ModelCallRow(Row):
     heard: Mapped[int | None]
     provider_away: Mapped[bool | None]
     seen_at: Mapped[datetime | None]
+    refused: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     started_at: Mapped[datetime] = now()
     ended_at: Mapped[datetime | None]
 
@@ -68,3 +71,19 @@ class ModelCallRow(Row):
             postgresql_where=text("attempt_key IS NOT NULL"),
         ),
     )
+
+
+class AgentBudgetRow(Row):
+    """What the agents of a subtask may spend on models in one revision, in dollars; 0: no budget.
+
+    Whoever starts an agent writes what is `planned`; a person's word, in `raised`, replaces it.
+    """
+
+    __tablename__ = "agent_budgets"
+
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    step: Mapped[int] = mapped_column(primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True)
+    subtask: Mapped[int] = mapped_column(primary_key=True)
+    planned: Mapped[Decimal | None] = mapped_column(DOLLARS)
+    raised: Mapped[Decimal | None] = mapped_column(DOLLARS)

@@ -14,7 +14,8 @@ class InterventionRow(Row):
     """Something that waits for a human.
 
     `asked` holds the texts to approve, if any; `options` the answers to choose from, if there are
-    any; `records` what a host has recorded and the database does not know.
+    any; `records` what a host has recorded and the database does not know, and `unpaid` what an
+    agent could not pay.
     """
 
     __tablename__ = "interventions"
@@ -30,6 +31,7 @@ class InterventionRow(Row):
     asked: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     options: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     records: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    unpaid: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     opened_at: Mapped[datetime] = now()
     closed_at: Mapped[datetime | None]
 

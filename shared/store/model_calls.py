@@ -7,17 +7,29 @@ from typing import Any
 
 from sqlalchemy import Connection, Label, func, insert, literal_column, select, text, update
 
+from shared.domain.ids import AttemptPlace
 from shared.domain.spending import AGENT, SPENDING
 from shared.store.tables import JobRow, ModelCallRow, TaskRow
 
 _BUDGET = text("""
+    WITH place AS (
+        SELECT CAST(:run_id AS bigint) AS run_id, CAST(:step AS bigint) AS step,
+               CAST(:revision AS bigint) AS revision, CAST(:subtask AS bigint) AS subtask
+    )
     SELECT coalesce(cost_cap, (policy ->> 'task_cost_cap')::numeric, 0) AS cap,
            (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
             WHERE task_id = :task_id) AS spent,
            (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
             WHERE started_at >= date_trunc('day', clock_timestamp(), 'UTC')) AS today,
+           coalesce((
+               SELECT coalesce(raised, planned)
+               FROM agent_budgets JOIN place USING (run_id, step, revision, subtask)
+           ), 0) AS budget,
            (SELECT coalesce(sum(coalesce(cost, input_cost)), 0) FROM model_calls
-            WHERE attempt_key = :attempt_key) AS attempt
+            WHERE attempt_key = ANY(ARRAY(
+                SELECT key FROM attempts JOIN place USING (run_id, step, revision, subtask)
+                UNION SELECT CAST(:key AS text)
+            ))) AS subtask
     FROM tasks WHERE id = :task_id
 """)
 
@@ -110,13 +122,15 @@ _NOTE_UNDER_WAY = text("""
 class Spent:
     """In dollars: the cap (0: none) and cost of a task so far, and the cost of today (UTC).
 
-    `attempt` is the cost so far of one attempt of an agent.
+    For an agent, `budget` is that of its subtask (0: none), and `subtask` what the attempts of that
+    subtask have cost so far in the same revision.
     """
 
     cap: Decimal
     task: Decimal
     today: Decimal
-    attempt: Decimal = Decimal(0)
+    budget: Decimal = Decimal(0)
+    subtask: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,10 @@ class BegunCall:
 
 @dataclass(frozen=True, slots=True)
 class EndedCall:
-    """How a call ended; `cost` in dollars is None where nobody knows the price."""
+    """How a call ended; `cost` in dollars is None where nobody knows the price.
+
+    `refused` is the cap (`CapReached`) for which it was not made.
+    """
 
     input_tokens: int
     cache_read_tokens: int
@@ -199,12 +216,24 @@ class EndedCall:
     reason: str
     answer: str | None
     estimated: bool = False
+    refused: dict[str, Any] | None = None
 
 
-def spent(connection: Connection, task_id: int, attempt_key: str | None = None) -> Spent:
-    """What was spent and what may be; a call whose cost is unknown counts for its question."""
-    row = connection.execute(_BUDGET, {"task_id": task_id, "attempt_key": attempt_key}).one()
-    return Spent(row.cap, row.spent, row.today, row.attempt)
+def spent(connection: Connection, task_id: int, place: AttemptPlace | None = None) -> Spent:
+    """What was spent and what may be; a call whose cost is unknown counts for its question.
+
+    `place` is that of the attempt of an agent.
+    """
+    asked = {
+        "task_id": task_id,
+        "run_id": None if place is None else place.run,
+        "step": None if place is None else place.step,
+        "revision": None if place is None else place.revision,
+        "subtask": None if place is None else place.subtask,
+        "key": None if place is None else place.key,
+    }
+    row = connection.execute(_BUDGET, asked).one()
+    return Spent(row.cap, row.spent, row.today, row.budget, row.subtask)
 
 
 def spent_by_attempt(connection: Connection, attempt_key: str) -> AttemptSpending:
@@ -259,12 +288,34 @@ def end(
     question: Mapping[str, Any] | None = None,
 ) -> None:
     """Record how the call ended, and its question if the row does not have it yet."""
-    more = {} if question is None else {"question": _safe(question)}
     connection.execute(
-        update(ModelCallRow)
-        .where(ModelCallRow.id == number)
-        .values({**_safe(asdict(ended)), **more, "ended_at": func.clock_timestamp()})
+        update(ModelCallRow).where(ModelCallRow.id == number).values(_end(ended, question))
     )
+
+
+def end_unsynced(
+    connection: Connection,
+    number: int,
+    begun: BegunCall,
+    ended: EndedCall,
+    question: Mapping[str, Any] | None = None,
+) -> None:
+    """Record how a call ended whose beginning Postgres may have lost in a crash.
+
+    The whole call is then recorded again: its number may be that of another call by now.
+    """
+    row = ModelCallRow
+    own = row.id == number, row.attempt_key == begun.attempt_key
+    open_or_told_twice = row.ended_at.is_(None) | (row.seconds == ended.seconds)
+    values = _end(ended, question)
+    known = connection.execute(update(row).where(*own, open_or_told_twice).values(values))
+    if not known.rowcount:
+        connection.execute(insert(row).values({**asdict(begun), **values}))
+
+
+def _end(ended: EndedCall, question: Mapping[str, Any] | None) -> dict[str, Any]:
+    more = {} if question is None else {"question": _safe(question)}
+    return {**_safe(asdict(ended)), **more, "ended_at": func.clock_timestamp()}
 
 
 def answered(

@@ -23,6 +23,7 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     ReportRun,
     ResumeRuns,
+    SetBudget,
     SettleAttempt,
     SettleClaims,
     StartRuns,
@@ -384,8 +385,8 @@ class MemoryUnit:
                     opened["open"] &= not fits or opened["step"] in sparing
             case AddSteps() | FillStep() | DisableHost() | Learn() | FreeJob() | SettleClaims():
                 pass  # this store keeps no plans, no hosts, no fixes and no presence
-            case KeepLooks():
-                pass  # and no looks
+            case KeepLooks() | SetBudget():
+                pass  # and no looks, and nothing of what agents may spend
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact
             case _:

@@ -17,7 +17,9 @@ from sqlalchemy import text
 from orchestrator.coordinator import Coordinator
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.config import Policy
+from shared.domain.ids import subtask_of_key
 from shared.domain.jobs import Job
+from shared.domain.spending import Cap
 from shared.settings.server import GatewayKeeps
 from shared.store import attempts, model_calls
 from shared.store.attempts import AttemptWrite
@@ -27,6 +29,7 @@ from tests.contract.store_under_test import SqlUnderTest
 from tests.fakes.gateway import NotingUpstream
 from tests.journeys.plans import plan, step
 from tests.services.ring import eventually
+from workers.agents.spending import LedgerSpending
 from workers.attempt_token import attempt_token
 from workers.call_ledger import CallLedger
 from workers.gateway.app import Gateway
@@ -68,15 +71,17 @@ class Metered:
         run = self.job.run_id or 0
         return replace(ATTEMPT, run_id=run, key=f"R{run}-1-r0-1-p1-t0")
 
-    def write(self, *, ended: bool) -> None:
-        """Record the attempt."""
+    def write(self, *, ended: bool, key: str | None = None) -> None:
+        """Record the attempt, or another one of that key."""
+        made = self.attempt if key is None else replace(self.attempt, key=key)
+        made = replace(made, subtask=subtask_of_key(made.key) or 0)
         with self.database.begin() as connection:
-            attempts.record(connection, [AttemptWrite(self.job.claim, self.attempt, ended, "w")])
+            attempts.record(connection, [AttemptWrite(self.job.claim, made, ended, "w")])
 
     def ask(self, path: str = "/v1/messages", body: Any = CALL, **more: Any) -> httpx2.Response:
         """What the gateway answers the attempt, or whoever has that token."""
         patience = more.pop("patience", 5.0)
-        token = more.pop("token", None) or attempt_token(KEY, self.attempt.key, **more)
+        token = more.pop("token", None) or attempt_token(KEY, more.pop("key", self.attempt.key))
         return httpx2.post(
             f"{self.url}{path}", json=body, headers={"x-api-key": token}, timeout=patience
         )
@@ -179,7 +184,7 @@ def test_a_token_is_valid_while_its_attempt_is_open(database: Database) -> None:
 def test_no_other_token_is_valid(database: Database) -> None:
     with metered(database, [{"text": "Fine."}]) as gateway:
         gateway.write(ended=False)
-        mine = attempt_token(KEY, gateway.attempt.key, Decimal("0.01"))
+        mine = attempt_token(KEY, gateway.attempt.key)
         others = [
             "",
             "sk-ant-something",
@@ -187,7 +192,7 @@ def test_no_other_token_is_valid(database: Database) -> None:
             attempt_token(KEY, "R999-1-r0-1-p1-t0"),
             attempt_token(KEY, "R1-1-r0-1-p2-t0"),
             attempt_token(KEY, "not-a-key"),
-            mine.replace("_10000_", "_90000_"),
+            mine.replace("-t0_", "-t1_"),
             mine[:-1],
         ]
         for other in others:
@@ -197,21 +202,29 @@ def test_no_other_token_is_valid(database: Database) -> None:
     assert gateway.rows() == []
 
 
-@pytest.mark.parametrize("capped", ["attempt", "task", "day"])
-def test_a_cap_that_is_reached_is_a_hard_stop(database: Database, capped: str) -> None:
-    policy = Policy(task_cost_cap=0.01) if capped == "task" else Policy()
-    budget: Any = {"budget": Decimal("0.01")} if capped == "attempt" else {}
-    daily = 0.01 if capped == "day" else 0.0
+@pytest.mark.parametrize("capped", [Cap.BUDGET, Cap.TASK, Cap.DAY])
+def test_a_cap_that_is_reached_is_a_hard_stop(database: Database, capped: Cap) -> None:
+    """And a value in a row, by which the driver of the attempt learns of it."""
+    policy = Policy(task_cost_cap=0.01) if capped is Cap.TASK else Policy()
+    daily = 0.01 if capped is Cap.DAY else 0.0
     with metered(database, [{"text": "x"}, USAGE], policy=policy, daily_cap=daily) as gateway:
+        spending = LedgerSpending(database)
+        if capped is Cap.BUDGET:
+            spending.allow(gateway.attempt.key, 0.01)
         gateway.write(ended=False)
-        assert gateway.ask(**budget).status_code == 200
+        assert gateway.ask().status_code == 200
+        assert spending.cap_reached(gateway.attempt.key) is None
         for _ in range(2):
-            answer = gateway.ask(**budget)
+            answer = gateway.ask()
             assert (answer.status_code, answer.headers["x-should-retry"]) == (402, "false")
             assert answer.json()["error"]["type"] == "billing_error"
         with database.begin() as connection:
             spent = model_calls.spent_by_attempt(connection, gateway.attempt.key)
         assert [row.error for row in gateway.rows()] == [None, "spending"]
+        reached = spending.cap_reached(gateway.attempt.key)
+    assert reached is not None
+    assert (reached.cap, reached.limit, reached.spent) == (capped, Decimal("0.01"), COST)
+    assert (reached.model, reached.reason) == ("dear", spent.refused)
     assert (spent.calls, spent.cost) == (1, COST)
     assert "which may cost $0.01" in spent.refused or "$0.01 a day" in spent.refused
     assert len(gateway.upstream.requests) == 1
@@ -221,7 +234,12 @@ def test_a_price_that_nobody_knows_is_refused_under_a_cap(database: Database) ->
     with metered(database, [{"text": "x"}], policy=Policy(task_cost_cap=0.0)) as gateway:
         gateway.write(ended=False)
         assert gateway.ask(body={**CALL, "model": "new"}).status_code == 200
-        answer = gateway.ask(body={**CALL, "model": "new"}, budget=Decimal(1))
+        spending = LedgerSpending(database)
+        spending.allow(gateway.attempt.key, 1.0)
+        answer = gateway.ask(body={**CALL, "model": "new"})
+        reached = spending.cap_reached(gateway.attempt.key)
+    assert reached is not None
+    assert reached.cap is Cap.PRICE
     assert answer.status_code == 402
     assert "the price of new is unknown" in answer.json()["error"]["message"]
 

@@ -58,6 +58,8 @@ class Assigning:
         choice = entered.choice
         resumed, home = self._resumed(subtask, choice)
         last = next(reversed(self._tried[subtask.ordinal]), None)
+        if resumed is None:
+            resumed, home = self._allowed(subtask)
         return AgentTask(
             this=this,
             assignment=Assignment(
@@ -74,6 +76,7 @@ class Assigning:
             protocol=_protocol(work, choice, entered.timeout, self._name()),
             mode=work.mode,
             time_budget=work.time_budget,
+            cost_budget=self._budget(work),
             compliance=work.compliance,
             key=self._name(),
             allowed_tools=work.allowed_tools,
@@ -153,6 +156,18 @@ class Assigning:
             return None
         asked = reply.question if result.question is None else result.question.text
         return AnsweredCall(result.call, asked, reply.answer)
+
+    def _allowed(self, subtask: SentSubtask) -> tuple[Resumed | None, str | None]:
+        """The session that goes on because a person lets it spend more, and its home."""
+        tried = self._tried[subtask.ordinal]
+        session = _session(tried[-1]) if tried else None
+        if not session or tried[-1].outcome is not Outcome.OVER_BUDGET:
+            return None, None
+        return Resumed(session), next(a for a in tried if _session(a) == session).key
+
+    def _budget(self, work: AgentWork) -> float:
+        default = self._order.policy.agent_cost_budget
+        return default if work.cost_budget is None else work.cost_budget
 
 
 def _session(attempt: Attempt) -> str | None:

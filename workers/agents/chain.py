@@ -20,13 +20,16 @@ _ENTRIES = {
 }
 
 
+_WAITED = frozenset({Outcome.NEEDS_INPUT, Outcome.OVER_BUDGET})
+
+
 def next_runner(
     chain: Sequence[RunnerChoice], work: AgentWork, attempts: Iterable[Attempt]
 ) -> Enter | None:
     """The runner to enter after these attempts of a subtask; None if none is left.
 
-    An attempt that asked something, was cancelled, or whose end is not known says nothing against
-    its runner: the same one goes on.
+    An attempt that asked something, could not pay its next call, was cancelled, or whose end is not
+    known says nothing against its runner: the same one goes on.
     """
     runs: list[RunnerRun] = []
     entered = _entered(chain, work, runs)
@@ -53,8 +56,8 @@ def in_hand(
     """The attempts of a subtask that its runners continue in a pass, oldest first.
 
     These are the attempts of the pass itself, and those of the passes directly before it that
-    ended because an agent asked something. A pass in which no agent worked, because it ended to
-    wait for an approval, for example, does not come between.
+    ended because an agent asked something or could not pay its next call. A pass in which no agent
+    worked, because it ended to wait for an approval, for example, does not come between.
     """
     passes: dict[int, list[Attempt]] = {}
     for attempt in earlier:
@@ -63,7 +66,7 @@ def in_hand(
     found = passes.pop(pass_no, [])
     for number in sorted(passes, reverse=True):
         worked = [a for a in passes[number] if isinstance(a.result, AgentResult)]
-        if worked and worked[-1].outcome is not Outcome.NEEDS_INPUT:
+        if worked and worked[-1].outcome not in _WAITED:
             break
         found = passes[number] + found
     return found

@@ -7,6 +7,7 @@ from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResu
 from shared.domain.compliance import ComplianceReport
 from shared.domain.question import Question
 from workers.agents.compliance import describe, fails
+from workers.agents.runners.port import RunnerOutcome
 from workers.passes.outcomes import outcome_of
 
 _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
@@ -20,9 +21,12 @@ def agent_outcome(
     Without a check, an agent has failed if neither it nor those before it whose work it went on
     with have changed anything: nothing shows that the work is done. An agent that asks a person
     has not failed, unless it works without one: then the next runner goes on. One that broke the
-    protocol has, where its `work` says so (S4.44).
+    protocol has, where its `work` says so (S4.44). One that could not pay its next call has not
+    failed, either: a person is asked.
     """
     outcome, reason = outcome_of(result, check)
+    if outcome in _WENT_WRONG and result.unpaid is not None:
+        return Outcome.OVER_BUDGET, result.unpaid.reason
     if outcome in _WENT_WRONG and result.status is AgentStatus.NEEDS_INPUT:
         asked = _question(result, reason).text
         if work is None or not work.is_autonomous:
@@ -48,6 +52,13 @@ def began_with(before: str, earlier: Sequence[AgentResult]) -> str:
             break
         before = made.before
     return before
+
+
+def summary_of(said: RunnerOutcome) -> str:
+    """What a runner says about its work; unless all went well, what went wrong with it, too."""
+    if said.status is AgentStatus.OK and said.summary:
+        return said.summary
+    return "\n".join(dict.fromkeys(filter(None, (said.summary, said.detail))))
 
 
 def question_of(attempt: Attempt) -> Question | None:

@@ -39,13 +39,14 @@ from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.kept_output import kept_output
 from workers.agents.label import AgentLabel
-from workers.agents.outcomes import began_with
+from workers.agents.outcomes import began_with, summary_of
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, ProcessesOf, RunnerOf, Workbench
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
 from workers.agents.sessions import has_session
+from workers.agents.spending import Spending, SpendingWatch, Unmetered
 from workers.agents.steering import steering_files
 from workers.agents.task_text import Assignment
 from workers.agents.transcript import encode
@@ -68,7 +69,7 @@ class AgentTask:
     """What one attempt is asked to do, and by which runner; `timeout` is in seconds.
 
     `name` is what people know the runner by, `command` what starts it, None for its usual program.
-    `key` is what people call the work; `time_budget` and `compliance` are the plan's.
+    `key` is what people call the work; its budgets (0: no dollars) and `compliance` are the plan's.
     `home` is the key of the attempt whose home it gets, None for its own. `earlier` is what agents
     have done at it before, oldest first, `after` who worked last, and `entry` why its runner is
     entered.
@@ -83,6 +84,7 @@ class AgentTask:
     protocol: str = ""
     mode: ExecutionMode | None = None
     time_budget: float = DEFAULT_TIME_BUDGET
+    cost_budget: float = 0.0
     compliance: Compliance = field(default_factory=Compliance)
     key: str = ""
     allowed_tools: tuple[str, ...] | None = None
@@ -113,6 +115,7 @@ class AgentRuns:
     pass_name: str = ""
     snapshot_every: float = SNAPSHOT_EVERY
     masker: Masker | None = None
+    spending: Spending = field(default_factory=Unmetered)
 
     def run(self, key: str, task: AgentTask) -> AgentResult:
         """Run an attempt, or wait for what an earlier driver started under its key.
@@ -144,6 +147,8 @@ class AgentRuns:
             self.bench.snapshot(key).tree,
         )
         call = self._call(key, task, label, runner)
+        if task.cost_budget:
+            self.spending.allow(key, task.cost_budget)
         return _Run(self, key, label, task, self.notes_of(key)).carry_out(call)
 
     def _goes_on(self, runner: Runner, task: AgentTask) -> bool:
@@ -210,6 +215,7 @@ class _Run:
         self._parsed = has_events
         self._unmasked = runs.masker if has_events else None
         self._shown = LiveOutput(self._show, self._unmasked)
+        self._spending = SpendingWatch(runs.spending, key)
         self._follower = Follower(
             self._runner.reader,
             self._shown.send,
@@ -223,7 +229,7 @@ class _Run:
         runs, task, label = self._runs, self._task, self._label
         call = replace(call, parsed=self._parsed)
         self._tell_once(RunnerEntered(label.name, label.tree, task.entry, task.after))
-        with Heartbeat(self._every, self._beat):
+        with Heartbeat(self._every, self._beat), self._spending.watching():
             result = runs.shell.run(call, on_output=self._follower.take, cancelled=self._must_end)
         self._shown.finish()
         return self._result(result, runs.bench.snapshot(self._key, whole=True))
@@ -290,7 +296,7 @@ class _Run:
 
     def _must_end(self) -> bool:
         ended = self._follower.has_ended(since=LINGER)
-        return ended or self._watcher.is_over or self._is_unwanted()
+        return ended or self._watcher.is_over or self._spending.is_over or self._is_unwanted()
 
     def _is_unwanted(self) -> bool:
         control = self._runs.control
@@ -303,17 +309,20 @@ class _Run:
         """
         if result.ended_by is not EndedBy.CANCEL or self._is_unwanted():
             return result.ended_by
-        return None if self._follower.has_ended() else EndedBy.WATCHDOG
+        if self._follower.has_ended():
+            return None
+        return EndedBy.SPENDING if self._spending.is_over else EndedBy.WATCHDOG
 
     def _result(self, result: CommandResult, kept: Snapshot) -> AgentResult:
         self._follower.read_rest(result)
+        unpaid = self._spending.look()
         ended_by = self._ended_by(result)
         said = self._follower.outcome(result, ended_by)
         usage, asked, bench, tree = said.usage, said.question, self._runs.bench, kept.tree
         changed = bench.changed(bench.base, tree)
         made = AgentResult(
             status=said.status,
-            summary=_summary(said),
+            summary=summary_of(said),
             started_at=result.started_at,
             ended_at=result.ended_at,
             changed_files=changed,
@@ -341,6 +350,7 @@ class _Run:
             unknown=result.unknown,
             output=kept_output(result, self._follower.transcript, self._unmasked),
         )
+        made = made if made.ok else replace(made, unpaid=unpaid)
         return made if made.cancelled else self._judged(made)
 
     def _judged(self, made: AgentResult) -> AgentResult:
@@ -364,13 +374,6 @@ class _Run:
         if self._runner.capabilities.events:
             return count_questions(self._follower.events)
         return None if said.question is None else 1
-
-
-def _summary(said: RunnerOutcome) -> str:
-    """What a runner says about its work; unless all went well, what went wrong with it, too."""
-    if said.status is AgentStatus.OK and said.summary:
-        return said.summary
-    return "\n".join(dict.fromkeys(filter(None, (said.summary, said.detail))))
 
 
 def _not_started(task: AgentTask, error: Rejected) -> AgentResult:

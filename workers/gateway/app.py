@@ -16,7 +16,7 @@ from starlette.routing import Mount
 from starlette.routing import Route as Page
 from starlette.types import Message, Receive, Scope, Send
 
-from shared.domain.errors import Misconfigured, Rejected, Transient
+from shared.domain.errors import Misconfigured, Rejected, ReplanError, Transient
 from shared.secrets.masking import Masker
 from shared.store.model_calls import CallUnderWay
 from workers.attempt_token import AttemptGrant
@@ -93,7 +93,7 @@ class Gateway:
             task.add_done_callback(self._active.discard)
         request = Request(scope, receive)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        path = request.url.path
+        path = scope["path"]  # `request.url` fails where the header Host is malformed
         begun = False
 
         async def note(message: Message) -> None:
@@ -128,14 +128,17 @@ class Gateway:
         self, request: Request, headers: dict[str, str], path: str, send: Send
     ) -> None:
         route = find_route(request.method, path, headers)
-        token = token_of(headers, request.url.query)
+        query = request.scope["query_string"].decode("latin-1")
+        token = token_of(headers, query)
         if not token:
             raise Refusal(FaultKind.UNAUTHENTICATED, "the request has no token of an attempt")
         grant = self._accounts.admit(token)
         raw = await _body(request, headers) if request.method == "POST" else b""
         await self._settle(grant)
-        query = without_key(request.url.query)
-        asked, call = await self._run(self._prepare, grant, route, raw, headers, query)
+        asked, call = await self._run_or_undo(
+            lambda: self._prepare(grant, route, raw, headers, without_key(query)),
+            lambda prepared: self._drop(grant, *prepared),
+        )
         if call is None:
             call = await self._begin(grant, asked)
         self.served += 1
@@ -190,7 +193,9 @@ class Gateway:
         while True:
             await asyncio.sleep(pause)
             try:
-                return await self._run(self._record, grant, asked)
+                return await self._run_or_undo(
+                    lambda: self._record(grant, asked), lambda call: self._drop(grant, asked, call)
+                )
             except Transient as error:
                 if monotonic() - begun + pause > patience:
                     reason = f"the call cannot be recorded: {error.reason}"
@@ -229,6 +234,21 @@ class Gateway:
         if mine := self._endings.get(grant.attempt):
             await asyncio.wait(set(mine))
 
+    def _drop(self, grant: AttemptGrant, asked: ModelRequest, call: int | None) -> None:
+        """End a call that is recorded and will not be made."""
+        if call:
+            self._remember(grant, call, asked, Exchange(asked, keys=self._keys, send=_send_nothing))
+
+    async def _run_or_undo(self, function: Callable[[], T], undo: Callable[[T], None]) -> T:
+        """Run it in a thread; what it did although this request is cancelled is undone."""
+        running = asyncio.create_task(self._run(function))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            with suppress(Refusal, ReplanError):
+                undo(await running)
+            raise
+
     async def _run(self, function: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
 
@@ -247,6 +267,10 @@ class Gateway:
                 await self._settle(AttemptGrant(attempt))
             await self._upstream.close()
             self._pool.shutdown()
+
+
+async def _send_nothing(_: Message) -> None:
+    """Nobody listens any more."""
 
 
 def refuse(protocol: ApiProtocol, refusal: Refusal) -> JSONResponse:

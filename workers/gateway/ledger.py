@@ -7,16 +7,16 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
-from shared.domain.errors import Misconfigured
 from shared.domain.ids import AttemptPlace, place_of_key
-from shared.domain.spending import AGENT, SPENDING
+from shared.domain.spending import AGENT, SPENDING, CapReached
 from shared.settings.server import GatewayKeeps
-from shared.store import model_calls
+from shared.store import budgets, model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, CallUnderWay, EndedCall
+from shared.wire import to_json
 from workers import store
 from workers.attempt_token import AttemptGrant, read_attempt_token
-from workers.call_ledger import CallLedger
+from workers.call_ledger import CallLedger, CapRefusal
 from workers.gateway.faults import FaultKind, Refusal
 from workers.gateway.protocols.content import Said, count_characters, new_turns
 from workers.gateway.upstream import ModelRequest
@@ -47,6 +47,7 @@ class LedgerAccounts:
         self._keeps = keeps
         self._mask = mask
         self._cached: OrderedDict[str, int] = OrderedDict()
+        self._begun: dict[int, BegunCall] = {}
         self._lock = threading.Lock()
 
     def admit(self, token: str) -> AttemptGrant:
@@ -73,12 +74,13 @@ class LedgerAccounts:
             return replace(call, task_id=_open_task(connection, place))
 
         try:
-            return self._ledger.begin(require, grant.budget)
-        except Misconfigured as error:
-            if error.stage != SPENDING:
-                raise
-            self._note_refusal(call, place, error.reason)
+            number, begun = self._ledger.begin(require)
+        except CapRefusal as error:
+            self._note_refusal(call, place, error.reached)
             raise Refusal(FaultKind.SPENDING, error.reason) from error
+        with self._lock:
+            self._begun[number] = begun
+        return number
 
     def note(self, calls: Sequence[CallUnderWay]) -> None:
         """See `Accounts`."""
@@ -92,6 +94,7 @@ class LedgerAccounts:
         usage = record.usage
         read = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
         with self._lock:
+            begun = self._begun.pop(number)
             if usage.cache_read_tokens or usage.cache_written_tokens:
                 self._cached[grant.attempt] = read
                 self._cached.move_to_end(grant.attempt)
@@ -100,7 +103,7 @@ class LedgerAccounts:
         kept = None if self._keeps is GatewayKeeps.NOTHING else self._mask(record.answer or "")
         ended = replace(record, answer=kept, reason=self._mask(record.reason))
         # Only now: who waits for the first byte does not wait for what is kept.
-        self._ledger.end(number, ended, self._question(request))
+        self._ledger.end_unsynced(number, begun, ended, self._question(request))
 
     def _row(self, place: AttemptPlace, request: ModelRequest) -> BegunCall:
         model = request.route.model_of(request.body)
@@ -141,10 +144,13 @@ class LedgerAccounts:
             "left_out": len(turns) - len(kept),
         }
 
-    def _note_refusal(self, call: BegunCall, place: AttemptPlace, reason: str) -> None:
-        """Leave a row that says why the attempt cannot go on: one, however often it asks again."""
+    def _note_refusal(self, call: BegunCall, place: AttemptPlace, reached: CapReached) -> None:
+        """Leave a row that says why the attempt cannot go on: one, however often it asks again.
+
+        By this row the driver of the attempt learns that it has to end.
+        """
         with self._database.begin() as connection:
-            if model_calls.spent_by_attempt(connection, place.key).refused:
+            if budgets.cap_reached(connection, place.key) is not None:
                 return
             task_id = store.task_of_open_attempt(connection, place)
             if task_id is None:
@@ -160,8 +166,9 @@ class LedgerAccounts:
                 stop_reason=None,
                 request_id=None,
                 error=SPENDING,
-                reason=reason,
+                reason=reached.reason,
                 answer=None,
+                refused=to_json(reached),
             )
             model_calls.end(connection, model_calls.begin(connection, row), ended)
 

@@ -165,9 +165,9 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
     """The earlier attempts whose errors count in this pass.
 
     These are the attempts of this pass and of the passes that it continues: a pass that stopped to
-    wait for an approval, or for a person to say how a command ended, is not over. A pass that is
-    over has had its answer (another try of a step whose recovery is `retry`, S1.4, or a person's
-    resume, S1.13; a new revision starts without errors), so its errors do not count again.
+    wait for an approval, for money, or for a person to say how a command ended, is not over. A pass
+    that is over has had its answer (another try of a step whose recovery is `retry`, S1.4, or a
+    person's resume, S1.13; a new revision starts without errors), so its errors do not count again.
     """
     passes: dict[int, list[Attempt]] = defaultdict(list)
     for attempt in order.earlier:
@@ -184,5 +184,7 @@ def _counting(order: PassOrder) -> Iterable[Attempt]:
 def _waits_for_person(last: Attempt) -> bool:
     """Whether a pass with this last attempt stopped to wait for a person."""
     if last.outcome is Outcome.UNKNOWN or last.told_by_person is Answer.RAN:
+        return True
+    if last.outcome is Outcome.OVER_BUDGET:
         return True
     return last.outcome is Outcome.NEEDS_APPROVAL and last.correction is None

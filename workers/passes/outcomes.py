@@ -23,6 +23,7 @@ STOPS = {
     Outcome.CANCELLED: Ending.CANCELLED,
     Outcome.UNKNOWN: Ending.UNKNOWN,
     Outcome.NEEDS_INPUT: Ending.NEEDS_INPUT,
+    Outcome.OVER_BUDGET: Ending.OVER_BUDGET,
 }
 """How a pass ends at once after an attempt with that outcome."""
 
@@ -51,6 +52,8 @@ def describe_end(result: Ran) -> str:
         return describe_forced_end(f"ended after {duration(result):.0f} s, its timeout", result)
     if result.ended_by is EndedBy.WATCHDOG:
         return describe_forced_end("it made no progress: ended by its watchdog", result)
+    if result.ended_by is EndedBy.SPENDING:
+        return describe_forced_end("its next call to a model could not be paid", result)
     if result.unknown:
         return f"nobody can say how it ended ({_UNKNOWN[result.unknown]})"
     if isinstance(result, AgentResult):

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from shared.domain.attempt import GREEN, Attempt, Outcome
+from shared.domain.attempt import GREEN, AgentResult, Attempt, Outcome
 from shared.domain.budget import Ending, threshold_reached
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
 from shared.domain.plan import in_order
+from shared.domain.spending import Unpaid
 from shared.secrets.sent import SentSubtask
 from workers.evidence.error_class import class_of
 from workers.passes.checks import SETTLE
@@ -42,7 +43,7 @@ def carry_out(
     (X3). Every failed attempt counts, corrected ones too (X1). The pass ends at once when it
     reaches the threshold, when the guard denies a planned text (S0.61), when a text needs an
     approval, when the outcome of a command is unknown, when a snippet or an agent asks a person,
-    and when the log says that the pass is cancelled.
+    when an agent could not pay its next call, and when the log says that the pass is cancelled.
 
     The rollbacks of the revision come first (`workers.passes.rollbacks`).
 
@@ -168,12 +169,21 @@ def _stop(context: PassContext, attempt: Attempt, left: list[SentSubtask]) -> Pa
         return PassResult(ending, errors, what, _texts_to_approve(context, left))
     if ending is Ending.NEEDS_INPUT:
         return PassResult(ending, errors, what, question=context.means.question(attempt))
+    if ending is Ending.OVER_BUDGET:
+        return PassResult(ending, errors, what, unpaid=_unpaid(attempt))
     if ending is not None:
         return PassResult(ending, errors, what)
     if threshold_reached(errors, order.policy):
         reason = f"errors: {errors}; the last at {what}"
         return PassResult(Ending.THRESHOLD, errors, reason, error_class=class_of(attempt))
     return None
+
+
+def _unpaid(attempt: Attempt) -> Unpaid | None:
+    """What an agent could not pay."""
+    if not isinstance(attempt.result, AgentResult) or attempt.result.unpaid is None:
+        return None
+    return Unpaid(attempt.subtask, attempt.result.unpaid)
 
 
 def _texts_to_approve(context: PassContext, left: list[SentSubtask]) -> tuple[Unapproved, ...]:

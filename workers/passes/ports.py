@@ -13,6 +13,7 @@ from shared.domain.error_class import ErrorClass
 from shared.domain.plan import Step
 from shared.domain.question import PassReply, Question
 from shared.domain.records import HostRecord
+from shared.domain.spending import Unpaid
 from shared.domain.target import Target
 from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
@@ -129,7 +130,7 @@ class PassResult:
 
     `unapproved` or `question` is what it waits for, if it ended to wait; `error_class` is the
     kind of its last error. `records` is what the target has recorded and the database does not
-    know, if it ended for that.
+    know, and `unpaid` what an agent could not pay, if it ended for that.
     """
 
     ending: Ending
@@ -139,3 +140,4 @@ class PassResult:
     error_class: ErrorClass = ErrorClass.OTHER
     question: Question | None = None
     records: tuple[HostRecord, ...] = ()
+    unpaid: Unpaid | None = None

@@ -88,6 +88,7 @@ class Executor:
             error_class=result.error_class,
             question=mask_question(result.question, masker),
             records=tuple(shown_record(record, masker) for record in result.records),
+            unpaid=result.unpaid,
         )
 
     def clean_up(self, hold: Hold) -> Fact:

@@ -117,7 +117,8 @@ class ModelCalls:
                 jobs.require_held(connection, context.claim, stage="model")
             return call
 
-        return self._ledger.begin(make)
+        number, _ = self._ledger.begin(make)
+        return number
 
     def end(self, number: int, record: CallRecord) -> None:
         """Record how a call ended; if the database stays unavailable, only its start is known."""

@@ -20,6 +20,7 @@ from workers.agents.ports import AccessOf, CallsOf, NotesOf, RunnerOf
 from workers.agents.process_signs import look_at_processes
 from workers.agents.runners.table import find_runner
 from workers.agents.running import SNAPSHOT_EVERY, AgentRuns
+from workers.agents.spending import Spending, Unmetered
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.clock import SystemClock
 from workers.passes.means import Means
@@ -36,7 +37,7 @@ DEFAULT_RUNNER = "claude-code"
 
 @dataclass(frozen=True, slots=True)
 class Agents:
-    """What agents need, whatever the pass: runners, a way to models, and what is on record.
+    """What agents need, whatever the pass: runners, models, money, and what is on record.
 
     `workspaces` is the folder for workspaces on a host, whose `limits` hold for each repository;
     `snapshot_every` is in seconds.
@@ -49,6 +50,7 @@ class Agents:
     workspaces: str = WORKSPACES
     snapshot_every: float = SNAPSHOT_EVERY
     limits: WorkspaceLimits = field(default_factory=WorkspaceLimits)
+    spending: Spending = field(default_factory=Unmetered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ class PassMeans:
             pass_name=parts.record.name,
             snapshot_every=agents.snapshot_every,
             masker=parts.secrets.masker,
+            spending=agents.spending,
         )
         assigning = Assigning(
             parts.order,

@@ -24,6 +24,7 @@ AGENT = {
     "context": ["a.py"],
     "acceptance": ["no test is skipped"],
     "time_budget_minutes": 45,
+    "cost_budget_dollars": 2.5,
 }
 WORKING = detail_answer(subtask_answer("mend", agent=AGENT))
 
@@ -38,7 +39,9 @@ def test_what_is_offered_is_what_is_read() -> None:
     jsonschema.validate(WORKING, offer_agents(schema_of("detail-answer"), **OFFER))
     (subtask,) = DetailAnswer.model_validate(WORKING).to_subtasks()
     assert subtask.kind is SubtaskKind.AGENT
-    assert subtask.agent == AgentWork(("a.py",), ("no test is skipped",), "codex", time_budget=2700)
+    assert subtask.agent == AgentWork(
+        ("a.py",), ("no test is skipped",), "codex", time_budget=2700, cost_budget=2.5
+    )
     assert subtask.timeout == 2700
     plain = detail_answer(subtask_answer("look", agent=None))
     jsonschema.validate(plain, offer_agents(schema_of("detail-answer"), **OFFER))

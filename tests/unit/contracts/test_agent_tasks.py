@@ -101,6 +101,11 @@ def test_the_seed_s_own_file_is_read_as_it_is_written() -> None:
     check_steps(loaded.plan.steps)
 
 
+def test_a_task_may_have_a_budget_in_dollars() -> None:
+    assert work("tasks: [{id: a, file: ui.md, cost_budget: 0.5}]").cost_budget == 0.5
+    assert work("tasks: [{id: a, file: ui.md}]").cost_budget is None
+
+
 def test_options_that_the_real_program_does_not_know_are_dropped_and_told() -> None:
     assert load(SEED).notes == (
         "runners.codex.command: replan starts codex with options of its own, without "
@@ -304,6 +309,7 @@ def test_the_plan_can_be_shown_as_a_plan_file_and_read_again() -> None:
             ["tasks[0].time_budget: '45m' is not a number of minutes", "at most 1440"],
         ),
         ("tasks: [{id: a, file: ui.md, time_budget: 0}]", ["0 is not a number of minutes"]),
+        ("tasks: [{id: a, file: ui.md, cost_budget: -1}]", ["-1 is not an amount in dollars"]),
         (
             "tasks: [{id: a, file: ui.md, runner: acp}]",
             ["tasks[0].runner: 'acp' needs a `command` that starts it, under `runners`"],

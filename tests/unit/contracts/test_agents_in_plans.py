@@ -41,6 +41,7 @@ LONG = """
       - {runner: codex, trigger: on_timeout}
     execution_mode: autonomous
     time_budget: 1h30m
+    cost_budget: 0.05
     allowed_tools: [Edit, Bash(pytest *)]
     watchdog:
       check_interval: 5m
@@ -79,6 +80,7 @@ def test_everything_else_can_be_said() -> None:
         ),
         mode=ExecutionMode.AUTONOMOUS,
         time_budget=5400.0,
+        cost_budget=0.05,
         allowed_tools=("Edit", "Bash(pytest *)"),
         watchdog=Watchdog(
             indicators=frozenset({Progress.COMMITS}), strategy=StuckStrategy.NEXT_RUNNER
@@ -101,6 +103,8 @@ def test_everything_else_can_be_said() -> None:
         (["kind: agent", "goal: x", "check: x"], "also the goal of an agent"),
         (["kind: agent", "goal: x", "agent: {runner: a, runners: [{runner: b}]}"], "leave one"),
         (["kind: agent", "goal: x", "agent: {time_budget: 2d}"], "not a timeout"),
+        (["kind: agent", "goal: x", "agent: {cost_budget: 0}"], "not an amount in dollars"),
+        (["kind: agent", "goal: x", "agent: {cost_budget: $5}"], "more than 0, at most 100000"),
         (["kind: agent", "goal: x", "agent: {runer: a}"], "did you mean 'runner'"),
         (["kind: agent", "goal: x", "agent: {time_budget: -5m}"], "not a timeout"),
         (["kind: agent", "goal: x", "agent: {time_budget: [1]}"], "not a timeout"),

@@ -69,6 +69,7 @@ WORKS = st.builds(
     acceptance=st.lists(GOALS.filter(str.strip), max_size=2).map(tuple),
     mode=st.none() | st.sampled_from(ExecutionMode),
     time_budget=TIMEOUTS,
+    cost_budget=st.none() | st.floats(0.001, 100_000),
     allowed_tools=st.none() | st.lists(TEXTS.filter(bool), max_size=2).map(tuple),
     watchdog=st.builds(
         Watchdog,

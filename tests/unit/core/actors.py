@@ -16,13 +16,21 @@ from shared.domain.plan import (
 from shared.domain.question import Question
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_key
-from tests.unit.core.drawn import other_limits, records_settled, some_plan, some_policy
+from tests.unit.core.drawn import (
+    allowed,
+    other_limits,
+    records_settled,
+    some_plan,
+    some_policy,
+    unpaid_call,
+)
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.lookers import look, looks
 from tests.unit.core.planners import changed_plan, detailed_plan, is_detailing
 from tests.unit.core.world import HELD_UP, OpenJob, World
 
 APPROVALS = (Approval("d", ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
+MONEY = (WaitsFor.BUDGET, WaitsFor.SPENDING)
 FAMILIES = ("transient", "transient", "unavailable", "rejected", "misconfigured", "defect")
 
 
@@ -127,7 +135,9 @@ def _answer(  # noqa: C901 - one case a kind of job
 def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
     assert job.step is not None
     asked = Question("which?") if ending is Ending.NEEDS_INPUT and errors else None
-    return f.PassFinished(job.step, job.revision, job.pass_no, ending, errors, question=asked)
+    unpaid = unpaid_call(job.pass_no) if ending is Ending.OVER_BUDGET else None
+    place = job.step, job.revision, job.pass_no
+    return f.PassFinished(*place, ending, errors, question=asked, unpaid=unpaid)
 
 
 def _failure(job: OpenJob, family: str) -> f.JobFailed:
@@ -185,6 +195,7 @@ def erratic_person(world: World) -> None:
         wishes += [(run_id, reply)] * (
             4 if state.waits_for is WaitsFor.ANSWER else rng.random() < 0.1
         )
+        wishes += [(run_id, allowed(state, waits)) for waits in MONEY if waits is state.waits_for]
         for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
             wishes += [(run_id, word)] * (5 if state.waits_for is WaitsFor.APPROVAL else 1)
         if state.phase in HELD_UP:
@@ -248,6 +259,7 @@ def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
                     Ending.NEEDS_APPROVAL,
                     Ending.NEEDS_INPUT,
                     Ending.FORGOTTEN,
+                    Ending.OVER_BUDGET,
                 ],
             }
             ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
@@ -360,6 +372,9 @@ def _answer_run(world: World, run_id: int, strategy: str) -> None:
     if first.waits_for is WaitsFor.ANSWER and strategy in {"resume", "mixed"}:
         asked = world.rng.choice(["which?", "when?"])
         world.post(run_id, replied(first.ordinal, first.pass_no, asked))
+        return
+    if first.waits_for in MONEY and strategy in {"resume", "mixed"}:
+        world.post(run_id, allowed(first, first.waits_for))
         return
     if first.waits_for is WaitsFor.SENDING and strategy != "abandon" and world.rng.random() < 0.5:
         world.post(run_id, sent(first))

@@ -1,8 +1,9 @@
 """Policies and plans of all kinds, drawn at random."""
 
+from decimal import Decimal
 from random import Random
 
-from orchestrator.core.state import StepState
+from orchestrator.core.state import StepState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.config import (
     ASK,
@@ -26,6 +27,7 @@ from shared.domain.plan import (
     default_dependencies,
 )
 from shared.domain.records import RecordsAnswer
+from shared.domain.spending import Cap, CapReached, Unpaid
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step
 
 
@@ -99,3 +101,18 @@ def records_settled(rng: Random, step: StepState) -> f.RecordsSettled:
     answer = rng.choice(list(RecordsAnswer))
     place = step.ordinal, step.revision, step.pass_no
     return f.RecordsSettled(*place, 7, answer, ("token",), step.pass_no + 1, "ann")
+
+
+def unpaid_call(pass_no: int) -> Unpaid:
+    """What an agent could not pay: for its own budget, and every second time for another cap."""
+    caps = (Cap.BUDGET, Cap.TASK, Cap.BUDGET, Cap.DAY)
+    cent = Decimal("0.01")
+    return Unpaid(1, CapReached(caps[pass_no % len(caps)], cent, cent, cent, "m"))
+
+
+def allowed(step: StepState, waits: WaitsFor | None) -> f.SpendingAllowed:
+    """A person lets the agents of a step spend more."""
+    place = step.ordinal, step.revision, step.pass_no
+    if waits is WaitsFor.BUDGET:
+        return f.SpendingAllowed(*place, "ann", 1, Decimal(1))
+    return f.SpendingAllowed(*place, "ann")

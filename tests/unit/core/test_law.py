@@ -1,6 +1,7 @@
 """The law is complete, and `advance` holds the rules to it."""
 
 import dataclasses
+from decimal import Decimal
 from typing import Any, get_args
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from orchestrator.core.decisions import (
     CancelJobs,
     CloseInterventions,
+    Decision,
     Enqueue,
     InterventionKind,
     OpenIntervention,
@@ -22,7 +24,7 @@ from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, LossSign, QueueName, queue_of
 from shared.domain.plan import PlanningRole
 from shared.domain.records import RecordsAnswer
-from shared.domain.spending import SPENDING
+from shared.domain.spending import SPENDING, Cap, CapReached, Unpaid
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.given import (
     BY_HAND,
@@ -70,6 +72,23 @@ def test_every_job_has_a_queue(kind: JobKind, role: PlanningRole) -> None:
     assert queue_of(kind, role) in QueueName
 
 
+def over_budget(cap: Cap) -> tuple[Decision, ...]:
+    """What follows a pass whose agent could not pay its next call."""
+    run, cent = running(), Decimal("0.01")
+    unpaid = Unpaid(1, CapReached(cap, cent, cent, cent, "m"))
+    return run.tell(dataclasses.replace(run.pass_end(Ending.OVER_BUDGET), unpaid=unpaid))
+
+
+@pytest.mark.parametrize("cap", Cap)
+def test_what_waits_for_money_says_for_which(cap: Cap) -> None:
+    """Only the budget of a subtask is raised for that subtask."""
+    (opened,) = [d for d in over_budget(cap) if isinstance(d, OpenIntervention)]
+    own = cap is Cap.BUDGET
+    assert opened.kind is (InterventionKind.BUDGET if own else InterventionKind.SPENDING)
+    assert opened.unpaid is not None
+    assert (opened.unpaid.reached.cap, opened.stage) == (cap, "execute")
+
+
 @pytest.mark.parametrize("kind", InterventionKind)
 def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
     """Each kind of intervention is opened by some story."""
@@ -89,6 +108,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         InterventionKind.QUESTION: lambda: running().pass_ends(Ending.NEEDS_INPUT),
         InterventionKind.FORGOTTEN: lambda: running().pass_ends(Ending.FORGOTTEN),
         InterventionKind.ROLLBACK: lambda: running().pass_ends(Ending.ROLLBACK_FAILED),
+        InterventionKind.BUDGET: lambda: over_budget(Cap.BUDGET),
         InterventionKind.OPERATOR: lambda: running().job_fails(JobKind.EXECUTE, "misconfigured"),
         InterventionKind.SPENDING: lambda: submitted().job_fails(
             JobKind.PLAN, "misconfigured", stage=SPENDING
@@ -112,6 +132,7 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         f.StepAbandoned(9),
         f.OutcomeTold(9, 0, 1, Answer.RAN),
         f.QuestionAnswered(9, "which?", "a", 7, "ann", 0, 1),
+        f.SpendingAllowed(9, 0, 1, "ann"),
         f.RetryAdvised(9, 0, 1, retry=True),
         f.AttemptCancelRequested(9, 0, 1, 1, 1, "key", "ann"),
         f.CommandLeftRunning(9, 0, 1),
@@ -146,6 +167,7 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.StepAbandoned: f.StepAbandoned(1),
         f.OutcomeTold: f.OutcomeTold(1, 0, 1, Answer.RAN),
         f.RecordsSettled: f.RecordsSettled(1, 0, 1, 7, RecordsAnswer.DISCARD, ("token",), 1, "ann"),
+        f.SpendingAllowed: f.SpendingAllowed(1, 0, 1, "ann", 1, Decimal(1)),
         f.CommandsApproved: f.CommandsApproved(1, 0, 1, 7, ()),
         f.ApprovalDenied: f.ApprovalDenied(1, 0, 1, 7, "ann"),
         f.JobFailed: running().job_failure(JobKind.EXECUTE),

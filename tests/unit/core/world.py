@@ -171,6 +171,8 @@ class World:
                 assert isinstance(fact, f.RecordsSettled | f.StepRevised), "run again unasked"
             if old is not None and old.waits_for is WaitsFor.ANSWER and step.phase in AT_WORK:
                 assert isinstance(fact, f.QuestionAnswered | f.StepRevised), "run unanswered"
+            if old is not None and old.waits_for is WaitsFor.BUDGET and step.phase in AT_WORK:
+                assert isinstance(fact, f.SpendingAllowed | f.StepRevised), "run unpaid"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
             if step.phase is StepPhase.CANCELLED and phase is StepPhase.RUNNING:
                 self.left_running.add((run_id, ordinal))
@@ -224,6 +226,9 @@ class World:
             case d.SettleClaims():
                 assert run is not None
                 assert decision.claims, "an answer about nothing"
+            case d.SetBudget():
+                assert run is not None
+                assert decision.subtask, "a budget of no subtask"
             case d.CloseAttempt(step):
                 assert run is not None
                 assert (run, step) in self.left_running, "nothing ran there"

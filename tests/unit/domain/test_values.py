@@ -57,6 +57,7 @@ def test_no_outcome_is_both_done_and_an_error() -> None:
         Outcome.CANCELLED,
         Outcome.UNKNOWN,
         Outcome.NEEDS_INPUT,
+        Outcome.OVER_BUDGET,
     }
 
 

@@ -1,0 +1,50 @@
+"""What the agents of subtasks may spend on models, in rows; see `AgentBudgetRow`."""
+
+from decimal import Decimal
+
+from sqlalchemy import Connection, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from shared.domain.approval import SubtaskPlace
+from shared.domain.ids import AttemptPlace
+from shared.domain.spending import CapReached
+from shared.store.call_tables import AgentBudgetRow
+from shared.wire import from_json
+
+_REFUSED = text("""
+    SELECT refused FROM model_calls
+    WHERE attempt_key = :attempt_key AND refused IS NOT NULL ORDER BY id LIMIT 1
+""")
+
+
+_PLACE = ["run_id", "step", "revision", "subtask"]
+
+
+def plan(connection: Connection, place: AttemptPlace, dollars: Decimal) -> None:
+    """Write what a plan allows for the subtask of an attempt; a person's word still replaces it."""
+    at = (place.run, place.step, place.revision, place.subtask)
+    _write(connection, at, "planned", dollars)
+
+
+def raise_to(connection: Connection, run_id: int, place: SubtaskPlace, dollars: Decimal) -> None:
+    """Write what a person allows for a subtask; 0 for no budget."""
+    at = (run_id, place.step, place.revision, place.subtask)
+    _write(connection, at, "raised", dollars)
+
+
+def cap_reached(connection: Connection, attempt_key: str) -> CapReached | None:
+    """The cap for which a call of an attempt was not made; None if all were."""
+    refused = connection.execute(_REFUSED, {"attempt_key": attempt_key}).scalar_one_or_none()
+    return None if refused is None else from_json(CapReached, refused)
+
+
+def _write(
+    connection: Connection, place: tuple[int, int, int, int], column: str, dollars: Decimal
+) -> None:
+    values = {**dict(zip(_PLACE, place, strict=True)), column: dollars}
+    entered = upsert(AgentBudgetRow).values(values)
+    connection.execute(
+        entered.on_conflict_do_update(
+            index_elements=_PLACE, set_={column: entered.excluded[column]}
+        )
+    )
