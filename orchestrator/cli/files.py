@@ -1,5 +1,7 @@
 """Files named on the command line."""
 
+import io
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -7,16 +9,27 @@ from pathlib import Path
 from shared.domain.errors import Rejected
 from shared.domain.next_step import ShellCommand
 
+LARGEST = 10_000_000
+"""Bytes of a file that a person gives; what is longer was not meant."""
+
 
 def read_text(path: Path) -> str:
     """The text of a file; raises Rejected, naming the file, when it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            read = file.read(LARGEST + 1)
+        if len(read) > LARGEST:
+            raise Rejected(
+                f"{path} is longer than {LARGEST} bytes: it is not a file for replan",
+                stage="input",
+                next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
+            )
+        return io.StringIO(read.decode(), newline=None).read()
     except (OSError, UnicodeDecodeError) as error:
         raise Rejected(
             f"{path} cannot be read: {error}",
             stage="input",
-            next_step=ShellCommand(f"ls -l {path}"),
+            next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
         ) from error
 
 
@@ -27,11 +40,15 @@ def beside(file: Path) -> Callable[[str], str]:
     """
 
     def read(name: str) -> str:
-        near, here = file.parent / name, Path(name)
-        if near.exists():
-            return read_text(near)
-        if here.exists():
-            return read_text(here)
+        for place in (file.parent / name, Path(name)):
+            if os.path.isfile(place):  # noqa: PTH113 - Path raises for a name that is too long
+                return read_text(place)
+            if os.path.lexists(place):
+                raise Rejected(
+                    f"{place} cannot be read: it is not a regular file",
+                    stage="input",
+                    next_step=ShellCommand(f"ls -l {shlex.quote(str(place))}"),
+                )
         raise Rejected(
             f"{name!r} is not a file in {file.parent.resolve()} or in {Path.cwd()}",
             stage="input",

@@ -48,7 +48,7 @@ def explain_fault(
         RepositoryFault.SUBMODULES: "it has submodules, which a workspace cannot hold: "
         + first_of(detail),
         RepositoryFault.UNREACHABLE: f"git on {host} cannot read {source}: {said}",
-        RepositoryFault.GIT: f"git on {host} failed: {said}",
+        RepositoryFault.GIT: f"git on {host} cannot work with {source}: {said}",
     }
     return sentences[fault], _next_step(repository, fault, detail)
 
@@ -60,6 +60,7 @@ def _next_step(repository: Repository, fault: RepositoryFault, detail: str) -> A
         RepositoryFault.ABSENT: again,
         RepositoryFault.UNREADABLE: ShellCommand(shlex.join(("ls", "-ld", detail))),
         RepositoryFault.NO_REPOSITORY: _git(repository, "status"),
+        RepositoryFault.GIT: _git(repository, "status"),
         RepositoryFault.INSIDE: _again(repository, detail),
         RepositoryFault.PARTIAL: _git(repository, "fetch", "--refetch", "--no-filter"),
         RepositoryFault.EMPTY: _git(repository, "log"),

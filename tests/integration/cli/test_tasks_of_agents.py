@@ -50,3 +50,38 @@ tasks:
     assert "put them in a row" in refused["reason"]
     file.write_text(tasks % "ui")
     assert cli.json("task", "submit", "--tasks", file, "--host", "app")
+
+
+def test_what_cannot_be_carried_out_is_refused_and_nothing_is_kept(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """Each with one sentence that names the place, and exit code 2."""
+    cli.json("repo", "add", "app", "--path", tmp_path, "--no-ask", "--runner", "codex")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.md").write_text(f"Do {name}.\n")
+    (tmp_path / "empty.md").write_text(" \n")
+    (tmp_path / "binary.md").write_bytes(b"\xff\x00")
+    (tmp_path / "loop.md").symlink_to("loop.md")
+    a = "{id: a, file: a.md, runner: codex, depends_on: [%s]}"
+    for tasks, words in {
+        f"[{a % 'b'}, {{id: b, file: b.md, depends_on: [a]}}]": "need one another in a circle",
+        f"[{a % 'a'}]": "need one another in a circle",
+        f"[{a % ''}, {a % ''}]": "'a' is the id of two tasks",
+        f"[{a % 'c'}]": "'c' is",
+        "[{id: a, file: gone.md}]": "is not a file in",
+        "[{id: a, file: empty.md}]": "is empty",
+        "[{id: a, file: binary.md}]": "binary.md",
+        "[{id: a, file: loop.md}]": "loop.md",
+        "[{id: a, file: /dev/zero}]": "/dev/zero",
+        "[{id: a, file: a.md, runner: gpt}]": "'gpt' is",
+        "[{id: a, file: a.md, runner: claude-code}]": "allows codex",
+        "[{id: a, file: a.md, runner: command}]": "needs a `command`",
+        "[{id: a, file: a.md, time_budget: -5}]": "is not a number of minutes",
+        "{id: a, file: a.md}": "tasks",
+        "[]": "tasks",
+    }.items():
+        (tmp_path / "tasks.yaml").write_text(f"tasks: {tasks}\n")
+        refused = cli.refused("task", "submit", "--tasks", tmp_path / "tasks.yaml", "--host", "app")
+        assert words in refused["reason"], refused["reason"]
+        assert refused["next_step_cmd"]
+    assert cli.json("task", "list")["details"]["tasks"] == []

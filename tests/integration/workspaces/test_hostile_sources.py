@@ -153,6 +153,15 @@ def broken_commit(source: Source) -> None:
         each.write_bytes(b"broken")
 
 
+def broken_configuration(source: Source) -> None:
+    (source.folder / ".git/config").write_text("[core\n")
+
+
+def git_directory_elsewhere(source: Source) -> None:
+    shutil.rmtree(source.folder / ".git")
+    (source.folder / ".git").write_text("gitdir: /nowhere\n")
+
+
 def broken_repository(source: Source) -> None:
     (source.folder / ".git/HEAD").write_text("\0")
 
@@ -162,7 +171,9 @@ def broken_repository(source: Source) -> None:
     [
         (no_head, RepositoryFault.UNBORN_BRANCH),
         (broken_commit, RepositoryFault.NOT_A_COMMIT),
-        (broken_repository, RepositoryFault.NO_REPOSITORY),
+        (broken_repository, RepositoryFault.GIT),
+        (broken_configuration, RepositoryFault.GIT),
+        (git_directory_elsewhere, RepositoryFault.GIT),
     ],
 )
 def test_it_is_refused(

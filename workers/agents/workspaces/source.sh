@@ -49,7 +49,11 @@ of_source() { # words...: ask git there, whoever owns the folder; no hook or fil
 look_at_source() { # refuse what is not a repository; set top, git_dir and common
   [ -d "$path" ] || fail absent "$path"
   [ -r "$path" ] && [ -x "$path" ] || fail unreadable "$path"
-  git_dir=$(of_source rev-parse --absolute-git-dir 2>/dev/null) || fail no_repository "$path"
+  git_dir=$(of_source rev-parse --absolute-git-dir 2>/dev/null) || {
+    # What looks like one has something wrong that git can name.
+    [ ! -e "$path/.git" ] || fail git "$(of_source rev-parse --absolute-git-dir 2>&1)"
+    fail no_repository "$path"
+  }
   common=$(cd "$path" && cd "$(of_source rev-parse --git-common-dir)" && pwd -P) ||
     fail no_repository "$path"
   for each in "$common"/objects/pack/*.promisor; do
