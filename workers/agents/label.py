@@ -1,7 +1,7 @@
 """What the host keeps with a running agent, for the next driver of its pass; pure."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Self
 
 
@@ -27,6 +27,9 @@ class AgentLabel:
 
     @classmethod
     def read(cls, line: str) -> Self | None:
-        """The label in a line; None for that of a command."""
+        """The label in a line; None for that of a command. A newer worker may have written more."""
         found = json.loads(line)
-        return cls(**found) if isinstance(found, dict) else None
+        if not isinstance(found, dict):
+            return None
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in found.items() if name in known})

@@ -58,7 +58,7 @@ class Workbench(Protocol):
 RunnerOf = Callable[[str, str | None], Runner]
 """The runner of a name, with the command of the plan that starts it, None for its usual one.
 
-Raises Rejected for one that does not exist.
+Raises Transient for one that this worker does not have, Rejected for one without its command.
 """
 
 AccessOf = Callable[[str], GatewayAccess | None]

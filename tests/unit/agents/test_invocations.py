@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.errors import Rejected
+from shared.domain.errors import Rejected, Transient
 from workers.agents.runners.command import CommandRunner, with_protocol
 from workers.agents.runners.port import (
     AgentOrder,
@@ -253,7 +253,7 @@ def test_a_command_cannot_be_resumed() -> None:
 def test_runners_are_found_by_their_names() -> None:
     for name in NAMES:
         assert find_runner(name, "run it").name == name
-    with pytest.raises(Rejected, match="'codexx' is not the name of a runner; there are claude"):
+    with pytest.raises(Transient, match="does not know the runner 'codexx', only claude-code"):
         find_runner("codexx")
     for name in ("acp", "command"):
         with pytest.raises(Rejected, match=f"'{name}' needs a command line"):

@@ -2,18 +2,21 @@
 
 import json
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from shared.domain.agent import StuckStrategy
 from shared.domain.attempt import AgentStatus, EndedBy
 from shared.domain.attempt_notes import AgentState, EntryReason, FoundStuck, RunnerEntered
+from shared.domain.errors import Transient
 from tests.fakes.scripted_agents import LineReader, ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import MemoryLog, ended
 from workers.agents.follower import Follower
 from workers.agents.heartbeat import Heartbeat
+from workers.agents.label import AgentLabel
+from workers.agents.runners.table import find_runner
 from workers.agents.running import AgentRuns, AgentTask
 from workers.agents.task_text import Assignment
 from workers.passes.means import Try
@@ -133,3 +136,18 @@ def test_a_heartbeat_survives_a_beat_that_fails() -> None:
     with Heartbeat(0.001, beat):
         assert enough.wait(10)
     assert len(beaten) > 2
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_worker_without_the_runner_leaves_the_attempt_to_another(*, started: bool) -> None:
+    """It counts as no error, and what runs goes on: nothing is started, ended or judged."""
+    shell = ScriptedShell()
+    if started:
+        label = AgentLabel("mend it", None, None, "from-the-future", None, "x", "tree0")
+        written = json.dumps(asdict(label) | {"more": "from a newer worker"})
+        shell.remember(KEY, "agent", ended("agent", None), written)
+    found = replace(runs(shell), runner_of=find_runner)
+    task = replace(TASK, runner="from-the-future")
+    with pytest.raises(Transient, match="this worker does not know the runner 'from-the-future'"):
+        found.run(KEY, task)
+    assert shell.calls == []

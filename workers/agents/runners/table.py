@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from shared.domain.errors import Rejected
+from shared.domain.errors import Rejected, Transient
+from shared.domain.next_step import NextStep
 from workers.agents.runners.acp import AcpRunner
 from workers.agents.runners.claude_code import ClaudeCode
 from workers.agents.runners.codex import Codex
@@ -31,13 +32,17 @@ NAMES: Final = (*RUNNERS, *ANY_PROGRAM)
 def find_runner(name: str, command: str | None = None) -> Runner:
     """The runner of that name, with its command line if it is any program.
 
-    Raises Rejected where there is no such runner, and where the command line is missing.
+    Raises Transient where this worker has no such runner: submission takes known names only, so
+    the plan comes from a newer replan, and another worker may have it. Raises Rejected where the
+    command line is missing.
     """
     if (found := RUNNERS.get(name)) is not None:
         return found
     if (make := ANY_PROGRAM.get(name)) is None:
-        raise Rejected(
-            f"{name!r} is not the name of a runner; there are {', '.join(NAMES)}", stage="input"
+        raise Transient(
+            f"this worker does not know the runner {name!r}, only {', '.join(NAMES)}: update it",
+            stage="execute",
+            next_step=NextStep.of("worker start", "executor"),
         )
     if command is None:
         raise Rejected(f"the runner {name!r} needs a command line: set `command`", stage="input")
