@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from shared.domain.agent import (
-    AgentWork,
     Compliance,
     ExecutionMode,
     RunnerChoice,
@@ -117,10 +116,9 @@ def test_s4_38_to_s4_44_what_an_autonomous_agent_did_is_judged(driving: Driving)
 
 def test_s4_39_an_agent_that_documents_its_decisions_is_compliant(driving: Driving) -> None:
     goal = agent(
-        "mkdir -p framework/docs; echo 's1: nothing to decide' >framework/docs/handoff.md; "
+        "mkdir -p framework/docs; echo 'step: nothing to decide' >framework/docs/handoff.md; "
         "echo 'end ok done'",
         mode=ExecutionMode.AUTONOMOUS,
     )
-    _, log = driving.drive(replace(goal, key="s1"))
-    assert isinstance(goal.agent, AgentWork)
+    _, log = driving.drive(goal)
     assert (log.ended[0].outcome, result(log.ended[0]).violations) == (Outcome.OK, ())
