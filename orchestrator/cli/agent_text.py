@@ -9,6 +9,7 @@ from orchestrator.cli.tables import in_colour, plain, span
 from orchestrator.words.quantities import clock
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult
+from shared.domain.plan import Subtask
 from shared.domain.transcript import Transcript
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
@@ -16,7 +17,9 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.views.notes import NoteLine
 
 
-def show_work(console: Console, work: AgentWork | None, of: str = "") -> None:
+def show_work(
+    console: Console, work: AgentWork | None, of: str = "", *, check: str | None = None
+) -> None:
     """Print what belongs to the goal of an agent; nothing for a command."""
     from orchestrator.words.agents import describe_work
 
@@ -24,7 +27,19 @@ def show_work(console: Console, work: AgentWork | None, of: str = "") -> None:
         return
     if of:
         console.print(f"  [bold]{of}[/] is the work of an agent")
-    _show(console, describe_work(work))
+    _show(console, (*describe_work(work), *([("check", check)] if check else [])))
+
+
+def show_goal(console: Console, subtask: Subtask) -> None:
+    """Print the work of an agent as its plan has it; nothing for a command."""
+    from orchestrator.words.agents import describe_work
+
+    if subtask.agent is None:
+        return
+    console.print(f"  {subtask.ordinal}. {plain(subtask.title)} [dim](the work of an agent)[/]")
+    goal = " ".join(subtask.command.split())
+    check = subtask.check or "none, so it is done when the agent says so"
+    _show(console, (("goal", goal), *describe_work(subtask.agent), ("check", check)))
 
 
 def show_result(

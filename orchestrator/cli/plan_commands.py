@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.agent_text import show_work
+from orchestrator.cli.agent_text import show_goal
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
@@ -56,10 +56,12 @@ def show_(
             by = str(step.author) + (f", in {step.repository}" if step.repository else "")
             console.print(f"\n[bold]{step.ref}[/] {plain(step.title)} [dim]({plain(by)}{after})[/]")
             for subtask in step.subtasks:
+                show_goal(console, subtask)
+                if subtask.agent is not None:
+                    continue
                 console.print(f"  {subtask.ordinal}. {first_line(subtask.command, 100)}")
                 if subtask.check:
                     console.print(f"     [dim]check: {first_line(subtask.check, 100)}[/]")
-                show_work(console, subtask.agent)
             if not step.subtasks:
                 in_turn = any(each.key == step.key for each in view.detailed)
                 later = "planned on each target in its turn" if in_turn else "not planned yet"

@@ -45,7 +45,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         rows = [(s.ref, in_colour(s.status), first_line(s.planned.command)) for s in view.subtasks]
         console.print(listing(("subtask", "status", "command"), rows))
         for each in view.subtasks:
-            show_work(console, each.planned.agent, str(each.ref))
+            show_work(console, each.planned.agent, str(each.ref), check=each.planned.check)
         if view.attempts:
             tried = [
                 (

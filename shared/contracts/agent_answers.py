@@ -45,7 +45,10 @@ class AgentAnswer(Document):
     ] = Field(default_factory=list)
     context: Annotated[
         list[Annotated[Text, Field(min_length=1)]],
-        Field(description="Files of the repository that it should read first; often none."),
+        Field(
+            description="Files that it should read first, from the top of the repository; often "
+            "none. One that is not there when the agent begins keeps it from beginning."
+        ),
     ] = Field(default_factory=list)
     acceptance: Annotated[
         list[Goal],

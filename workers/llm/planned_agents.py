@@ -91,6 +91,7 @@ def _limited(work: AgentWork, key: str, before: Sequence[Subtask]) -> AgentWork:
         work,
         mode=model.mode,
         allowed_tools=model.allowed_tools,
+        cost_budget=min(filter(None, (work.cost_budget, model.cost_budget)), default=None),
         watchdog=watchdog,
         compliance=model.compliance,
     )

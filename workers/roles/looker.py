@@ -29,6 +29,7 @@ from workers.process.leases import Hold
 from workers.roles.executor import Guards
 from workers.roles.host_keys import reports_changed_keys
 from workers.roles.looks import AskedLook, asked_looks
+from workers.roles.offers import is_repository
 from workers.secrets import Secrecy, mask_attempt
 from workers.shells.door import Door, Judge, PassJudge
 from workers.shells.ports import Call, Connections, Shell
@@ -121,7 +122,7 @@ class Looker:
         self, hold: Hold, wanted: _Round, name: str, asked: Sequence[AskedLook], masker: Masker
     ) -> dict[str, _Taken]:
         """Take the looks at one host."""
-        if name not in wanted.runs:
+        if name not in wanted.runs and not is_repository(self._database, name):
             allowed = ", ".join(wanted.runs)
             return _all(asked, f"{name} is not a target that may be looked at here: {allowed}")
         guard = self._guards(wanted.policy.forbidden_commands, self._host_name(name))
@@ -146,12 +147,16 @@ class Looker:
         return name if host is None else host.name
 
     def _host(self, name: str) -> Host:
+        """The host of that name, or that of the repository, in whose folder looks then start."""
         with self._database.begin() as connection:
-            host = targets.host_of(connection, name)
-            if host is None:
+            place = targets.find(connection, name)
+            if place is None:
                 raise Rejected(f"host {name!r} is not enrolled", stage="look")
-            hosts.require_trusted(host)
-            return hosts.with_route(connection, host)
+            hosts.require_trusted(place.host)
+            host = hosts.with_route(connection, place.host)
+        if place.repository is None or place.repository.path is None:
+            return host
+        return replace(host, workdir=place.repository.path)
 
     def _write(self, hold: Hold, wanted: _Round, taken: dict[str, _Taken], masker: Masker) -> None:
         step = hold.job.step or 0

@@ -171,7 +171,9 @@ def test_a_planned_agent_is_kept_and_shown_and_can_be_asked_for_again(
     app = Repository("app", "localhost", str(tmp_path), checks=("make check",), runners=("codex",))
     with installation.database.begin() as connection:
         repositories.save(connection, app)
+    (tmp_path / "parser.py").touch()
     installation.model.will(
+        Says({"looks": [{"command": "ls", "why": "to know", "host": "app"}]}),
         Says(plan_answer(*DIAMOND)),
         Says(
             plan_answer(
@@ -191,7 +193,8 @@ def test_a_planned_agent_is_kept_and_shown_and_can_be_asked_for_again(
     (agent,), (ran,) = mend.subtasks, run.subtasks
     assert (agent.kind, agent.check) == (SubtaskKind.AGENT, "make check")
     assert (ran.kind, ran.agent) == (SubtaskKind.COMMAND, None)
-    first, again, detail, on_host = installation.model.asked
+    _, first, again, detail, on_host = installation.model.asked
+    assert "parser.py" in first.said[0], "it has looked into the repository"
     assert "'ui' and 'api', which work in repository 'app' side by side" in again.said[-1]
     assert "AgentAnswer" in detail.schema["$defs"]
     assert "app: a git repository on the host localhost" in detail.said[0]
@@ -199,7 +202,7 @@ def test_a_planned_agent_is_kept_and_shown_and_can_be_asked_for_again(
     assert "localhost: the executor's own machine" in on_host.said[0]
     assert installation.rows(
         "SELECT question -> 'repositories', question -> 'runners' FROM model_calls ORDER BY id"
-    ) == [(["app"], ["codex"])] * 3 + [(None, None)]
+    ) == [(["app"], ["codex"])] * 4 + [(None, None)]
     assert first.schema == again.schema
 
 

@@ -46,6 +46,7 @@ WORK = AgentWork(
     runners=(RunnerChoice("claude-code", 1), RunnerChoice("codex", 2)),
     mode=ExecutionMode.AUTONOMOUS,
     time_budget=1800.0,
+    cost_budget=2.0,
     allowed_tools=("Read", "Edit"),
     watchdog=Watchdog(strategy=StuckStrategy.NEXT_RUNNER),
 )

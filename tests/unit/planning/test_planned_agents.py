@@ -44,6 +44,7 @@ def test_the_limits_that_a_person_has_set_hold_for_a_revision() -> None:
     work = settled(AgentWork(runner="codex"), IN_APP, MEND).agent
     assert work is not None
     assert (work.mode, work.allowed_tools) == (ExecutionMode.AUTONOMOUS, ("Read", "Edit"))
+    assert work.cost_budget == 2.0
     assert work.watchdog.strategy is StuckStrategy.NEXT_RUNNER
     assert work.runner == "codex"
 

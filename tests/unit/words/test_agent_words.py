@@ -4,7 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from rich.console import Console
+
 from orchestrator.acts.check_warnings import CheckFault, warnings_on_list
+from orchestrator.cli.agent_text import show_goal
 from orchestrator.views.approvals import approval_view
 from orchestrator.words.agents import describe_result, describe_work
 from orchestrator.words.approvals import describe
@@ -77,6 +80,21 @@ def test_everything_that_was_asked_for_is_told() -> None:
         "when stuck": "the next runner after 30 s",
     }
     assert dict(describe_work(AgentWork()))["agent"] == "any that the repository allows"
+
+
+def test_a_plan_shows_the_goal_and_the_check_of_an_agent() -> None:
+    console = Console(record=True, width=200)
+    show_goal(console, replace(GOAL, command="mend\n  the [parser]", check="pytest -q"))
+    show_goal(console, replace(GOAL, title="Again"))
+    show_goal(console, Subtask(3, "3", "Look", "ls"))
+    told = [line.rstrip() for line in console.export_text().splitlines()]
+    assert told[:3] == [
+        "  1. Mend (the work of an agent)",
+        "     goal: mend the [parser]",
+        "     agent: claude-code (at most 45 min), then codex if that takes too long",
+    ]
+    assert "     check: pytest -q" in told
+    assert told[-1] == "     check: none, so it is done when the agent says so"
 
 
 def test_what_came_of_it_is_told() -> None:
