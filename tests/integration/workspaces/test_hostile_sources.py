@@ -28,9 +28,10 @@ ODD_NAMES = (
 )
 
 
-def report(shell: Shell, folder: Path | str, **other: str) -> RepositoryReport:
-    """What `repo check` says."""
-    return check_repository(shell, Repository("app", "localhost", str(folder), **other))  # type: ignore[arg-type]
+def report(shell: Shell, folder: Path) -> RepositoryReport:
+    """What `repo check` says, where workspaces may be kept beside the repository."""
+    there = Repository("app", "localhost", str(folder))
+    return check_repository(shell, there, root=str(folder.parent / "places"))
 
 
 def plain(source: Source, _: Path) -> Path:
