@@ -201,7 +201,7 @@ def _stage(
 
         if planner is not None:
             raise Rejected(
-                "the demo with --agents has a scripted planner; leave --planner out",
+                "the demo with --agents has a planner of its own; leave --planner out",
                 stage="input",
                 next_step=NextStep.of("demo", agents=True),
             )

@@ -35,7 +35,7 @@ def settle(
         if repository is None:
             raise Rejected(
                 f"{what} is the work of an agent, and {name!r} is not a repository: name one as "
-                "the `repository` of the step",
+                "the `repository` of the step, or as the target (--host)",
                 stage="plan",
                 next_step=NextStep.of("repo add", Blank("NAME"), path=Blank("FOLDER")),
             )

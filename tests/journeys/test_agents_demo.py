@@ -42,7 +42,7 @@ def test_the_demonstration_of_agents_shows_all_of_it_and_leaves_nothing(tmp_path
         told = (folder / "report.md").read_text()
         assert "Escalated after 2 errors: the evidence went to" in told
         assert "agent" in told.partition("## Model calls")[2]
-        assert "autonomous protocol" not in told  # its agents keep the rules
+        assert "DOCUMENT_DECISIONS" not in told  # its agents keep the rules
         assert marked(f"REPLAN_UP_OF_TEST={mark}") == []
         assert not Path(pwd.getpwuid(os.getuid()).pw_dir, ".replan/workspaces/logreport").exists()
     finally:

@@ -221,6 +221,9 @@ def test_a_key_or_a_kind_that_there_is_not(cli: Cli) -> None:
 
 def test_a_demonstration_that_nobody_plans(cli: Cli) -> None:
     assert "'human'" in cli.refused("demo", "--planner", "human")["reason"]
+    refused = cli.refused("demo", "--agents", "--planner", "runbook")
+    assert "leave --planner out" in refused["reason"]
+    assert refused["next_step_cmd"] == "replan demo --agents"
 
 
 def test_a_policy_that_cannot_be_used(cli: Cli, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_the_guard_reads_a_check_of_several_as_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("subtask", "places", "words"),
     [
-        (MEND, {"web1": None}, "'web1' is not a repository: name one as the `repository`"),
+        (MEND, {"web1": None}, "name one as the `repository` of the step, or as the target"),
         (MEND, {"site": SITE}, "has no check, nor has repository 'site': give it a `check`"),
         (MEND, {"app": APP, "site": SITE}, "repositories 'app' and 'site' have different ones"),
         (with_runner(RunnerChoice("codex", 1)), {"site": SITE}, "allows claude-code"),
