@@ -123,6 +123,7 @@ GOAL = replace(
         replace(GOAL, work=None),
         replace(GOAL, work=AgentWork(runner="codex")),
         replace(GOAL, work=AgentWork(time_budget=7200.0)),
+        replace(GOAL, work=AgentWork(cost_budget=1.0)),
         replace(GOAL, work=AgentWork(allowed_tools=("Edit",))),
         replace(GOAL, work=AgentWork(runners=(RunnerChoice("codex", 1),))),
         replace(GOAL, repository=None),
