@@ -8,6 +8,7 @@ from shared.secrets.sent import SentSubtask
 from workers.passes.ports import PassOrder
 
 _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})
+_GOES_ON = frozenset({Outcome.NEEDS_INPUT, Outcome.OVER_BUDGET})
 _UNFINISHED = frozenset({Outcome.NEEDS_APPROVAL, Outcome.CANCELLED})
 """Outcomes of the planned command after which the same pass may still run it."""
 
@@ -104,7 +105,7 @@ class History:
         return (*_planned(self._pass[subtask]), *self.continued_keys(subtask))
 
     def continued_keys(self, subtask: int) -> tuple[str, ...]:
-        """The same of the passes that this one continues because the subtask asked a person.
+        """The same of the passes that this one continues: its agent asked, or could not pay.
 
         A pass in which it did not run does not come between.
         """
@@ -114,7 +115,7 @@ class History:
                 ran[attempt.pass_no].append(attempt)
         found: list[str] = []
         for pass_no in sorted(ran, reverse=True):
-            if ran[pass_no][-1].outcome is not Outcome.NEEDS_INPUT:
+            if ran[pass_no][-1].outcome not in _GOES_ON:
                 break
             found += _planned(ran[pass_no])
         return tuple(found)

@@ -125,10 +125,11 @@ def test_the_next_driver_of_the_pass_has_the_approval_too() -> None:
     assert result.ending is Ending.DONE
 
 
-def test_the_approval_lasts_while_an_agent_asks_a_person() -> None:
-    """The work that was approved goes on with the answer, and with the next runner."""
+@pytest.mark.parametrize("outcome", [Outcome.NEEDS_INPUT, Outcome.OVER_BUDGET])
+def test_the_approval_lasts_while_an_agent_waits_for_a_person(outcome: Outcome) -> None:
+    """The work that was approved goes on with an answer or money, and with the next runner."""
     result = AgentResult(AgentStatus.NEEDS_INPUT, "", NOON, NOON, runner="one")
-    asked = replace(attempt(outcome=Outcome.NEEDS_INPUT, command=GOAL), result=result)
+    asked = replace(attempt(outcome=outcome, command=GOAL), result=result)
     again = replace(asked, key="R7-1-r0-1-p2-t0", pass_no=2)
     approvals = OnceApproved({GOAL}, {GOAL: FIRST})
     result_, more = tried({**ENDS, "two": 0}, approvals, earlier=(asked, again), pass_no=3)
