@@ -49,6 +49,12 @@ def can_run(text: str) -> bool:
     return bool(text.strip())
 
 
+def is_below(path: str) -> bool:
+    """Whether it names a file from the root of a repository."""
+    away = path.startswith(("/", "~")) or ".." in path.split("/")
+    return bool(path.strip("./ ")) and not away
+
+
 COMMANDS = TEXTS.filter(can_run)
 TIMEOUTS = st.integers(1, 86_400).map(float) | st.floats(0.1, 86_400)
 GOALS = TEXTS.filter(lambda text: not names_secret(text))
@@ -65,7 +71,7 @@ RUNNERS = st.tuples(st.none() | KEYS, st.just(())) | st.tuples(
 WORKS = st.builds(
     lambda runners, **fields: AgentWork(runner=runners[0], runners=runners[1], **fields),
     RUNNERS,
-    context=st.lists(TEXTS.filter(bool), max_size=2).map(tuple),
+    context=st.lists(TEXTS.filter(is_below), max_size=2).map(tuple),
     acceptance=st.lists(GOALS.filter(str.strip), max_size=2).map(tuple),
     mode=st.none() | st.sampled_from(ExecutionMode),
     time_budget=TIMEOUTS,
