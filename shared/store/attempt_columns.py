@@ -6,13 +6,8 @@ from typing import Any, Final
 
 from shared.domain.attempt import AgentResult, CommandResult, Ran
 from shared.domain.transcript import RunnerOutput
-from shared.store.output import digest, store_output
+from shared.store.output import digest, safe_text, store_output
 from shared.wire import to_json
-
-
-def clean(written: str) -> str:
-    """The text in a form that a row can hold: a host's records may not be valid text."""
-    return written.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
 
 
 def result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, Any]:
@@ -20,7 +15,7 @@ def result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, Any
     if result is None:
         return {**_NO_OUTPUT, "left_over": []}
     if isinstance(result, AgentResult):
-        body = to_json(replace(result, summary=clean(result.summary), output=None))
+        body = to_json(replace(result, summary=_clean(result.summary), output=None))
         kept = {} if result.output is None else _output(result.output, blobs)
         return {**_NO_OUTPUT, **_ending(result), "body": body, **kept}
     return {
@@ -61,7 +56,7 @@ def _ending(result: Ran) -> dict[str, Any]:
         "ran_until": result.ended_at,
         "ended_by": result.ended_by,
         "unknown": result.unknown,
-        "left_over": [clean(process) for process in result.left_over],
+        "left_over": [_clean(process) for process in result.left_over],
     }
 
 
@@ -72,3 +67,7 @@ _NO_OUTPUT: Final = {
     "stdout_size": 0,
     "stderr_size": 0,
 }
+
+
+def _clean(written: str) -> str:
+    return safe_text(written.encode("utf-8", "backslashreplace"))

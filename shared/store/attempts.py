@@ -19,7 +19,7 @@ from shared.domain.attempt import (
 )
 from shared.domain.jobs import Claim
 from shared.domain.prediction import Prediction
-from shared.store.attempt_columns import clean, result_columns
+from shared.store.attempt_columns import result_columns
 from shared.store.output import safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
@@ -322,14 +322,14 @@ def _row(entry: AttemptWrite, blobs: dict[str, bytes]) -> dict[str, Any]:
         "pass_no": attempt.pass_no,
         "try_no": attempt.try_no,
         "number": attempt.number,
-        "command": clean(attempt.command),
-        "correction": None if attempt.correction is None else clean(attempt.correction),
+        "command": _clean(attempt.command),
+        "correction": None if attempt.correction is None else _clean(attempt.correction),
         "outcome": attempt.outcome.value if entry.ended else RUNNING,
         "counted": entry.ended and attempt.counted,
         "never_red": attempt.never_red,
         "rollback": attempt.rollback,
         "look": attempt.look,
-        "reason": clean(attempt.reason),
+        "reason": _clean(attempt.reason),
         "prediction": attempt.prediction,
         "rule": attempt.rule,
         "started_at": attempt.started_at,
@@ -344,7 +344,12 @@ def _check_columns(check: CommandResult | None) -> dict[str, Any]:
     if check is None:
         return {"check_command": None, "check_exit_code": None, "check_output": ""}
     return {
-        "check_command": clean(check.command),
+        "check_command": _clean(check.command),
         "check_exit_code": check.exit_code,
         "check_output": store_output(check.stdout + check.stderr).text,
     }
+
+
+def _clean(written: str) -> str:
+    """The text in a form that a row can hold: a host's records may not be valid text."""
+    return written.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
