@@ -86,5 +86,5 @@ class LedgerSpending:
 
     def cap_reached(self, key: str) -> CapReached | None:
         """See `Spending`."""
-        with self._database.begin() as connection:
+        with self._database.autocommit() as connection:
             return budgets.cap_reached(connection, key)
