@@ -163,6 +163,10 @@ def git_directory_elsewhere(source: Source) -> None:
     (source.folder / ".git").write_text("gitdir: /nowhere\n")
 
 
+def files_elsewhere(source: Source) -> None:
+    source.git("config", "core.worktree", "/etc")
+
+
 def broken_repository(source: Source) -> None:
     (source.folder / ".git/HEAD").write_text("\0")
 
@@ -175,6 +179,7 @@ def broken_repository(source: Source) -> None:
         (broken_repository, RepositoryFault.GIT),
         (broken_configuration, RepositoryFault.GIT),
         (git_directory_elsewhere, RepositoryFault.GIT),
+        (files_elsewhere, RepositoryFault.GIT),
     ],
 )
 def test_it_is_refused(

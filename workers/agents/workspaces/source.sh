@@ -62,7 +62,12 @@ look_at_source() { # refuse what is not a repository; set top, git_dir and commo
   top=
   [ "$(of_source rev-parse --is-bare-repository)" != true ] || return 0
   top=$(of_source rev-parse --show-toplevel 2>/dev/null) || fail no_repository "$path"
-  [ "$(cd "$path" && pwd -P)" = "$(cd "$top" && pwd -P)" ] || fail inside "$top"
+  real=$(cd "$path" && pwd -P) above=$(cd "$top" && pwd -P)
+  case $real/ in
+  "$above/") ;;
+  "${above%/}/"*) fail inside "$top" ;;
+  *) fail git "its configuration says that its files are in $top" ;;
+  esac
 }
 tell_dirty() { # how many files of the source differ from its last commit, as our own git sees it
   cp -p "$git_dir/index" "$place/.dirty.$$" 2>/dev/null || return 0
