@@ -13,6 +13,7 @@ from tests.integration.remote.shells import READ_BY, machine
 from tests.integration.workspaces.machines import ShOfAMachine
 from tests.integration.workspaces.sources import Source
 from tests.services.sshd import SshServer
+from workers.agents.repository_check import check_repository
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.shells.ports import Shell
 from workers.shells.remote.connections import HostConnections
@@ -32,6 +33,7 @@ def exercise(shell: Shell, source: Source) -> None:
     repository = Repository("app", "here", str(source.folder), setup=setup, copied=(".env",))
     workspaces = Workspaces(shell, repository, limits=WorkspaceLimits(largest=100_000))
 
+    checked = check_repository(shell, repository)
     base = workspaces.base(PASS)
     workspace = workspaces.prepare(base.sha, ATTEMPT)
     tree = Path(workspace.path)
@@ -46,6 +48,8 @@ def exercise(shell: Shell, source: Source) -> None:
     second = workspaces.snapshot(workspace)
     other = workspaces.prepare(base.sha, NEXT, tree=first.tree)
 
+    assert (checked.fault, checked.commit) == (None, base.sha)
+    assert checked.notices == tuple(each.kind for each in base.notices)
     assert {each.kind for each in base.notices} == {"uncommitted", "lfs", "links_out"}
     assert {each.why for each in first.left_out} == set(Why) - {Why.HISTORY}
     assert LeftOut("large\nname", Why.LARGE_OR_UNREADABLE) in first.left_out
