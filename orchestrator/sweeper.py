@@ -2,12 +2,12 @@
 
 import structlog
 
+from orchestrator.silent_sessions import end_silent_holders
 from shared.domain.facts import CommandLeftRunning, JobFailed
 from shared.domain.jobs import Job
 from shared.domain.next_step import NextStep
 from shared.store import attempts, inbox, jobs
 from shared.store.database import Database
-from shared.store.silent_sessions import end_silent_holders
 
 log = structlog.get_logger()
 

@@ -35,6 +35,7 @@ DOORS: Final = {
         "orchestrator.history",
         "orchestrator.learning",
         "orchestrator.losses",
+        "orchestrator.silent_sessions",
         "orchestrator.acts.submission",
         "orchestrator.outbox",
         "orchestrator.rows",

@@ -148,7 +148,11 @@ class History:
 
     def _note_check(self, attempt: Attempt) -> None:
         if attempt.result is not None and attempt.check is not None and not attempt.rollback:
-            self._checked[attempt.check.command] = attempt
+            self._checked[_text(attempt.check)] = attempt
+
+
+def _text(check: CommandResult) -> str:
+    return check.command
 
 
 def _planned(attempts: Sequence[Attempt]) -> Iterable[str]:

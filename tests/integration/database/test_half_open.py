@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import Connection, make_url, text
 
 from orchestrator.acts.submission import Submission, submit
+from orchestrator.silent_sessions import end_silent_holders
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.next_step import command_line
 from shared.store.connection import UNLIMITED, BoundedConnection, Deadline
 from shared.store.database import Database, InDoubt
-from shared.store.silent_sessions import end_silent_holders
 from tests.integration.database.silence import MARGIN, in_time, select
 from tests.journeys.plans import plan, step
 from tests.services.databases import execute
