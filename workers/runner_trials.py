@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -121,8 +120,8 @@ def _try(candidate: Candidate, access: GatewayAccess, longest: float) -> RunnerR
         except subprocess.TimeoutExpired:
             told = f"it did not end in {longest:.0f} s"
             found = replace(report, state=RunnerState.SILENT, detail=told)
-        except OSError as error:
-            found = replace(report, state=RunnerState.FAILS, detail=str(error))
+        except Exception as error:  # noqa: BLE001 - one odd runner must not cost the other reports
+            found = replace(report, state=RunnerState.FAILS, detail=_reason(error))
     return replace(found, seconds=round(monotonic() - begun, 1))
 
 
@@ -148,7 +147,7 @@ class _Trial:
             variables=_NO_NETWORK,
         )
         asked = self._run(runner, order)
-        report = replace(report, version=_version(asked.version))
+        report = replace(report, version=read_version(asked.version))
         if asked.status is not AgentStatus.NEEDS_INPUT or asked.question is None:
             return _failed(report, asked)
         answer = AnsweredCall(asked.question.call, asked.question.question.text, "one")
@@ -184,10 +183,23 @@ class _Trial:
 
 
 def _failed(report: RunnerReport, outcome: RunnerOutcome) -> RunnerReport:
-    said = " ".join((outcome.detail or outcome.summary or outcome.reason.value).split())
-    return replace(report, state=RunnerState.FAILS, detail=said[:300])
+    said = _line(outcome.detail or outcome.summary or outcome.reason.value)
+    return replace(report, state=RunnerState.FAILS, detail=said)
 
 
-def _version(said: str) -> str:
-    """Without the name of the program, which agents of the Agent Client Protocol say, too."""
-    return shlex.split(said)[-1] if said else ""
+def _reason(error: Exception) -> str:
+    """What a trial failed with, on one line: what a program that it ran has said, if it is that."""
+    said = ""
+    if isinstance(error, subprocess.CalledProcessError):
+        said = (error.stderr or b"").decode(errors="replace")
+    return _line(said or str(error) or type(error).__name__)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def read_version(said: str) -> str:
+    """The version alone: agents of the Agent Client Protocol say their name before it."""
+    words = said.split()
+    return words[-1] if words else ""

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.words.runners import describe_missing, describe_runner
+from shared.domain.errors import Misconfigured
 from shared.domain.runner_report import RunnerReport, RunnerState
 from tests.unit.agents.streams import FOLDER
-from workers.runner_trials import CANDIDATES, Candidate, try_runners
+from workers.agents.runners.port import Runner
+from workers.agents.runners.table import find_runner
+from workers.runner_trials import CANDIDATES, Candidate, read_version, try_runners
 
 CLAUDE, CODEX, OPENCODE, MINI = CANDIDATES
 
@@ -68,6 +71,41 @@ def test_a_program_that_hangs_is_ended_with_what_it_started(programs: Path, tmp_
     assert found.state is RunnerState.SILENT
     status = Path(f"/proc/{pid.read_text().strip()}/stat")
     assert not status.exists() or status.read_text().split()[2] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [("the agent's 2", "2"), ("opencode 1.18.34", "1.18.34"), ("  ", ""), ("", "")],
+)
+def test_any_text_of_a_version_is_taken(version: str, told: str) -> None:
+    assert read_version(version) == told
+
+
+def test_one_odd_runner_costs_no_report_of_another(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its trial raises is its own report."""
+    install(programs, "claude", "exit 1")
+    install(programs, "codex", "echo 'needs a newer kernel' >&2; exit 1")
+
+    def find(name: str, command: str | None = None) -> Runner:
+        if name == "claude-code":
+            raise Misconfigured("it has no adapter", stage="start")
+        return find_runner(name, command)
+
+    monkeypatch.setattr("workers.runner_trials.find_runner", find)
+    odd, other = try_runners([CLAUDE, CODEX])
+    assert (odd.state, odd.detail) == (RunnerState.FAILS, "it has no adapter")
+    assert other.state is RunnerState.FAILS
+    assert "needs a newer kernel" in other.detail
+
+
+def test_a_trial_that_cannot_make_its_workspace_says_why(programs: Path) -> None:
+    install(programs, "claude", "exit 1")
+    (programs / "git").unlink()
+    install(programs, "git", "echo 'fatal: no templates' >&2; exit 128")
+    found = tried(CLAUDE)
+    assert (found.state, found.detail) == (RunnerState.FAILS, "fatal: no templates")
 
 
 def test_missing_programs_are_told_on_one_line(programs: Path) -> None:
