@@ -179,6 +179,12 @@ class ReviseRequest:
     host: str = ""
     agents: AgentOffer = NO_AGENTS
 
+    @property
+    def before(self) -> tuple[Subtask, ...]:
+        """The subtasks of all lists so far, those of the newest list first."""
+        earlier = (s for revision in reversed(self.earlier) for s in revision.subtasks)
+        return (*self.subtasks, *earlier)
+
 
 @dataclass(frozen=True, slots=True)
 class RevisionDraft:

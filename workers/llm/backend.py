@@ -285,7 +285,7 @@ class ModelBackend:
         self, answer: RevisionAnswer, request: ReviseRequest, review: Review
     ) -> Judged[RevisionDraft]:
         listed, bundle, rollback = answer.listed(), request.bundle, tuple(answer.rollback)
-        subtasks, unfit = settle_agents(listed, request.agents, before=request.subtasks)
+        subtasks, unfit = settle_agents(listed, request.agents, before=request.before)
         explain = self._explain_at(request.policy, request.host or bundle.target)
         wanted = (bundle.prompt, bundle.improved_prompt or "", bundle.step_instruction)
         shown = (*output_of(bundle), *request.past_fixes, *_printed(request.looks))

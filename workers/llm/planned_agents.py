@@ -38,7 +38,8 @@ def settle_agents(
 ) -> tuple[tuple[Subtask, ...], tuple[AnswerFault, ...]]:
     """The subtasks as agents can do them, and what is wrong with those that they cannot do.
 
-    Where they replace the list `before`, the limits that its agents had hold for these, too.
+    `before` are the subtasks that they replace, the newest first: the limits that the newest agent
+    among them had hold for these, too.
     Without an offer, nothing is said of agents here: the review refuses them.
     """
     if not offer.runners:
@@ -80,7 +81,7 @@ def _as_known(choice: RunnerChoice, known: dict[str, RunnerChoice]) -> RunnerCho
 
 
 def _limited(work: AgentWork, key: str, before: Sequence[Subtask]) -> AgentWork:
-    """The work within the limits that the agent of the same key had, or else the first one."""
+    """The work within the limits that the newest agent of its key had, or else the newest one."""
     earlier = [s for s in before if s.agent is not None]
     model = next((s.agent for s in earlier if s.key == key), None)
     model = model or next((s.agent for s in earlier), None)

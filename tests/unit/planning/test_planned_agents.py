@@ -1,15 +1,34 @@
 """What a model has planned with agents, held against what was offered to it."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from shared.contracts.answers import PlanAnswer
 from shared.domain.agent import AgentWork, ExecutionMode, RunnerChoice, StuckStrategy
 from shared.domain.errors import Rejected
-from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
-from tests.unit.planning.given import REPLAN_REQUEST, plan_answer, step_answer
-from tests.unit.planning.given_agents import AUTHOR, BRIEF, IN_APP, MEND, OFFER, WORK
+from shared.domain.plan import Plan, Revision, Step, Subtask, SubtaskKind
+from tests.unit.planning.given import (
+    REPLAN_REQUEST,
+    plan_answer,
+    revision_answer,
+    step_answer,
+    subtask_answer,
+)
+from tests.unit.planning.given_agents import (
+    AUTHOR,
+    BRIEF,
+    CHECK,
+    IN_APP,
+    MEND,
+    OFFER,
+    WORK,
+    revise_request,
+)
+from workers.llm.backend import ModelBackend
+from workers.llm.calls import ModelQuestion, ModelReply, Usage
 from workers.llm.planned_agents import planned, replanned, settle_agents
 from workers.planning import NO_AGENTS, AgentOffer
 from workers.repetition import refuse_repetition
@@ -47,6 +66,33 @@ def test_the_limits_that_a_person_has_set_hold_for_a_revision() -> None:
     assert work.cost_budget == 2.0
     assert work.watchdog.strategy is StuckStrategy.NEXT_RUNNER
     assert work.runner == "codex"
+
+
+class Answers:
+    """A model that always gives the same answer."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self._answer = answer
+
+    def ask(self, question: ModelQuestion) -> ModelReply:  # noqa: ARG002 - it knows its answer
+        return ModelReply(json.dumps(self._answer), Usage())
+
+    def refuse(self, reply: ModelReply, reason: str) -> None:
+        """Nothing is recorded."""
+
+
+def test_limits_outlive_a_revision_without_agents() -> None:
+    """The newest agent of any revision is the model, not that of the newest list alone."""
+    commands = (Subtask(1, "mend", "Mend it", "make mend"),)
+    lists = ((MEND,), (replace(MEND, agent=replace(WORK, cost_budget=1.0)),), commands)
+    earlier = tuple(Revision(1, number, AUTHOR, each) for number, each in enumerate(lists))
+    again = {"runners": ["claude-code"], "context": [], "acceptance": [], "time_budget_minutes": 20}
+    goal = subtask_answer("mend", "Read empty lines, too", check=CHECK, agent=again)
+    backend = ModelBackend(Answers(revision_answer(goal)))
+    (one,) = backend.revise(revise_request(subtasks=commands, earlier=earlier)).subtasks
+    assert one.agent is not None
+    assert (one.agent.mode, one.agent.allowed_tools) == (WORK.mode, WORK.allowed_tools)
+    assert one.agent.cost_budget == 1.0, "that of the newest agent"
 
 
 def test_a_runner_of_the_plan_so_far_is_known_by_its_name() -> None:
