@@ -14,6 +14,7 @@ from shared.domain.errors import Transient
 from shared.domain.next_step import command_line
 from shared.domain.target import Repository, RepositoryFault, RepositoryNotice, RepositoryReport
 from workers.agents.repository_check import check_repository
+from workers.agents.workspaces.notices import links_out
 from workers.shells.ports import Call, Shell
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -95,6 +96,53 @@ def test_no_program_of_the_repository_runs(app: Path) -> None:
     trace.unlink(missing_ok=True)
     assert report(path=str(app)).notices == (RepositoryNotice.LFS,)
     assert not trace.exists()
+
+
+def commit_links(app: Path, target: bytes, count: int) -> None:
+    """Commit that many symbolic links to the same target, which may be longer than any system's."""
+    ours = ("git", "-C", str(app))
+    made = (
+        subprocess.run(
+            (*ours, "hash-object", "-w", "--stdin"), input=target, check=True, capture_output=True
+        )
+        .stdout.decode()
+        .strip()
+    )
+    listed = "".join(f"120000 {made}\tlink{number:04}\n" for number in range(count))
+    subprocess.run((*ours, "update-index", "--index-info"), input=listed.encode(), check=True)
+    git(app, "commit", "-q", "-m", "Link")
+
+
+@pytest.mark.parametrize("count", [1, 300])
+def test_links_of_any_length_are_told_in_a_bounded_size(
+    app: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """A shell keeps a megabyte of what a command prints: the whole answer has to fit."""
+    commit_links(app, b"../" * 50_000, count)
+    printed: list[bytes] = []
+    run = Here.run
+
+    def run_here(here: Here, call: Call) -> CommandResult:
+        result = run(here, call)
+        printed.append(result.stdout)
+        return result
+
+    monkeypatch.setattr(Here, "run", run_here)
+    found = report(path=str(app))
+    assert found.links_out[0] == "link0000"
+    assert (found.commit, found.fault) == (git(app, "rev-parse", "HEAD"), None)
+    assert sum(map(len, printed)) < 500_000
+
+
+def test_an_answer_that_was_cut_in_the_middle_is_read_all_the_same() -> None:
+    """Its pairs stay pairs: no target is taken for that of another link."""
+    whole = (("link", "a"), ("target", "/a"), ("link", "b"), ("target", "in"))
+    assert links_out(whole) == ("a",)
+    for cut in range(len(whole)):
+        left = whole[:cut] + whole[cut + 1 :]
+        assert set(links_out(left)) <= {"a"}
+    assert links_out((*whole, ("link", "c"), ("link", "d"), ("target", "/d"))) == ("a", "d")
+    assert links_out((("target", "/x"), ("link", "e"))) == ()
 
 
 def _absent(app: Path) -> Mapping[str, str]:

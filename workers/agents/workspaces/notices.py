@@ -1,10 +1,12 @@
 """What a person should know about a repository, read from what the scripts tell."""
 
 import posixpath
+from collections.abc import Iterator
+from itertools import pairwise
 
 from shared.domain.target import RepositoryNotice
 from shared.domain.workspace import Notice
-from workers.agents.workspaces.script import Fields, value, values
+from workers.agents.workspaces.script import Fields, value
 
 _FLAGS = (RepositoryNotice.BARE, RepositoryNotice.SHALLOW, RepositoryNotice.LFS)
 
@@ -22,9 +24,15 @@ def notices(fields: Fields) -> tuple[Notice, ...]:
 
 
 def links_out(fields: Fields) -> tuple[str, ...]:
-    """The symbolic links that lead out of the tree."""
-    pairs = zip(values(fields, "link"), values(fields, "target"), strict=True)
-    return tuple(path for path, target in pairs if _leads_out(path, target))
+    """The symbolic links that lead out of the tree; one whose target was cut off does not count."""
+    return tuple(path for path, target in _links(fields) if _leads_out(path, target))
+
+
+def _links(fields: Fields) -> Iterator[tuple[str, str]]:
+    """The links with their targets, each of which follows its link at once."""
+    for (name, path), (next_name, target) in pairwise(fields):
+        if (name, next_name) == ("link", "target"):
+            yield path, target
 
 
 def _leads_out(path: str, target: str) -> bool:
