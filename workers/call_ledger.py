@@ -21,7 +21,7 @@ from workers.llm.prices import Prices
 log = structlog.get_logger()
 
 _PAUSES = (0.1, 0.5, 2.0)
-"""Seconds between tries to record the end of a call while the database is unavailable."""
+"""Seconds before further tries to record the end of a call while the database is unavailable."""
 
 
 class CapRefusal(Misconfigured):
@@ -74,8 +74,13 @@ class CallLedger:
     def end_unsynced(
         self, number: int, begun: BegunCall, record: CallRecord, question: Mapping[str, Any]
     ) -> None:
-        """The same for a call whose beginning was not awaited on the disk of the database."""
-        self.write(model_calls.end_unsynced, number, begun, self._ended(record), question)
+        """The same for a call whose beginning was not awaited on the disk of the database.
+
+        Tries once; raises what the database raises.
+        """
+        ended = self._ended(record)
+        with self._database.begin() as connection:
+            model_calls.end_unsynced(connection, number, begun, ended, question)
 
     def _ended(self, record: CallRecord) -> EndedCall:
         used = record.usage != Usage()
@@ -84,7 +89,7 @@ class CallLedger:
 
     def write(self, write: Callable[..., None], number: int, *values: object) -> None:
         """Write what is known of a call, unless the database stays unavailable."""
-        for pause in _PAUSES:
+        for pause in (*_PAUSES, 0.0):  # no pause goes without a try after it
             try:
                 with self._database.begin() as connection:
                     write(connection, number, *values)

@@ -37,7 +37,7 @@ class Accounts(Protocol):
     def end(
         self, number: int, grant: AttemptGrant, request: ModelRequest, record: CallRecord
     ) -> None:
-        """Record how it ended, and what was asked. Never raises."""
+        """Record how it ended, and what was asked. What failed can be repeated as it was."""
         ...
 
 

@@ -43,6 +43,15 @@ _BODY_PATIENCE: Final = 120.0
 _FIRST_PAUSE: Final = 0.2
 """Seconds before a call that could not be recorded is tried again; doubled each time."""
 
+_LONGEST_PAUSE: Final = 5.0
+"""Seconds between two tries to record the end of a call, at most."""
+
+_HELD_BACK: Final = 3.0
+"""Seconds for which the last piece of an answer waits until the end of its call is recorded."""
+
+_LAST_RECORDS: Final = 15.0
+"""Seconds that the stop waits until ended calls are recorded."""
+
 _LAST_WORDS: Final = 5.0
 """Seconds that requests which the stop has cancelled may take to hand over what they cost."""
 
@@ -154,7 +163,7 @@ class Gateway:
             self._under_way.end(call)
             ending = self._remember(grant, call, asked, exchange)
             with suppress(asyncio.CancelledError):
-                await asyncio.shield(ending)
+                await asyncio.wait({ending}, timeout=_HELD_BACK)
         await exchange.finish()
 
     def _read(self, route: Route, raw: bytes, headers: dict[str, str], query: str) -> ModelRequest:
@@ -207,14 +216,7 @@ class Gateway:
     ) -> "asyncio.Task[None]":
         """Record the end of a call, which the next request of the same attempt waits for."""
 
-        def end() -> None:
-            self._accounts.end(call, grant, asked, exchange.record())
-
-        async def run() -> None:
-            if call:
-                await self._run(end)
-
-        ending = asyncio.create_task(run())
+        ending = asyncio.create_task(self._record_end(grant, call, asked, exchange))
         mine = self._endings.setdefault(grant.attempt, set())
         mine.add(ending)
 
@@ -225,6 +227,28 @@ class Gateway:
 
         ending.add_done_callback(forget)
         return ending
+
+    async def _record_end(
+        self, grant: AttemptGrant, call: int, asked: ModelRequest, exchange: Exchange
+    ) -> None:
+        """Record the end of a call once the database is back, if it is within the patience."""
+        if not call:
+            return
+        record = await self._run(exchange.record)
+        patience = (self._patience or Patience()).total
+        begun, pause = monotonic(), _FIRST_PAUSE
+        while True:
+            try:
+                await self._run(self._accounts.end, call, grant, asked, record)
+            except ReplanError as error:
+                log.warning("call_not_recorded", call=call, reason=error.reason)
+                may_come_back = isinstance(error, Transient | Misconfigured)
+                if not may_come_back or monotonic() - begun + pause > patience:
+                    return
+            else:
+                return
+            await asyncio.sleep(pause)  # in no thread: the others have calls to record, too
+            pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _note(self, calls: Sequence[CallUnderWay]) -> None:
         await self._run(self._accounts.note, calls)
@@ -263,8 +287,8 @@ class Gateway:
             if self._active:  # the server has cancelled them, and waits for none of them
                 await asyncio.wait(set(self._active), timeout=_LAST_WORDS)
             await self._under_way.close()
-            for attempt in list(self._endings):
-                await self._settle(AttemptGrant(attempt))
+            if endings := {each for mine in self._endings.values() for each in mine}:
+                await asyncio.wait(endings, timeout=_LAST_RECORDS)
             await self._upstream.close()
             self._pool.shutdown()
 

@@ -94,7 +94,7 @@ class LedgerAccounts:
         usage = record.usage
         read = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
         with self._lock:
-            begun = self._begun.pop(number)
+            begun = self._begun[number]
             if usage.cache_read_tokens or usage.cache_written_tokens:
                 self._cached[grant.attempt] = read
                 self._cached.move_to_end(grant.attempt)
@@ -104,6 +104,8 @@ class LedgerAccounts:
         ended = replace(record, answer=kept, reason=self._mask(record.reason))
         # Only now: who waits for the first byte does not wait for what is kept.
         self._ledger.end_unsynced(number, begun, ended, self._question(request))
+        with self._lock:
+            self._begun.pop(number, None)
 
     def _row(self, place: AttemptPlace, request: ModelRequest) -> BegunCall:
         model = request.route.model_of(request.body)
