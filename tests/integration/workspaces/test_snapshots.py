@@ -129,6 +129,26 @@ def test_the_agents_git_directory_may_be_gone_or_false(
     assert workspaces.snapshot(workspace) == first
 
 
+@pytest.mark.parametrize("name", ["HEAD", "refs/heads/main", "packed-refs"])
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_what_never_ends_in_the_git_directory_of_an_agent_holds_nobody_up(
+    workspaces: Workspaces, workspace: Workspace, name: str, kind: str
+) -> None:
+    (Path(workspace.path) / "new").write_text("new")
+    git = Path(workspace.path) / ".git"
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    odd = git / name
+    odd.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
+    kept = workspaces.snapshot(workspace)
+
+    assert kept.head is None
+    assert workspaces.changed(workspace.begun, kept.tree).paths == ("new",)
+
+
 def test_commits_of_the_agent_are_kept(
     workspaces: Workspaces, workspace: Workspace, place: Path
 ) -> None:

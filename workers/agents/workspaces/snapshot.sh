@@ -140,16 +140,26 @@ tell_names() { # field: tell the names that come in, as far as there is room
   whole_names 60000 | xargs -0 -r sh -c 'for each; do printf "%s=%s\0" "$0" "$each"; done' "$1"
 }
 head_of_agent() { # the commit that the agent has checked out, read without its git directory in use
-  { read -r line <"$tree/.git/HEAD"; } 2>/dev/null || return 0
-  case $line in
+  read_own HEAD 1000
+  case $found in
   'ref: '*..*) return 0 ;;
   'ref: refs/'*)
-    ref=${line#ref: }
-    { read -r line <"$tree/.git/$ref"; } 2>/dev/null ||
-      line=$(grep -F " $ref" "$tree/.git/packed-refs" 2>/dev/null | head -n 1)
+    ref=${found%%"$newline"*}
+    ref=${ref#ref: }
+    read_own "$ref" 1000
+    [ "$found" ] || {
+      read_own packed-refs 5000000
+      found=$(printf '%s\n' "$found" | grep -F " $ref" | head -n 1)
+    }
     ;;
   esac
-  echo "${line%%[!0-9a-f]*}"
+  echo "${found%%[!0-9a-f]*}"
+}
+read_own() { # name bytes: set found to the beginning of a file of the agent's git directory
+  found=
+  # What is not a plain file may never end.
+  [ -f "$tree/.git/$1" ] && [ ! -L "$tree/.git/$1" ] || return 0
+  { found=$(head -c "$2" "$tree/.git/$1"); } 2>/dev/null
 }
 keep_commits() { # keep the commits that the agent has made; of its git directory, objects are read
   agents=$(head_of_agent)
