@@ -18,6 +18,7 @@ _END = text("""
             WHERE waiting.datname = current_database() AND waiting.wait_event_type = 'Lock'
         )
       AND holder.datname = current_database() AND holder.usename = current_user
+      AND holder.application_name = current_setting('application_name')
       AND holder.backend_type = 'client backend' AND holder.wait_event_type = 'Client'
       AND holder.state_change < clock_timestamp() - make_interval(secs => :after)
 """)
@@ -26,7 +27,8 @@ _END = text("""
 def end_silent_holders(database: Database) -> int:
     """End our sessions that others wait for, and whose clients have been silent for too long.
 
-    That is as long as the server lets a transaction be idle. Returns how many there were. Raises
+    That is as long as the server lets a transaction be idle. Sessions of other programs stay, as
+    that of a backup. Returns how many there were. Raises
     Transient.
     """
     with database.autocommit() as connection:

@@ -29,6 +29,9 @@ MOST_TO_CONNECT: Final = 10.0
 PING_AFTER: Final = 5.0
 """Seconds of silence after which a listener asks whether its server is still there, at most."""
 
+APPLICATION: Final = "replan"
+"""What the server lists our sessions as, unless the address or the environment says otherwise."""
+
 _INTERVAL: Final = 0.1
 """Seconds between two looks at the clock while psycopg waits."""
 
@@ -171,6 +174,7 @@ def _open(kind: type[C], parameters: Mapping[str, Any], timeout: float) -> C:
 def _defaults(timeout: float) -> dict[str, str]:
     """The options of libpq, where nobody has said otherwise."""
     return {
+        "fallback_application_name": APPLICATION,
         "connect_timeout": str(max(1, math.ceil(min(MOST_TO_CONNECT, timeout)))),
         "keepalives": "1",
         "keepalives_idle": "10",

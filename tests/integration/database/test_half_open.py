@@ -152,6 +152,17 @@ def test_what_a_client_holds_that_fell_silent_within_a_batch_is_released(
         eventually(lambda: silence(database, pid) is None, "the end of its process")
 
 
+def test_a_session_of_another_program_stays(database: Database, database_url: str) -> None:
+    """That of a backup, which may write to a slow disk for long."""
+    execute(database_url, "CREATE TABLE guarded (n int)")
+    with silent_within_a_batch(database, b"LOCK guarded", b"SET application_name = 'x'") as pid:
+        eventually(lambda: silence(database, pid) > 2 * TIMEOUT, "a long silence", 60)
+        with waiting_for(database, "guarded"):
+            eventually(lambda: is_waited_for(database, pid), "somebody waiting", 60)
+            assert end_silent_holders(database) == 0
+        assert silence(database, pid) is not None
+
+
 def test_a_session_that_works_for_long_is_not_ended(database: Database, database_url: str) -> None:
     execute(database_url, "CREATE TABLE guarded (n int)")
     over = Event()
@@ -172,13 +183,13 @@ def test_a_session_that_works_for_long_is_not_ended(database: Database, database
 
 
 @contextmanager
-def silent_within_a_batch(database: Database, statement: bytes) -> Iterator[int]:
-    """A client that has sent a statement and not the end of its batch; its server process."""
+def silent_within_a_batch(database: Database, *statements: bytes) -> Iterator[int]:
+    """A client that has sent statements and not the end of its batch; its server process."""
     connection = database.engine.raw_connection()
     driver = connection.driver_connection
     assert isinstance(driver, BoundedConnection)
     driver.pgconn.enter_pipeline_mode()
-    for each in (b"BEGIN", statement):
+    for each in (b"BEGIN", *statements):
         driver.pgconn.send_query_params(each, None)
     driver.pgconn.send_flush_request()
     driver.pgconn.flush()
@@ -186,6 +197,12 @@ def silent_within_a_batch(database: Database, statement: bytes) -> Iterator[int]
         yield driver.info.backend_pid
     finally:
         connection.invalidate()
+
+
+def is_waited_for(database: Database, pid: int) -> bool:
+    query = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE :pid = ANY(pg_blocking_pids(pid)))"
+    with database.autocommit() as connection:
+        return bool(connection.execute(text(query), {"pid": pid}).scalar())
 
 
 def silence(database: Database, pid: int) -> Any:
