@@ -1,6 +1,5 @@
 """Carries out decisions: writes their rows in the same commit as the state."""
 
-import json
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -37,6 +36,7 @@ from shared.domain.errors import Defect
 from shared.domain.records import SettledClaim
 from shared.store import approvals, attempts, budgets, claims, hosts, jobs, looks
 from shared.store.recordset import as_rows
+from shared.store.storable_json import storable_json
 from shared.store.tables import InterventionRow
 from shared.wire import to_json
 
@@ -96,7 +96,7 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
             connection.execute(_ADD_STEPS, added)
         case FillStep(step, subtasks, author):
             filled = {str(step): {"subtasks": to_json(subtasks), "author": to_json(author)}}
-            given = {"run_id": _of_run(run_id, decision), "filled": json.dumps(filled)}
+            given = {"run_id": _of_run(run_id, decision), "filled": storable_json(filled)}
             connection.execute(_FILL_STEP, given)
         case DisableHost(host, reason):
             hosts.distrust(connection, host, reason)

@@ -1,7 +1,6 @@
 """Submitting tasks: they are written where the coordinator finds them."""
 
 import hashlib
-import json
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +21,7 @@ from shared.domain.plan import Plan, check_steps
 from shared.secrets.sent import check_plan_secrets
 from shared.store import hosts, repositories, targets
 from shared.store.database import REPORTS, Database, InDoubt
+from shared.store.storable_json import storable_json
 from shared.wire import encode_fact
 
 _HOSTS = text("SELECT name FROM hosts")
@@ -197,9 +197,9 @@ def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
         "repositories": list(named_repositories(submission.plan)),
         "here": LOCALHOST.name,
         "prompt": submission.prompt,
-        "policy": json.dumps(body["policy"]),
+        "policy": storable_json(body["policy"]),
         "kind": kind,
-        "body": json.dumps(body),
+        "body": storable_json(body),
         "channel": REPORTS,
         "planned": submission.plan is not None,
         "key": submission.key,

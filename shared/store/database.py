@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from typing import NoReturn, cast
 
 import psycopg
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, make_url, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -32,6 +32,7 @@ from shared.store.sqlstate import (
     Meaning,
     meaning,
 )
+from shared.store.storable_json import storable_json
 
 DOORBELL = "replan_jobs"
 REPORTS = "replan_reports"
@@ -78,7 +79,7 @@ class Database:
             self.url,
             timeout,
             pool_size=pool_size if pooled else None,
-            json_serializer=lambda value: to_json(value).decode(),
+            json_serializer=storable_json,
             json_deserializer=from_json,
         )
         self._autocommitting = self.engine.execution_options(isolation_level="AUTOCOMMIT")

@@ -14,6 +14,7 @@ from shared.domain.fix import FailurePattern, Fix, Proof, essence, wears_out
 from shared.domain.host import scope_of
 from shared.domain.plan import Subtask
 from shared.store.fix_tables import FixProofRow, FixRow
+from shared.store.storable_json import storable_json
 from shared.wire import from_json, to_json
 
 
@@ -315,7 +316,7 @@ def edit(
     changed = replace(known.fix, replacement=tuple(replacement))
     given = {
         "id": known.id,
-        "replacement": json.dumps([to_json(subtask) for subtask in replacement]),
+        "replacement": storable_json([to_json(subtask) for subtask in replacement]),
         "author": author,
         "digest": _digest(known.signature, known.family, changed),
     }

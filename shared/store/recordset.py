@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError
 from sqlalchemy.dialects import postgresql
 
 from shared.domain.errors import Defect
+from shared.store.storable_json import storable_json
 from shared.store.tables import Row
 
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -34,6 +35,6 @@ def as_rows(rows: Iterable[dict[str, Any]]) -> str:
     Raises Defect for a value that no row can hold.
     """
     try:
-        return to_json(list(rows)).decode()
+        return storable_json(list(rows))
     except PydanticSerializationError as error:
         raise Defect(f"no row can hold this: {error}", stage="database") from error
