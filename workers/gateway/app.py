@@ -215,7 +215,6 @@ class Gateway:
         self, grant: AttemptGrant, call: int, asked: ModelRequest, exchange: Exchange
     ) -> "asyncio.Task[None]":
         """Record the end of a call, which the next request of the same attempt waits for."""
-
         ending = asyncio.create_task(self._record_end(grant, call, asked, exchange))
         mine = self._endings.setdefault(grant.attempt, set())
         mine.add(ending)
