@@ -126,6 +126,7 @@ class AgentRuns:
         label = None if known is None else AgentLabel.read(known.label)
         if known is not None and label is not None:
             call = Call(known.command, task.timeout, key=key, label=known.label)
+            self._allow(key, task)  # a failover of the database may have lost it
             return _Run(self, key, label, task, self.notes_of(key), taken_over=True).carry_out(call)
         try:
             return self._start(key, task)
@@ -147,9 +148,12 @@ class AgentRuns:
             self.bench.snapshot(key).tree,
         )
         call = self._call(key, task, label, runner)
+        self._allow(key, task)
+        return _Run(self, key, label, task, self.notes_of(key)).carry_out(call)
+
+    def _allow(self, key: str, task: AgentTask) -> None:
         if task.cost_budget:
             self.spending.allow(key, task.cost_budget)
-        return _Run(self, key, label, task, self.notes_of(key)).carry_out(call)
 
     def _goes_on(self, runner: Runner, task: AgentTask) -> bool:
         """Whether the session that is to go on is still there; if not, a new one is begun."""

@@ -19,7 +19,7 @@ class Spending(Protocol):
     """The account of attempts. Its functions raise Transient while it is unavailable."""
 
     def allow(self, key: str, dollars: float) -> None:
-        """Let the agents of its subtask spend so much, before the attempt with that key starts.
+        """Let the agents of its subtask spend so much, before an attempt starts or is taken over.
 
         What a person has allowed in place of it stays.
         """

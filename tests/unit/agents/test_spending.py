@@ -69,6 +69,14 @@ def test_it_may_spend_so_much_before_it_starts() -> None:
     assert (found.ok, found.unpaid, account.allowed) == (True, None, [(KEY, 0.05)])
 
 
+def test_who_takes_it_over_lets_it_spend_so_much_again() -> None:
+    """A failover of the database may have lost the row that its first driver wrote."""
+    account, shell = Account(reached=None), ScriptedShell()
+    shell.remember(KEY, "agent", ended("agent", 0, stdout="end ok all done\n"), json.dumps(LABEL))
+    found = runs(shell, account).run(KEY, replace(TASK, cost_budget=0.05))
+    assert (found.ok, account.allowed) == (True, [(KEY, 0.05)])
+
+
 @pytest.mark.parametrize(
     ("stdout", "unwanted", "ended_by", "unpaid"),
     [
