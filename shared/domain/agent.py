@@ -21,6 +21,10 @@ STARTABLE = tuple(runner for runner in RUNNERS if runner not in NEEDS_COMMAND)
 """Those that are started by their name alone, so that a model can plan with them."""
 
 
+HOLDS_TOOLS = ("claude-code",)
+"""Those that can be held to a list of allowed tools."""
+
+
 class ExecutionMode(StrEnum):
     """Whether an agent may ask a person while it works (S4.6, S4.48)."""
 

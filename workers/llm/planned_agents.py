@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from shared.contracts.agent_steps import settle
 from shared.contracts.answers import PlanAnswer
-from shared.domain.agent import AgentWork, RunnerChoice, Watchdog
+from shared.domain.agent import HOLDS_TOOLS, AgentWork, RunnerChoice, Watchdog
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, Plan, Subtask
 from shared.domain.work_before import require_rows
@@ -70,7 +70,24 @@ def _within_offer(subtask: Subtask, offer: AgentOffer, before: Sequence[Subtask]
     if any(choice.name in known for choice in work.chain):
         chain = tuple(_as_known(choice, known) for choice in work.chain)
         work = replace(work, runner=None, runners=chain)
-    return replace(subtask, agent=_limited(work, subtask.key, before))
+    work = _limited(work, subtask.key, before)
+    _require_tool_lists(work, subtask.key, offer)
+    return replace(subtask, agent=work)
+
+
+def _require_tool_lists(work: AgentWork, key: str, offer: AgentOffer) -> None:
+    """Raise Rejected for a runner that cannot keep to the tools that a person has allowed."""
+    if work.allowed_tools is None:
+        return
+    usual = (place.usual_runner for place in offer.repositories)
+    runners = [choice.runner for choice in work.chain] or [each for each in usual if each]
+    unfit = [runner for runner in runners if runner not in HOLDS_TOOLS]
+    if unfit:
+        raise Rejected(
+            f"subtask {key!r} may use only the tools that a person has allowed, and {unfit[0]!r} "
+            f"has no list of allowed tools; agents that have one: {', '.join(HOLDS_TOOLS)}",
+            stage="plan",
+        )
 
 
 def _as_known(choice: RunnerChoice, known: dict[str, RunnerChoice]) -> RunnerChoice:

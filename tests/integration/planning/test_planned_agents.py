@@ -14,7 +14,7 @@ from orchestrator.views.plans import plan_view
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Watchdog
 from shared.domain.config import PLAN, Policy
 from shared.domain.ids import parse_ref
-from shared.domain.plan import SubtaskKind
+from shared.domain.plan import Revision, SubtaskKind
 from shared.domain.target import Repository
 from shared.store import repositories
 from tests.fakes.model_server import Says
@@ -28,7 +28,15 @@ from tests.unit.planning.given import (
     step_answer,
     subtask_answer,
 )
-from tests.unit.planning.given_agents import CHECK, IN_APP, PLAN_REQUEST, revise_request
+from tests.unit.planning.given_agents import (
+    AUTHOR,
+    CHECK,
+    IN_APP,
+    MEND,
+    PLAN_REQUEST,
+    WORK,
+    revise_request,
+)
 from workers.agent_history import history_in
 from workers.planning import AgentHistory
 
@@ -154,7 +162,9 @@ def test_a_revision_may_change_split_or_replace_the_work_of_agents(
 ) -> None:
     """S4.54, X11. Of commands it is told that a person is asked before what they wrote is run."""
     planners.model.will(*[Says(revision_answer(*revised))] * 2)
-    draft = planners.backend().revise(revise_request())
+    free = replace(MEND, agent=replace(WORK, allowed_tools=None))
+    request = revise_request(subtasks=(free,), earlier=(Revision(1, 0, AUTHOR, (free,)),))
+    draft = planners.backend().revise(request)
     assert [s.key for s in draft.subtasks] == [each["id"] for each in revised]
     asked = planners.model.asked[0]
     assert "check output: 1 failed: test_blank_at_end" in asked.said[0]

@@ -60,12 +60,31 @@ def test_an_agent_that_does_not_work_there_is_a_fault() -> None:
 
 def test_the_limits_that_a_person_has_set_hold_for_a_revision() -> None:
     """A model says nothing of them."""
-    work = settled(AgentWork(runner="codex"), IN_APP, MEND).agent
+    work = settled(AgentWork(runner="claude-code"), IN_APP, MEND).agent
     assert work is not None
     assert (work.mode, work.allowed_tools) == (ExecutionMode.AUTONOMOUS, ("Read", "Edit"))
     assert work.cost_budget == 2.0
     assert work.watchdog.strategy is StuckStrategy.NEXT_RUNNER
-    assert work.runner == "codex"
+    assert work.runner == "claude-code"
+
+
+@pytest.mark.parametrize(
+    ("work", "usual"),
+    [
+        (AgentWork(runner="codex"), "claude-code"),
+        (AgentWork(runners=WORK.runners), "claude-code"),
+        (AgentWork(), "codex"),
+    ],
+)
+def test_a_runner_that_cannot_keep_to_allowed_tools_goes_back(work: AgentWork, usual: str) -> None:
+    """It would be refused when it is to start."""
+    place = replace(IN_APP.repositories[0], runners=(usual, "codex", "claude-code"))
+    offer = replace(IN_APP, repositories=(place,))
+    _, (fault,) = settle_agents([replace(NEW, agent=work)], offer, (MEND,))
+    assert fault.final
+    assert "'codex' has no list of allowed tools; agents that have one: claude" in fault.reason
+    free = replace(MEND, agent=replace(WORK, allowed_tools=None))
+    settled(work, offer, free)
 
 
 class Answers:
