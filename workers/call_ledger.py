@@ -152,7 +152,7 @@ def _unknown_price(model: str, task: str, *, capped: bool) -> CapRefusal:
     reason = (
         f"the price of {model} is unknown, so no cap can be enforced: set its price where the "
         f"planners and the gateway run (model_prices, such as {model}=2/10, or {model}=0/0 if it "
-        "costs nothing) and restart them, or lift the cap"
+        f"costs nothing) and restart them{', or lift the cap' if capped else ''}"
     )
     nothing = Decimal(0)
     return CapRefusal(

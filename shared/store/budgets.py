@@ -11,9 +11,10 @@ from shared.domain.spending import CapReached
 from shared.store.call_tables import AgentBudgetRow
 from shared.wire import from_json
 
+# Not by the number alone: the plan would walk the calls of all tasks until a refused one comes.
 _REFUSED = text("""
     SELECT refused FROM model_calls
-    WHERE attempt_key = :attempt_key AND refused IS NOT NULL ORDER BY id LIMIT 1
+    WHERE attempt_key = :attempt_key AND refused IS NOT NULL ORDER BY id + 0 LIMIT 1
 """)
 
 
