@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.attempt_notes import Loop
-from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned
+from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned, Unreadable
 
 _MOST_TREES = 64
 _MOST_CALLS = 64
@@ -72,15 +72,19 @@ class Move:
 class MoveHistory:
     """What an agent did last. `said` are digests of texts since the last action.
 
-    `returned` are the calls that have ended: the stream of a long run, whose middle its host takes
-    out, may bring some of them again.
+    `returned` are the calls that have ended. The stream of a long run, whose middle its host takes
+    out, may bring them again, and begins then with a torn line: `torn` says that it may do so
+    until another call comes. `ids_repeat` says that the agent itself uses the id of a call again
+    for the same action: then each call counts, since nobody can tell.
     """
 
     calls: tuple[OpenCall, ...] = ()
     moves: tuple[Move, ...] = ()
     said: tuple[str, ...] = ()
     trees: tuple[str, ...] = ()
-    returned: tuple[str, ...] = ()
+    returned: tuple[OpenCall, ...] = ()
+    torn: bool = False
+    ids_repeat: bool = False
 
     @property
     def in_tool(self) -> bool:
@@ -93,14 +97,13 @@ class MoveHistory:
             case Said(text=text):
                 said = (*self.said, _digest(" ".join(text.split())))
                 return replace(self, said=said[-limits.longest :])
-            case ToolCalled(call=call) if call in self.returned:
-                return self
             case ToolCalled(call=call, tool=tool, arguments=arguments):
                 polls = _polls(tool, arguments, limits)
-                opened = OpenCall(call, _digest(tool, arguments), polls)
-                return replace(self, calls=(*self.calls, opened)[-_MOST_CALLS:], said=())
+                return self._called(OpenCall(call, _digest(tool, arguments), polls))
             case ToolReturned():
                 return self._returned(event, limits)
+            case Unreadable():
+                return replace(self, torn=True)
         return self
 
     def see_tree(self, tree: str | None) -> "MoveHistory":
@@ -136,12 +139,25 @@ class MoveHistory:
         )
         yield Loop.ALTERNATING, limits.alternating, _alternation(self.moves)
 
+    def _called(self, opened: OpenCall) -> "MoveHistory":
+        has_returned = opened.call != "" and opened in self.returned
+        known = has_returned or (opened.call != "" and opened in self.calls)
+        if known and self.torn and not self.ids_repeat:
+            return replace(self, said=())
+        return replace(
+            self,
+            calls=(*self.calls, opened)[-_MOST_CALLS:],
+            said=(),
+            torn=False,
+            ids_repeat=self.ids_repeat or has_returned,
+        )
+
     def _returned(self, event: ToolReturned, limits: LoopLimits) -> "MoveHistory":
         opened = next((each for each in self.calls if each.call == event.call), None)
         if opened is None:
             return self
         left = tuple(each for each in self.calls if each is not opened)
-        returned = (*self.returned, event.call)[-_MOST_RETURNED:]
+        returned = (*self.returned, opened)[-_MOST_RETURNED:]
         if opened.polls:
             return replace(self.forgotten(), calls=left, returned=returned)
         move = Move(opened.action, event.result_digest, event.failed)

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from shared.domain.attempt_notes import Loop
-from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned
+from tests.unit.agents.streams import stream
+from workers.agents.events import AgentEvent, Said, ToolCalled, ToolReturned, Unreadable
 from workers.agents.loops import LoopLimits, MoveHistory, Repetition
 from workers.agents.result_form import comparable
+from workers.agents.runners.claude_code import ClaudeCode
 
 LIMITS = LoopLimits()
 Step = tuple[str, str] | str
@@ -37,6 +40,9 @@ def after(*steps: Step, limits: LoopLimits = LIMITS) -> Repetition | None:
     return history.repetition(limits)
 
 
+TORN = Unreadable(b'ed"}]}}')
+CALLED = ToolCalled("c0", "Bash", '{"command": "make test"}')
+RETURNED = ToolReturned("c0", failed=True, result_digest="!1 failed")
 LS, TEST, CAT = ("ls", "a b"), ("make test", "!1 failed"), ("cat a", "x")
 
 
@@ -163,7 +169,44 @@ def test_what_says_something_is_compared(one: str, other: str) -> None:
 def test_what_a_long_stream_brings_again_is_not_done_again() -> None:
     """Its host takes the middle out of it, and whoever follows it reads some of it twice."""
     history, heard = MoveHistory(), events([TEST, TEST])
-    for event in (*heard, *heard, *heard):
+    for event in (*heard, TORN, *heard, TORN, *heard):
         history = history.hear(event, LIMITS)
     assert history.repetition(LIMITS) is None
     assert not history.in_tool
+    for event in (replace(CALLED, call="c2"), replace(RETURNED, call="c2")):
+        history = history.hear(event, LIMITS)
+    assert history.repetition(LIMITS) == Repetition(Loop.SAME_ERROR, 3)
+
+
+def test_an_open_call_that_a_stream_brings_again_returns_once() -> None:
+    history = MoveHistory()
+    for event in (CALLED, TORN, CALLED, RETURNED):
+        history = history.hear(event, LIMITS)
+    assert (history.in_tool, len(history.moves)) == (False, 1)
+
+
+@pytest.mark.parametrize("ids", [("call_0",), ("",), ("call_0", "call_1")])
+@pytest.mark.parametrize("noise", [[], [TORN]])
+def test_calls_whose_ids_repeat_are_calls_of_their_own(
+    ids: tuple[str, ...], noise: list[AgentEvent]
+) -> None:
+    """Ids are the model's, or those of any program: some begin anew with each answer."""
+    history = MoveHistory()
+    for turn in range(6):
+        call = ids[turn % len(ids)]
+        history = history.hear(replace(CALLED, call=call), LIMITS)
+        assert history.in_tool
+        history = history.hear(replace(RETURNED, call=call), LIMITS)
+        for event in noise if turn == 3 else ():
+            history = history.hear(event, LIMITS)
+    assert history.repetition(LIMITS) == Repetition(Loop.SAME_RESULT, 6)
+
+
+def test_a_torn_line_comes_before_what_a_stream_brings_again() -> None:
+    """The first line that is read again lacks its beginning."""
+    first, second, third, *_ = stream("claude-code/answered").splitlines(keepends=True)
+    reader = ClaudeCode().reader()
+    heard = reader.feed(first + second + third[:100])
+    assert not any(isinstance(each, Unreadable) for each in heard)
+    again = reader.feed(second[100:] + third)
+    assert isinstance(again[0], Unreadable)
