@@ -11,7 +11,18 @@ from workers.planning import AgentHistory
 NEWEST = 50_000
 """How many of the newest attempts, of commands too, are looked through."""
 
+MOST = 2**53
+"""No figure is larger: one that a program has made up must not stop whoever plans there."""
+
 _GREEN = ", ".join(f"'{outcome.value}'" for outcome in sorted(GREEN))
+
+
+def _figure(name: str) -> str:
+    """The SQL of a number in the body, which fits a float whatever it is."""
+    said = f"(a.body ->> '{name}')::numeric"
+    return f"round(CASE WHEN {said} > {MOST} THEN {MOST} ELSE {said} END, 6)::float8"
+
+
 _TAKEN = text(f"""
     SELECT runner, repository, count(*) AS attempts,
         count(*) FILTER (WHERE outcome IN ({_GREEN})) AS succeeded,
@@ -23,7 +34,7 @@ _TAKEN = text(f"""
             coalesce(planned.body ->> 'repository', runs.target) AS repository,
             extract(epoch FROM (a.body ->> 'ended_at')::timestamptz
                 - (a.body ->> 'started_at')::timestamptz)::float8 AS seconds,
-            (a.body ->> 'tokens')::float8 AS tokens, (a.body ->> 'cost')::float8 AS cost
+            {_figure("tokens")} AS tokens, {_figure("cost")} AS cost
         FROM attempts a
         JOIN runs ON runs.id = a.run_id
         LEFT JOIN planned_steps planned ON planned.run_id = a.run_id AND planned.step = a.step

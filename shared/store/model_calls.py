@@ -77,12 +77,12 @@ _REPORTED = text("""
     SELECT runs.task_id, a.run_id, a.step, CAST(:agent AS text) AS role,
            coalesce(a.body ->> 'model', '') AS model, 0 AS calls, 0 AS input_tokens,
            0 AS cache_read_tokens, 0 AS cache_written_tokens, 0 AS output_tokens,
-           sum(CAST(a.body ->> 'tokens' AS bigint)) AS reported_tokens,
+           sum(CAST(a.body ->> 'tokens' AS numeric)) AS reported_tokens,
            coalesce(sum(CAST(a.body ->> 'cost' AS numeric)), 0) AS cost, FALSE AS estimated,
            count(*) FILTER (WHERE a.body ->> 'cost' IS NULL) AS unknown, 0.0 AS seconds
     FROM attempts a JOIN runs ON runs.id = a.run_id
     WHERE runs.task_id = ANY(CAST(:task_ids AS bigint[])) AND a.body IS NOT NULL
-      AND CAST(a.body ->> 'tokens' AS bigint) > 0
+      AND CAST(a.body ->> 'tokens' AS numeric) > 0
       AND NOT EXISTS (
           SELECT FROM model_calls c
           WHERE c.attempt_key = a.key AND c.error IS DISTINCT FROM :cap

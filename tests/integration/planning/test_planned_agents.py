@@ -225,6 +225,8 @@ def test_what_attempts_have_taken_is_told_by_repository_and_agent(
         ("codex", "failed", 300, "0.30"),
         ("codex", "running", 9, "9"),
         ("claude-code", "satisfied", 7, None),
+        ("acp", "ok", 10**400, "1E-400"),
+        ("command", "ok", 1, "1E+400"),
     ]
     with installation.database.begin() as connection:
         for number, (runner, outcome, tokens, cost) in enumerate(made):
@@ -232,7 +234,9 @@ def test_what_attempts_have_taken_is_told_by_repository_and_agent(
             values = {"key": f"k{number}", "outcome": outcome, "body": json.dumps(body)}
             connection.execute(ATTEMPT, values)
         assert history_in(connection, ["localhost"]) == (
+            AgentHistory("acp", "localhost", 1, 1, 60.0, 2.0**53, 0.0),
             AgentHistory("claude-code", "localhost", 1, 1, 60.0, 7.0, None),
             AgentHistory("codex", "localhost", 2, 1, 60.0, 200.0, 0.2),
+            AgentHistory("command", "localhost", 1, 1, 60.0, 1.0, 2.0**53),
         )
         assert history_in(connection, ["app"]) == ()

@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.agents.streams import names, stream
 from workers.agents.deliverable import parse_deliverable
 from workers.agents.events import AgentEvent, Said, SessionStarted, Unreadable
-from workers.agents.runners.json_lines import JsonLines
+from workers.agents.runners.json_lines import MOST, JsonLines, amount_of, count_of
 from workers.agents.runners.port import Runner, StreamReader
 from workers.agents.runners.table import NAMES, find_runner
 
@@ -142,3 +143,21 @@ def test_the_first_session_is_the_session() -> None:
 
 def reader_of(name: str) -> StreamReader:
     return find_runner(name.partition("/")[0], "true").reader()
+
+
+@pytest.mark.parametrize(
+    ("said", "count", "amount"),
+    [
+        ("7", 7, "7"),
+        ("0.25", 0, "0.25"),
+        ("-1", 0, None),
+        ("true", 0, None),
+        ("1e999", 0, None),
+        ("1e300", 0, str(MOST)),
+        ("9" * 400, MOST, str(MOST)),
+    ],
+)
+def test_no_number_is_too_large_for_a_database(said: str, count: int, amount: str | None) -> None:
+    value = json.loads(f'{{"n": {said}}}')
+    assert count_of(value, "n") == count
+    assert amount_of(value, "n") == (None if amount is None else Decimal(amount))

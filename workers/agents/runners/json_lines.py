@@ -16,6 +16,9 @@ MOST_SHOWN: Final = 8_000
 _SHOWN: Final = 200
 """Bytes of an unreadable line that are kept."""
 
+MOST: Final = 2**53
+"""No count and no amount is larger; what a program says beyond it is taken as this."""
+
 JsonObject = Mapping[str, Any]
 
 
@@ -101,9 +104,11 @@ def text_of(value: JsonObject, *names: str) -> str:
 
 
 def count_of(value: JsonObject, *names: str) -> int:
-    """The whole number at that place; 0 if there is none."""
+    """The whole number at that place, at most MOST; 0 if there is none."""
     found = find(value, *names)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+    if not isinstance(found, int) or isinstance(found, bool):
+        return 0
+    return min(max(found, 0), MOST)
 
 
 def object_of(value: JsonObject, *names: str) -> JsonObject:
@@ -119,7 +124,7 @@ def objects_of(value: JsonObject, *names: str) -> list[JsonObject]:
 
 
 def amount_of(value: JsonObject, *names: str) -> Decimal | None:
-    """The amount at that place; None if there is none."""
+    """The amount at that place, at most MOST; None if there is none."""
     found = find(value, *names)
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
@@ -127,7 +132,7 @@ def amount_of(value: JsonObject, *names: str) -> Decimal | None:
         amount = Decimal(str(found))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and amount >= 0 else None
+    return min(amount, Decimal(MOST)) if amount.is_finite() and amount >= 0 else None
 
 
 def find(value: JsonObject, *names: str) -> Any:
