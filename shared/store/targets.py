@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from shared.domain.errors import Rejected
-from shared.domain.host import Host
+from shared.domain.host import LOCALHOST, Host
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Step
 from shared.domain.target import Repository
 from shared.store import hosts, repositories
+from shared.store.repository_tables import RepositoryRow
+from shared.store.tables import HostRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,15 @@ def places_of(
 
 def usable_repositories(connection: Connection) -> tuple[Repository, ...]:
     """The repositories in which somebody can work now: their host is enrolled and trusted."""
-    places = [find(connection, each.name) for each in repositories.all_repositories(connection)]
-    return tuple(
-        place.repository
-        for place in places
-        if place is not None and place.repository is not None and place.host.distrusted is None
+    unlisted = HostRow.name.is_(None) & (RepositoryRow.host == LOCALHOST.name)
+    trusted = HostRow.name.is_not(None) & HostRow.distrusted.is_(None)
+    query = (
+        select(RepositoryRow.__table__)
+        .join(HostRow, HostRow.name == RepositoryRow.host, isouter=True)
+        .where(trusted | unlisted)
+        .order_by(RepositoryRow.name)
     )
+    return tuple(map(repositories.from_row, connection.execute(query)))
 
 
 def reach(connection: Connection, name: str) -> Place:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from sqlalchemy import Connection
+
 from shared.contracts.agent_steps import settle
 from shared.domain.agent import RunnerChoice
 from shared.domain.plan import Revision, Step, Subtask
@@ -57,18 +59,27 @@ def settle_subtasks(
 ) -> tuple[Subtask, ...]:
     """The subtasks of a step as agents can do them; raises Rejected (`agent_steps.settle`)."""
     with database.begin() as connection:
-        places = targets.places_of(connection, step, on)
+        return _settled(connection, step, on, subtasks)
+
+
+def settle_steps(database: Database, steps: Sequence[Step], on: Sequence[str]) -> tuple[Step, ...]:
+    """The same for the steps of a plan, in one transaction."""
+    if not any(step.subtasks for step in steps):
+        return tuple(steps)
+    with database.begin() as connection:
+        return tuple(
+            replace(step, subtasks=_settled(connection, step, on, step.subtasks))
+            if step.subtasks
+            else step
+            for step in steps
+        )
+
+
+def _settled(
+    connection: Connection, step: Step, on: Iterable[str], subtasks: Iterable[Subtask]
+) -> tuple[Subtask, ...]:
+    places = targets.places_of(connection, step, on)
     return tuple(map(partial(settle, places=places, where=f"step {step.ordinal}"), subtasks))
-
-
-def settle_steps(database: Database, steps: Iterable[Step], on: Sequence[str]) -> tuple[Step, ...]:
-    """The same for the steps of a plan."""
-    return tuple(
-        replace(step, subtasks=settle_subtasks(database, step, on, step.subtasks))
-        if step.subtasks
-        else step
-        for step in steps
-    )
 
 
 def is_repository(database: Database, name: str) -> bool:

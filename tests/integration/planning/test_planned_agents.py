@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.views.plans import plan_view
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Watchdog
 from shared.domain.config import PLAN, Policy
+from shared.domain.host import Host
 from shared.domain.ids import parse_ref
-from shared.domain.plan import Revision, SubtaskKind
+from shared.domain.plan import Revision, Step, SubtaskKind
 from shared.domain.target import Repository
-from shared.store import repositories
+from shared.store import hosts, repositories
+from shared.store.targets import usable_repositories
 from tests.fakes.model_server import Says
 from tests.integration.planning.at_work import Installation
 from tests.integration.planning.conftest import Planners
@@ -39,6 +41,7 @@ from tests.unit.planning.given_agents import (
 )
 from workers.agent_history import history_in
 from workers.planning import AgentHistory
+from workers.roles.offers import settle_steps
 
 IN_A_REPOSITORY = replace(DETAIL_REQUEST, agents=IN_APP)
 
@@ -240,3 +243,31 @@ def test_what_attempts_have_taken_is_told_by_repository_and_agent(
             AgentHistory("command", "localhost", 1, 1, 60.0, 1.0, 2.0**53),
         )
         assert history_in(connection, ["app"]) == ()
+
+
+def test_many_repositories_and_steps_cost_one_query_and_one_transaction(
+    installation: Installation,
+) -> None:
+    database = installation.database
+    with database.begin() as connection:
+        for name in ("web1", "web2"):
+            hosts.save(connection, Host(name, user="deploy", key_path="/key"))
+        for name, host in (("c", "web1"), ("b", "web2"), ("a", "localhost")):
+            repositories.save(connection, Repository(name, host, f"/srv/{name}", checks=("true",)))
+        hosts.distrust(connection, "web2", "its key has changed")
+
+    sent: list[str] = []
+    begun: list[object] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    with database.begin() as connection:
+        sent.clear()
+        assert [each.name for each in usable_repositories(connection)] == ["a", "c"]
+        assert len(sent) == 1
+    event.listen(database.engine, "begin", begun.append)
+    bare = tuple(Step(n, f"s{n}", "T", "", AUTHOR, repository="a") for n in (1, 2))
+    steps = tuple(replace(step, subtasks=(replace(MEND, check=None),)) for step in bare)
+    settled = settle_steps(database, (*steps, *bare), ["localhost"])
+    assert [[s.check for s in step.subtasks] for step in settled] == [["true"], ["true"], [], []]
+    assert len(begun) == 1
+    assert settle_steps(database, bare, ["localhost"]) == bare
+    assert len(begun) == 1, "a plan without subtasks needs no look into the database"
