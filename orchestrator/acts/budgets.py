@@ -16,7 +16,7 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import SpendingAllowed
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
-from shared.domain.spending import exact, is_spent
+from shared.domain.spending import LEAST, MOST, exact, is_spent
 
 
 @act("step.raise")
@@ -25,7 +25,8 @@ def raise_budget(caller: Caller, ref: Ref, cost_budget: float) -> Done[StepLine]
 
     It is that of one subtask under the present revision. The step goes on from the work that they
     have left; its errors stay counted. Raises Rejected where no budget of the step is used up, and
-    where the next call could not be paid from the new one, either.
+    where the next call could not be paid from the new one, either, and for an amount that is
+    neither 0 nor from `LEAST` to `MOST`.
     """
     with caller.database.begin() as connection:
         place, _ = require_step(connection, ref)
@@ -37,9 +38,10 @@ def raise_budget(caller: Caller, ref: Ref, cost_budget: float) -> Done[StepLine]
             stage="input",
             next_step=NextStep.of("step show", step.ref),
         )
-    if not isfinite(cost_budget) or cost_budget < 0:
+    if not isfinite(cost_budget) or (cost_budget and not LEAST <= cost_budget <= MOST):
         raise Rejected(
-            f"{cost_budget} is not a valid amount in dollars",
+            f"{cost_budget} is not a valid amount in dollars; allowed: 0 (none), and from "
+            f"{exact(LEAST)} to {MOST:.0f}",
             stage="input",
             next_step=waits.next_step,
         )

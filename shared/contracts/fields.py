@@ -8,13 +8,14 @@ from pydantic_core import PydanticCustomError
 
 from shared.domain.config import LIMITS
 from shared.domain.secret import BadName, names_secret, secret_names
+from shared.domain.spending import LEAST, MOST
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SPAN = re.compile(rf"(?:{_PART.pattern})+|\d+(?:\.\d+)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SHORTEST, _LONGEST = LIMITS["subtask_timeout"]
-_MOST_DOLLARS = LIMITS["agent_cost_budget"][1]
+_LEAST_DOLLARS, _MOST_DOLLARS = float(LEAST), float(MOST)
 
 
 def seconds(text: str) -> float:
@@ -47,12 +48,13 @@ def _seconds_of(given: Any) -> float | None:
 
 
 def _dollars(given: Any) -> float:
-    if isinstance(given, int | float) and given is not True and 0 < given <= _MOST_DOLLARS:
+    is_number = isinstance(given, int | float) and given is not True
+    if is_number and _LEAST_DOLLARS <= given <= _MOST_DOLLARS:
         return float(given)
     raise PydanticCustomError(
         "dollars",
-        "{given} is not an amount in dollars; allowed: more than 0, at most {most}",
-        {"given": repr(given)[:60], "most": f"{_MOST_DOLLARS:g}"},
+        "{given} is not an amount in dollars; allowed: from {least} to {most}",
+        {"given": repr(given)[:60], "least": f"{LEAST:f}", "most": f"{MOST:.0f}"},
     )
 
 
@@ -103,7 +105,7 @@ def _goal(text: str) -> str:
 Dollars = Annotated[
     float,
     BeforeValidator(_dollars),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": _MOST_DOLLARS}),
+    WithJsonSchema({"type": "number", "minimum": _LEAST_DOLLARS, "maximum": _MOST_DOLLARS}),
 ]
 """An amount in US dollars that something may cost."""
 

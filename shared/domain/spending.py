@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from enum import StrEnum
+from typing import Final
+
+from shared.domain.config import LIMITS
 
 SPENDING = "spending"
 """The stage of a call that is refused because a cap is reached or cannot be enforced."""
 
 UNUSABLE = "unusable"
 """The error of a call whose answer was refused by our own rules."""
+
+LEAST: Final = Decimal("0.00000001")
+"""The smallest amount in dollars that a row can hold."""
+
+MOST: Final = Decimal(str(LIMITS["agent_cost_budget"][1]))
+"""The largest limit in dollars that may be set."""
 
 AGENT = "agent"
 """The role and the purpose of a call that an agent makes through the gateway."""
@@ -46,9 +55,14 @@ class CapReached:
 
     @property
     def enough(self) -> Decimal:
-        """A limit that lets the work go on: twice as much, rounded up to whole cents."""
+        """A limit that lets the work go on: twice as much, rounded up to whole cents.
+
+        It is at most `MOST`, and 0 (no limit) where that is too little.
+        """
         used_up = self.spent if self.spent >= self.limit else self.needed
-        return (2 * max(self.limit, used_up)).quantize(Decimal("0.01"), ROUND_UP)
+        twice = (2 * max(self.limit, used_up)).quantize(Decimal("0.01"), ROUND_UP)
+        proposed = min(twice, MOST)
+        return proposed if self.is_met_by(proposed) else Decimal(0)
 
     def is_met_by(self, limit: Decimal) -> bool:
         """Whether the call can be made under another limit; 0 means no limit."""

@@ -1,13 +1,13 @@
 """What the agents of subtasks may spend on models, in rows; see `AgentBudgetRow`."""
 
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 from sqlalchemy import Connection, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.approval import SubtaskPlace
 from shared.domain.ids import AttemptPlace
-from shared.domain.spending import CapReached
+from shared.domain.spending import LEAST, CapReached
 from shared.store.call_tables import AgentBudgetRow
 from shared.wire import from_json
 
@@ -42,7 +42,8 @@ def cap_reached(connection: Connection, attempt_key: str) -> CapReached | None:
 def _write(
     connection: Connection, place: tuple[int, int, int, int], column: str, dollars: Decimal
 ) -> None:
-    values = {**dict(zip(_PLACE, place, strict=True)), column: dollars}
+    amount = dollars.quantize(LEAST, ROUND_UP)  # 0 would be no budget
+    values = {**dict(zip(_PLACE, place, strict=True)), column: amount}
     entered = upsert(AgentBudgetRow).values(values)
     connection.execute(
         entered.on_conflict_do_update(

@@ -163,3 +163,14 @@ def test_the_proposed_budget_is_enough(limit: str, spent: str, question: str, en
     assert reached.is_met_by(reached.enough)
     assert reached.is_met_by(Decimal(0))
     assert not reached.is_met_by(Decimal(limit))
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "enough"),
+    [("60000", "60000", "100000"), ("100000", "99999.5", "0"), ("100000", "100001", "0")],
+)
+def test_the_proposed_budget_is_one_that_may_be_set(limit: str, spent: str, enough: str) -> None:
+    """Where none is large enough, it is 0: no limit."""
+    reached = CapReached(Cap.BUDGET, Decimal(limit), Decimal(spent), Decimal(1), "m")
+    assert reached.enough == Decimal(enough)
+    assert reached.is_met_by(reached.enough)
