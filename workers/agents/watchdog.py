@@ -39,6 +39,8 @@ _WORKS_ITSELF = frozenset({AgentState.TOOL, AgentState.IDLE})
 While a runner waits for the model, a busy process is not progress: some spin when they hang.
 """
 
+_SAME_ACTION = frozenset({Loop.SAME_RESULT, Loop.SAME_ERROR})
+
 
 @dataclass(frozen=True, slots=True)
 class Signs:
@@ -130,7 +132,8 @@ class Watch:
     """What is known about one attempt; see the module. Times are in seconds, of any one clock.
 
     `moved_at` is when it last made progress, `seen_at` when `signs` were taken, `ended_at` when the
-    runner gave its result. `notified` says that a person was told since the last progress. A runner
+    runner gave its result. `notified` says that a person was told since the last progress, and
+    `told_loops` are the loops that a person was told of since the files were last new. A runner
     without events (`Capabilities`) only writes text: its lines say nothing about its state, and
     equal ones are no monologue.
     """
@@ -142,6 +145,7 @@ class Watch:
     history: MoveHistory = field(default_factory=MoveHistory)
     ended_at: float | None = None
     notified: bool = False
+    told_loops: tuple[Loop, ...] = ()
     has_events: bool = True
 
     @classmethod
@@ -195,7 +199,10 @@ class Watch:
         """
         before = self.signs
         signs = signs if before is None else signs.filled(before)
-        seen = replace(self, signs=signs, seen_at=at, history=self.history.see_tree(signs.tree))
+        history = self.history.see_tree(signs.tree)
+        is_new = bool(self.history.trees) and history is not self.history
+        told = () if is_new else self.told_loops
+        seen = replace(self, signs=signs, seen_at=at, history=history, told_loops=told)
         if before is None or not _has_moved(before, signs, at - self.seen_at, seen.state, watchdog):
             return seen
         return replace(seen, moved_at=at, notified=False)
@@ -205,7 +212,8 @@ class Watch:
     ) -> Stuck | None:
         """Whether the agent is stuck (S4.29); never with the watchdog disabled (S4.27).
 
-        Nor is one that has given its result: see `lingers_at`.
+        Nor is one that has given its result: see `lingers_at`. A loop that a person was told of is
+        not found again, or each look at an agent that goes round would find it.
         """
         state = self.state
         if not watchdog.enabled or state is AgentState.ENDED:
@@ -213,9 +221,16 @@ class Watch:
         flat = max(0.0, at - self.moved_at)
         limit = self.limit(watchdog)
         repetition = self.history.repetition(loops or LoopLimits())
+        if repetition is not None and self._is_told(repetition.loop):
+            repetition = None
         if repetition is not None or flat > limit:
             return Stuck(state, flat, limit, repetition)
         return None
+
+    def _is_told(self, loop: Loop) -> bool:
+        """Whether a person was told of it; an action that fails again has the same result, too."""
+        same = _SAME_ACTION if loop in _SAME_ACTION else {loop}
+        return not same.isdisjoint(self.told_loops)
 
     def limit(self, watchdog: Watchdog) -> float:
         """How long the present state may last without progress, in seconds."""
@@ -229,9 +244,10 @@ class Watch:
         """The same after so many seconds in which the whole machine stood still."""
         return replace(self, moved_at=self.moved_at + seconds, seen_at=self.seen_at + seconds)
 
-    def told(self) -> "Watch":
-        """The watch once a person was told: only what is new is told again."""
-        return replace(self, notified=True, history=self.history.forgotten())
+    def told(self, loop: Loop | None = None) -> "Watch":
+        """The watch once a person was told, of this loop if any: only what is new is told again."""
+        loops = self.told_loops if loop is None else (*self.told_loops, loop)
+        return replace(self, notified=True, told_loops=loops, history=self.history.forgotten())
 
     def forgotten(self) -> "Watch":
         """The watch without what the agent has done so far: only new repetitions count."""
@@ -256,7 +272,7 @@ class Watch:
 def response(watch: Watch, stuck: Stuck | None, watchdog: Watchdog) -> StuckStrategy | None:
     """What to do now (S4.24); None for nothing.
 
-    A person is told once, until there is progress again.
+    A person is told once, until there is progress again; of a loop, until the files are new.
     """
     if stuck is None:
         return None

@@ -13,6 +13,9 @@ from workers.agents.watchdog import Signs, Stuck, Watch, response
 STANDSTILL = 60.0
 """Seconds between two looks after which this process, or the whole machine, stood still."""
 
+MOST_NOTES = 20
+"""How often people are told about one attempt, at most: by then they know what it is like."""
+
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
@@ -77,10 +80,12 @@ class Watcher:
             strategy = response(self._watch, stuck, self._watchdog)
             if strategy is None or stuck is None:
                 return None
+            if strategy is StuckStrategy.NOTIFY and self.times >= MOST_NOTES:
+                return None
             self.found = stuck
             self.times += 1
             note = self._watch.note(stuck, self._watchdog)
-            self._watch = self._watch.told()
+            self._watch = self._watch.told(note.loop)
         self._tell(note)
         self.is_over = strategy is not StuckStrategy.NOTIFY
         return strategy
@@ -103,10 +108,13 @@ def _continued(watch: Watch, known: TakenOver, signs: Signs) -> Watch:
     """The watch over an attempt that is taken over, at its first look.
 
     What the agent did before is in its stream, but not between which of its actions its files
-    changed: a row of equal actions counts only if they never did, and nobody was told.
+    changed: a row of equal actions counts only if they never did, and nobody was told. What people
+    were told about its files as they are now, they know.
     """
     last = known.found[-1] if known.found else None
     if last is not None or signs.tree is None or signs.tree != known.tree:
         watch = watch.forgotten()
     is_same = last is not None and (last.stream, last.tree) == (signs.stream, signs.tree)
-    return replace(watch, notified=is_same)
+    loops = (each.loop for each in known.found if each.tree == signs.tree)
+    told = tuple(loop for loop in loops if loop is not None)
+    return replace(watch, notified=is_same, told_loops=told)

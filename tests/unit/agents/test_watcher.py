@@ -7,9 +7,9 @@ import pytest
 
 from shared.domain.agent import StuckStrategy, Watchdog
 from shared.domain.attempt_notes import AgentState, FoundStuck, Loop
-from workers.agents.events import AgentEvent, SessionStarted, ToolCalled, ToolReturned
+from workers.agents.events import AgentEvent, Said, SessionStarted, ToolCalled, ToolReturned
 from workers.agents.watchdog import Signs
-from workers.agents.watcher import TakenOver, Watcher
+from workers.agents.watcher import MOST_NOTES, TakenOver, Watcher
 
 KILLS = Watchdog(strategy=StuckStrategy.KILL_AND_RETRY)
 NOTIFIES = Watchdog(strategy=StuckStrategy.NOTIFY)
@@ -103,12 +103,56 @@ def test_a_machine_that_stood_still_was_no_progress_and_no_lack_of_it(hours: int
 def test_what_an_agent_did_before_a_takeover_is_a_loop_only_if_that_is_certain(
     tree: str, told: tuple[FoundStuck, ...], *, found: bool
 ) -> None:
-    """And then it is found at the first look."""
+    """And then it is found at the first look; in the end it is, unless people know of it."""
     watched = Watched(NOTIFIES, TakenOver(tree, told), [STARTED, *actions(0)])
     assert watched.see() is found
     assert not watched.see()
     watched.watcher.hear(actions(4))
+    assert watched.see() is not (found or bool(told))
+
+
+def test_people_are_told_of_a_loop_once_until_its_files_are_new() -> None:
+    """However long the agent goes round, and whatever it goes back to."""
+    watched = Watched(NOTIFIES, events=[STARTED])
+
+    def go_round(tree: str, turn: int) -> bool:
+        watched.watcher.hear(actions(4 * turn))
+        return watched.see(replace(FIRST, tree=tree, stream=100 + turn))
+
+    trees = ["t1"] * 60 + ["t2", "t1"] * 3
+    assert [turn for turn, tree in enumerate(trees) if go_round(tree, turn)] == [0, 61]
+
+
+def test_an_action_that_fails_again_is_one_loop() -> None:
+    """Three times it fails, then it has four times the same result."""
+    failing = [replace(each, failed=True) for each in actions(0) if isinstance(each, ToolReturned)]
+    calls = [each for each in actions(0) if isinstance(each, ToolCalled)]
+    watched = Watched(NOTIFIES, events=[STARTED])
+    for _ in range(9):
+        watched.watcher.hear([calls[0], failing[0]])
+        watched.see()
+    assert [each.loop for each in watched.told] == [Loop.SAME_ERROR]
+
+
+def test_people_are_told_of_another_loop() -> None:
+    watched = Watched(NOTIFIES, events=[STARTED, *actions(0)])
     assert watched.see()
+    watched.watcher.hear([Said("I am done.")] * 3)
+    assert watched.see()
+    assert [each.loop for each in watched.told] == [Loop.SAME_RESULT, Loop.MONOLOGUE]
+
+
+@pytest.mark.parametrize("before", [0, 5])
+def test_people_are_told_about_one_attempt_only_so_often(before: int) -> None:
+    """Also by the next driver of it."""
+    known = TakenOver("t0", (TOLD,) * before) if before else None
+    watched = Watched(NOTIFIES, known, [STARTED])
+    for stream in range(2 * MOST_NOTES):
+        watched.see(replace(FIRST, stream=100 + stream))
+        for _ in range(12):
+            watched.see(replace(FIRST, stream=100 + stream))
+    assert len(watched.told) == MOST_NOTES - before
+    assert not watched.watcher.is_over
 
 
 @pytest.mark.parametrize(("signs", "again"), [(FIRST, False), (replace(FIRST, stream=11), True)])
