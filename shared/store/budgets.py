@@ -17,6 +17,16 @@ _REFUSED = text("""
     WHERE attempt_key = :attempt_key AND refused IS NOT NULL ORDER BY id + 0 LIMIT 1
 """)
 
+_CACHED = text("""
+    SELECT coalesce(max(input_tokens + cache_read_tokens + cache_written_tokens), 0)
+    FROM model_calls
+    WHERE attempt_key = ANY(ARRAY(
+        SELECT key FROM attempts
+        WHERE run_id = :run_id AND step = :step AND revision = :revision AND subtask = :subtask
+        UNION SELECT CAST(:key AS text)
+    )) AND model = :model AND (cache_read_tokens > 0 OR cache_written_tokens > 0)
+""")
+
 
 _PLACE = ["run_id", "step", "revision", "subtask"]
 
@@ -37,6 +47,22 @@ def cap_reached(connection: Connection, attempt_key: str) -> CapReached | None:
     """The cap for which a call of an attempt was not made; None if all were."""
     refused = connection.execute(_REFUSED, {"attempt_key": attempt_key}).scalar_one_or_none()
     return None if refused is None else from_json(CapReached, refused)
+
+
+def cached_tokens(connection: Connection, place: AttemptPlace, model: str) -> int:
+    """The tokens of the longest question of a subtask to a model that the cache has had whole.
+
+    `place` is that of one of its attempts: a later one goes on with the session of an earlier one.
+    """
+    asked = {
+        "run_id": place.run,
+        "step": place.step,
+        "revision": place.revision,
+        "subtask": place.subtask,
+        "key": place.key,
+        "model": model,
+    }
+    return int(connection.execute(_CACHED, asked).scalar_one())
 
 
 def _write(

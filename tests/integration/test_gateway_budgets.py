@@ -3,18 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 from sqlalchemy import text
 
 from shared.domain.approval import SubtaskPlace
 from shared.store import budgets
 from shared.store.database import Database
-from tests.integration.test_gateway_ledger import COST, USAGE, metered
+from tests.integration.test_gateway_ledger import CALL, COST, KEY, USAGE, Metered, metered
 from workers.agents.spending import LedgerSpending
+from workers.call_ledger import CallLedger
+from workers.gateway.app import Gateway
+from workers.gateway.ledger import LedgerAccounts
 from workers.gateway.script import parse_script
 from workers.gateway.scripted import ScriptedUpstream
+from workers.gateway.serving import serving
 from workers.gateway.upstream import Answer, ModelRequest, Upstream
+from workers.llm.prices import Prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ def test_a_budget_is_that_of_all_attempts_of_a_subtask_and_a_person_raises_it(
             budgets.raise_to(connection, run, SubtaskPlace(1, 0, 1), reached.enough)
         spending.allow(first, 0.02)
         assert gateway.ask(key=second).is_success
-        other = first.replace("-0-1-p1", "-0-2-p1")
+        other = first.replace("r0-1-p1", "r0-2-p1")
         gateway.write(ended=False, key=other)
         assert gateway.ask(key=other).is_success, "another subtask has a budget of its own"
 
@@ -76,3 +83,43 @@ def test_what_a_crash_of_postgres_forgets_is_counted_all_the_same(database: Data
     assert (other.ended_at, other.cost) == (None, None)
     assert (counted.cost, counted.attempt_key) == (COST, gateway.attempt.key)
     assert (counted.task_id, counted.model) == (gateway.job.task_id, "dear")
+
+
+def question_cost(gateway: Metered, *said: str, **more: Any) -> Decimal:
+    """What the question of a call counts for, in dollars; `said` alternates with the agent."""
+    turns = [
+        {"role": ("user", "assistant")[number % 2], "content": each}
+        for number, each in enumerate(said)
+    ]
+    body = {**CALL, "messages": turns, "model": more.pop("model", "dear")}
+    assert gateway.ask(body=body, **more).is_success
+    return Decimal(gateway.rows()[-1].input_cost)
+
+
+def test_what_the_cache_has_is_known_for_each_model_and_after_a_restart(
+    database: Database,
+) -> None:
+    """A long session would else be found over its budget, although its next question is cheap."""
+    usages = USAGE, {"usage": {"input": 10, "cached": 10, "output": 1}}
+    turns = [[{"text": "x"}, usage] for usage in usages]
+    whole, cached, long = Decimal("0.03"), Decimal("0.004"), "x" * 9000
+    prices = Prices(["dear=10/10/1/10", "other=10/10/1/10"])
+    accounts = LedgerAccounts(database, CallLedger(database, prices, 0.0), KEY)
+    with metered(database, *turns) as gateway:
+        restarted = Gateway(ScriptedUpstream(parse_script(turns)), accounts)
+        first = gateway.attempt.key
+        gateway.write(ended=False)
+        with serving(restarted) as where:
+            later = replace(gateway, url=where.url)
+            assert question_cost(later, long, model="other") > whole
+            assert question_cost(gateway, long) > whole, "the cache of another model"
+            assert question_cost(gateway, "a small", "and", "other question") < cached
+            assert question_cost(gateway, long) < cached
+            assert question_cost(later, long) < cached, "restarted"
+            gateway.write(ended=True)
+            second = first.replace("-p1-t0", "-p1-t1")
+            gateway.write(ended=False, key=second)
+            assert question_cost(gateway, long, key=second) < cached, "its session goes on"
+            other = first.replace("r0-1-p1", "r0-2-p1")
+            gateway.write(ended=False, key=other)
+            assert question_cost(gateway, long, key=other) > whole

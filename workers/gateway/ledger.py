@@ -26,7 +26,7 @@ _NOTHING: Final[dict[str, Any]] = {"system": [], "turns": []}
 """What is kept of a question while it is under way, and where nothing is to be kept."""
 
 _REMEMBERED: Final = 10_000
-"""Attempts whose last call is remembered, to tell what the next one finds in the cache."""
+"""Attempts and models of which is remembered what their next call finds in the cache."""
 
 
 class LedgerAccounts:
@@ -46,7 +46,7 @@ class LedgerAccounts:
         self._key = installation_key
         self._keeps = keeps
         self._mask = mask
-        self._cached: OrderedDict[str, int] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._begun: dict[int, BegunCall] = {}
         self._lock = threading.Lock()
 
@@ -69,9 +69,14 @@ class LedgerAccounts:
         """See `Accounts`."""
         place = _place(grant)
         call = self._row(place, request)
+        tokens = estimate_tokens(count_characters(request.body))
 
         def require(connection: Any) -> BegunCall:
-            return replace(call, task_id=_open_task(connection, place))
+            task_id = _open_task(connection, place)
+            cached = min(tokens, self._cached_tokens(connection, place, call.model))
+            asked = Usage(input_tokens=tokens - cached, cache_read_tokens=cached)
+            cost = self._ledger.input_cost(call.model, asked)
+            return replace(call, task_id=task_id, input_cost=cost)
 
         try:
             number, begun = self._ledger.begin(require)
@@ -96,10 +101,7 @@ class LedgerAccounts:
         with self._lock:
             begun = self._begun[number]
             if usage.cache_read_tokens or usage.cache_written_tokens:
-                self._cached[grant.attempt] = read
-                self._cached.move_to_end(grant.attempt)
-                if len(self._cached) > _REMEMBERED:
-                    self._cached.popitem(last=False)
+                self._remember(grant.attempt, begun.model, read)
         kept = None if self._keeps is GatewayKeeps.NOTHING else self._mask(record.answer or "")
         ended = replace(record, answer=kept, reason=self._mask(record.reason))
         # Only now: who waits for the first byte does not wait for what is kept.
@@ -121,16 +123,25 @@ class LedgerAccounts:
             model=model,
             effort=None,
             question=_NOTHING,
-            input_cost=self._ledger.input_cost(model, self._asked(place.key, request)),
             attempt_key=place.key,
         )
 
-    def _asked(self, attempt: str, request: ModelRequest) -> Usage:
-        """The tokens of a request, of which the cache has those of the one before, if it had."""
-        tokens = estimate_tokens(count_characters(request.body))
+    def _cached_tokens(self, connection: Any, place: AttemptPlace, model: str) -> int:
+        """The tokens of an attempt that the cache of a model has, from its longest question."""
         with self._lock:
-            cached = min(tokens, self._cached.get(attempt, 0))
-        return Usage(input_tokens=tokens - cached, cache_read_tokens=cached)
+            known = self._cached.get((place.key, model))
+        if known is None:
+            known = budgets.cached_tokens(connection, place, model)
+            with self._lock:
+                self._remember(place.key, model, known)
+        return known
+
+    def _remember(self, attempt: str, model: str, tokens: int) -> None:
+        known = (attempt, model)
+        self._cached[known] = max(tokens, self._cached.get(known, 0))
+        self._cached.move_to_end(known)
+        if len(self._cached) > _REMEMBERED:
+            self._cached.popitem(last=False)
 
     def _question(self, request: ModelRequest) -> dict[str, Any]:
         """What is kept of a request; `left_out` counts the turns that earlier calls have kept."""
