@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from shared.domain.plan import Step
+from shared.domain.plan import Step, Subtask
 from shared.domain.question import PassReply, Reply
+from shared.wire import from_json
 from workers.planning import DoneStep
 
 MOST_STEPS = 20
@@ -46,6 +47,26 @@ _CHANGE = text("""
     )
     ORDER BY bundles.id DESC LIMIT 1
 """)
+_REPLACED = text("""
+    SELECT lists.subtasks
+    FROM run_steps
+    JOIN runs ON runs.id = run_steps.run_id
+    JOIN planned_steps planned
+        ON planned.run_id = run_steps.run_id AND planned.step = run_steps.step
+    CROSS JOIN LATERAL (
+        SELECT 0 AS revision, planned.body -> 'subtasks' AS subtasks
+        UNION ALL
+        SELECT revision, subtasks FROM revisions
+        WHERE revisions.run_id = run_steps.run_id AND revisions.step = run_steps.step
+    ) lists
+    WHERE run_steps.run_id = :run_id
+      AND (run_steps.phase = 'replaced' OR run_steps.step = ANY(:going))
+      AND coalesce(planned.body ->> 'repository', runs.target) = :place
+    ORDER BY run_steps.generation DESC, (
+        SELECT max(id) FROM attempts
+        WHERE attempts.run_id = run_steps.run_id AND attempts.step = run_steps.step
+    ) DESC NULLS LAST, run_steps.step, lists.revision DESC
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +81,18 @@ def change_behind(connection: Connection, run_id: int, step: int) -> PlanChange:
     """The change of the plan that led to a step of a run."""
     row = connection.execute(_CHANGE, {"run_id": run_id, "step": step}).one_or_none()
     return PlanChange() if row is None else PlanChange(row.reason, row.evidence)
+
+
+def replaced_subtasks(
+    connection: Connection, run_id: int, place: str, going: Iterable[int]
+) -> tuple[Subtask, ...]:
+    """What was planned at that place in steps that are replaced, and in those that are `going`.
+
+    The newest first: of the newest plan, of the step that was at work last, of its newest list.
+    """
+    chosen = {"run_id": run_id, "place": place, "going": list(going)}
+    lists = connection.execute(_REPLACED, chosen).scalars()
+    return tuple(from_json(Subtask, each) for subtasks in lists for each in subtasks or ())
 
 
 def done_steps(connection: Connection, run_id: int, done: Iterable[Step]) -> tuple[DoneStep, ...]:

@@ -129,7 +129,8 @@ class DetailRequest:
     `facts`, `rules`, `replies` and `looks` are as in `PlanRequest`; `done` are the steps that are
     done on the target. For a step of a changed plan, `why` is the planner's reason to change it,
     and `evidence` what made it do so. `hosts` are the names of the hosts under whose policies the
-    commands would run. `agents` is what is offered in this step.
+    commands would run. `agents` is what is offered in this step; `before` are the subtasks that it
+    replaces in the place where it happens, the newest first.
     """
 
     prompt: str
@@ -147,6 +148,7 @@ class DetailRequest:
     hosts: tuple[str, ...] = ()
     now: str = ""
     agents: AgentOffer = NO_AGENTS
+    before: tuple[Subtask, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,7 @@ class ModelBackend:
         self, answer: DetailAnswer, request: DetailRequest, review: Review
     ) -> Judged[tuple[Subtask, ...]]:
         listed = answer.listed()
-        subtasks, unfit = settle_agents(listed, request.agents)
+        subtasks, unfit = settle_agents(listed, request.agents, before=request.before)
         wanted = f"{request.prompt}\n{request.step.instruction}"
         found = (step.found for step in request.done)
         seen = _printed(request.looks)

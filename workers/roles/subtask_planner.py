@@ -13,7 +13,7 @@ from shared.domain.task import StepPhase
 from shared.guard.proofs import proof_rules
 from shared.store import targets
 from shared.store.database import Database
-from workers.findings import PlanChange, change_behind
+from workers.findings import PlanChange, change_behind, replaced_subtasks
 from workers.fixes.failed_fix import fix_behind, to_undo
 from workers.fixes.recall import hints, recall
 from workers.planning import DetailRequest, Looks, NotAsPlanned, ReviseRequest, RevisionDraft
@@ -117,6 +117,8 @@ class SubtaskPlanner:
         on = (brief.target,)
         place = targets.name_for(step, brief.target)
         briefing = self._briefings.of((place,), task_id=brief.task.id, look=backend.uses_facts)
+        with self._database.begin() as connection:
+            before = replaced_subtasks(connection, brief.run_id, place, _going(brief))
         subtasks = backend.detail(
             DetailRequest(
                 brief.task.effective_prompt,
@@ -134,6 +136,7 @@ class SubtaskPlanner:
                 evidence=change.evidence,
                 looks=looks,
                 agents=offer_for_step(self._database, step, on),
+                before=before,
             )
         )
         subtasks = settle_subtasks(self._database, step, on, subtasks)
@@ -208,6 +211,18 @@ class Reviser:
         if fix_behind(self._database, brief) is None:
             return draft.rollback
         return tuple(dict.fromkeys((*draft.rollback, *to_undo(brief))))
+
+
+def _going(brief: StepBrief) -> frozenset[int]:
+    """The steps that the changed plan will replace; none for a step whose turn has come."""
+    if brief.phases[brief.step.ordinal] == StepPhase.DETAILING:
+        return frozenset()
+    later = (
+        number
+        for number, phase in brief.phases.items()
+        if phase in {StepPhase.NOT_STARTED, StepPhase.SKIPPED}
+    )
+    return frozenset({brief.step.ordinal, *later})
 
 
 def _note(brief: StepBrief, job: Job) -> str:

@@ -10,15 +10,18 @@ import pytest
 from sqlalchemy import event, text
 
 from orchestrator.acts.submission import Submission, submit
+from orchestrator.coordinator import Coordinator
+from orchestrator.store import SqlLedger
 from orchestrator.views.plans import plan_view
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Watchdog
 from shared.domain.config import PLAN, Policy
 from shared.domain.host import Host
 from shared.domain.ids import parse_ref
-from shared.domain.plan import Revision, Step, SubtaskKind
+from shared.domain.plan import Plan, Revision, Step, SubtaskKind
 from shared.domain.target import Repository
 from shared.store import hosts, repositories
 from shared.store.targets import usable_repositories
+from shared.wire import to_json
 from tests.fakes.model_server import Says
 from tests.integration.planning.at_work import Installation
 from tests.integration.planning.conftest import Planners
@@ -40,6 +43,7 @@ from tests.unit.planning.given_agents import (
     revise_request,
 )
 from workers.agent_history import history_in
+from workers.findings import replaced_subtasks
 from workers.planning import AgentHistory
 from workers.roles.offers import settle_steps
 
@@ -271,3 +275,28 @@ def test_many_repositories_and_steps_cost_one_query_and_one_transaction(
     assert len(begun) == 1
     assert settle_steps(database, bare, ["localhost"]) == bare
     assert len(begun) == 1, "a plan without subtasks needs no look into the database"
+
+
+REVISED = text("""
+    INSERT INTO revisions (run_id, step, revision, author_role, author_backend, subtasks, reason)
+    SELECT id, 1, 1, 'human', 'human', CAST(:subtasks AS jsonb), '' FROM runs
+""")
+
+
+def test_a_changed_plan_knows_what_it_replaces_in_a_repository(installation: Installation) -> None:
+    """The newest list first: of the steps that are replaced, and of those that will be."""
+    database, newer = installation.database, replace(MEND, title="Revised")
+    with database.begin() as connection:
+        repositories.save(connection, Repository("app", "localhost", "/srv/app"))
+    step = Step(1, "mend", "Mend it", "", AUTHOR, subtasks=(MEND,), repository="app")
+    submit(database, Submission("do it", ("localhost",), Policy(), plan=Plan((step,))))
+    Coordinator(SqlLedger(database)).drain()
+    with database.begin() as connection:
+        (run,) = connection.execute(text("SELECT id FROM runs")).scalars()
+        connection.execute(REVISED, {"subtasks": json.dumps([to_json(newer)])})
+        both = (newer, MEND)
+        assert replaced_subtasks(connection, run, "app", [1]) == both
+        assert replaced_subtasks(connection, run, "localhost", [1]) == ()
+        assert replaced_subtasks(connection, run, "app", []) == ()
+        connection.execute(text("UPDATE run_steps SET phase = 'replaced'"))
+        assert replaced_subtasks(connection, run, "app", []) == both

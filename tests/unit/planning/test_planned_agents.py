@@ -11,7 +11,9 @@ from shared.domain.agent import AgentWork, ExecutionMode, RunnerChoice, StuckStr
 from shared.domain.errors import Rejected
 from shared.domain.plan import Plan, Revision, Step, Subtask, SubtaskKind
 from tests.unit.planning.given import (
+    DETAIL_REQUEST,
     REPLAN_REQUEST,
+    detail_answer,
     plan_answer,
     revision_answer,
     step_answer,
@@ -112,6 +114,17 @@ def test_limits_outlive_a_revision_without_agents() -> None:
     assert one.agent is not None
     assert (one.agent.mode, one.agent.allowed_tools) == (WORK.mode, WORK.allowed_tools)
     assert one.agent.cost_budget == 1.0, "that of the newest agent"
+
+
+def test_limits_outlive_the_steps_that_a_changed_plan_replaces() -> None:
+    new = {"runners": ["claude-code"], "context": [], "acceptance": [], "time_budget_minutes": 20}
+    goal = subtask_answer("other", "Read empty lines, too", check=CHECK, agent=new)
+    backend = ModelBackend(Answers(detail_answer(goal)))
+    request = replace(DETAIL_REQUEST, agents=IN_APP, before=(MEND,))
+    (one,) = backend.detail(request)
+    assert one.agent is not None
+    assert (one.agent.mode, one.agent.allowed_tools) == (WORK.mode, WORK.allowed_tools)
+    assert one.agent.cost_budget == WORK.cost_budget
 
 
 def test_a_runner_of_the_plan_so_far_is_known_by_its_name() -> None:
